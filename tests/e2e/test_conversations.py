@@ -57,7 +57,7 @@ TALKS = {
         ("What was the revenue in the North?", (f"{NORTH:,}",)),
         ("I need it as a PDF too", ("sales-chart-3.pdf",)),
         ("make it green and only 2025-03 to 2025-06", ("sales-chart-4",)),
-        ("Excel file with all rows where region is North", ("sales.csv, region = North",)),
+        ("Excel file with all rows where region is North", ("sales.csv, Region = North",)),
     ),
     "de": (
         (

@@ -12,7 +12,7 @@ from agentpost.agents.deaths import WorkerDied
 from agentpost.extraction import Unreadable
 from agentpost_offline import offering, questions, requested, steps
 from agentpost_offline.answer import Answer, Outcome
-from agentpost_offline.frame import Frame, to_json
+from agentpost_offline.frame import Frame, Thing, to_json
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.reading import Choice, Question, Reading
 from agentpost_offline.replying import details, list_text, quote_words, say
@@ -89,10 +89,13 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     language, draft, frame = here.language, reading.draft, reading.frame
     question = reading.question or Question("not_clear")
     choices = [_with_files(here, one) for one in question.choices]
+    if "unable" in draft.marks:  # what is made would lack what was asked for
+        choices = [one for one in choices if not any(map(_is_made, one.frames))]
     parts = [say(language, f"unclear.{question.key}", **question.values)]
     if draft.unknown:
         parts = [_said_unknown(here, reading)]
-        if frame is not None and reading.question is None and not _drops_a_number(reading):
+        drops = "unable" in draft.marks or _drops_a_number(reading)
+        if frame is not None and reading.question is None and not drops:
             parts.insert(0, say(language, "would_do", what=frame_text(frame, reading.table)))
             frames = (_without_text(here, frame),)
             target = reading.target if reading.is_edit else None
@@ -104,6 +107,10 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     if choices:
         choices.append(Choice(say(language, "leave_it")))
     questions.ask(here, " ".join(parts), choices, text=draft.text)
+
+
+def _is_made(frame: Frame) -> bool:
+    return frame.thing is not Thing.ANSWER
 
 
 def _drops_a_number(reading: Reading) -> bool:

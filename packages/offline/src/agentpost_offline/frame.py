@@ -135,6 +135,8 @@ class Query(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which groups are kept, by their measure: ``column`` is the measure's column, empty for the
     number of rows."""
     order: Order | None = None
+    rows_by: str | None = None
+    """The column by which the rows themselves are put in ``order``, where nothing is computed."""
 
 
 class Style(msgspec.Struct, frozen=True, omit_defaults=True):

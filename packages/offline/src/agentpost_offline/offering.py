@@ -19,6 +19,7 @@ from agentpost_offline.scope import Surroundings
 _OFFERS = 6
 _PDF = re.compile(r"\.pdf$", re.IGNORECASE)
 """A PDF is read, and not made another document of."""
+_FORMS = frozenset(("pdf", "word", "docx", "powerpoint", "pptx", "html"))
 _NEAREST = 3
 _COLUMNS_SHOWN = 30
 _MOST_GROUPS = 30
@@ -73,8 +74,11 @@ def sentences(here: Surroundings, draft: Draft | None = None) -> list[Choice]:
         texts += [say(language, f"offers.{key}") for key in ("square", "half", "gray")]
     if draft is not None:
         words = set(draft.text.casefold().split())
-        is_free = _free_sentences(here, texts, draft)
-        texts.sort(key=lambda one: (one not in is_free, -len(words & set(one.casefold().split()))))
+        is_free, forms = _free_sentences(here, texts, draft), words & _FORMS
+        own_words = {one: set(one.casefold().split()) for one in texts}
+        texts.sort(key=lambda one: (
+            one not in is_free, not forms & own_words[one], -len(words & own_words[one])
+        ))  # fmt: skip
         texts = texts[:_NEAREST]
     return [Choice(one, text=one) for one in texts]
 
@@ -138,7 +142,7 @@ def needs_model(here: Surroundings, reading: Reading) -> None:
     language = here.language
     words = quote_words(language, [word for _, word in reading.draft.model], "and")
     text = say(language, "needs_model", words=words)
-    choices = sentences(here)
+    choices = sentences(here, reading.draft)
     if choices:
         questions.ask(here, text, [*choices, Choice(say(language, "leave_it"))])
     else:

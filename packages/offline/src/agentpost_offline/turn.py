@@ -105,9 +105,12 @@ async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -
     if pending.message:
         texts = (one.text for one in turn.history if one.message_id == pending.message)
         material = next((data for text in texts if (data := _data_in(text, language))), "")
+    works = requested.works_of(turn)
+    if not (pending.files or material) and works:
+        material = works[0].frame.text
     here = Surroundings(
         turn, language, files_by_id(turn, pending.files), material=material,
-        material_of=pending.message, works=requested.works_of(turn),
+        material_of=pending.message, works=works,
     )  # fmt: skip
     if choice.text:
         await _answer(here, choice.text, table=choice.table)

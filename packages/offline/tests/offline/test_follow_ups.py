@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from agentpost.agents import File
-from agentpost_offline.frame import Aggregate, Derivation, Measure, Thing
+from agentpost_offline.frame import Aggregate, Derivation, Frame, Measure, Thing
 from tests.agents.fakes import file
 from tests.offline.conversations import Conversation, frame
 
@@ -37,6 +38,35 @@ async def test_a_follow_up_keeps_the_rest(
     (query,) = frame(job).queries
     assert (query.measures, query.groups) == ((measure,), groups)
     assert not [one for one in query.filters if one.column in groups]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "changes"),
+    [
+        ("a deck of 6 slides", "make it 3", lambda made: made.style.pages == 3),
+        ("line chart of revenue by month in North", "add South",
+         lambda made: made.queries[0].filters[-1].values == ("North", "South")
+         and made.queries[0].groups == ("region",)),
+        ("revenue in North", "give me that as excel, sorted by month",
+         lambda made: made.queries[0].rows_by == "month" and made.queries[0].filters),
+    ],
+)  # fmt: skip
+async def test_a_change_is_made_of_what_was_shown(
+    csv: File, first: str, then: str, changes: Callable[[Frame], object]
+) -> None:
+    talk = Conversation()
+    await talk.say(first, csv)
+    (job,) = (await talk.say(then)).started
+    assert changes(frame(job))
+
+
+async def test_who_was_counted_is_listed_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "members.csv"
+    path.write_text("name,fee paid\nAda,Yes\nBen,No\nCleo,No\nDina,Yes\n")
+    talk = Conversation()
+    assert "2" in (await talk.say("how many havent paid?", file(path, "text/csv"))).text
+    names = (await talk.say("who are they?")).text
+    assert ("Ben" in names, "Cleo" in names, "Ada" in names) == (True, True, False)
 
 
 async def test_a_share_is_of_the_group_that_was_asked_for(csv: File) -> None:

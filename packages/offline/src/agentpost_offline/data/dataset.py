@@ -72,8 +72,8 @@ class Dataset:
         self, table: str, columns: Sequence[str] | None = None, limit: int = limits.ROWS_RETURNED,
         query: Query | None = None,
     ) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:  # fmt: skip
-        """Rows of a table as they stand: the names of the columns, then the rows. ``query`` only
-        lends its filters. Raises `JobFailed`."""
+        """Rows of a table as they stand: the names of the columns, then the rows. ``query`` lends
+        its filters and the order of the rows. Raises `JobFailed`."""
         return running.cells(self._db, self._find(table), columns, limit, query)
 
 

@@ -35,6 +35,8 @@ _LIKE_UNIT = re.compile(
     r"[kMGT]?B|l|ml|hrs?|hours?|days?|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|mio\.? ?€?|mn|bn|"
     r"million|thousand|km/h|pct|percent|元|万元|亿元|万|吨|小时|T€|Tsd\.? ?€?"
 )
+_NO_SHOWS = re.compile(r"no-[^\W\d]{3,}", re.IGNORECASE)
+"""Where "no" is no number: "No-shows"."""
 _CODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_\-/.]*")
 
 
@@ -88,7 +90,9 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
         return Role.TIME
     if kind is Kind.BOOLEAN:
         return Role.CATEGORY
-    identifying = words.names(name, "identifier") or _ends_as_number(name)
+    identifying = _ends_as_number(name) or (
+        words.names(name, "identifier") and not _NO_SHOWS.match(name)
+    )
     if kind is Kind.TEXT:
         return _of_text(identifying, facts)
     if unit in ("%", "‰", "°C", "°F", "℃", "℉"):
@@ -143,10 +147,10 @@ def worth(column: Column) -> int:
     """How likely a column of numbers is the one that its table is about: money first."""
     has_money_name = bool(_MONEY.search(column.name) or _MONEY.search(column.label))
     amount = column.role is Role.AMOUNT
-    return 4 * has_money_name + 2 * amount + (column.unit in _CURRENCIES)
+    return 4 * has_money_name + 2 * amount + (column.unit in CURRENCIES)
 
 
-_CURRENCIES = frozenset("€$£¥₹元") | {"CHF", "USD", "EUR"}
+CURRENCIES = frozenset("€$£¥₹元") | {"CHF", "USD", "EUR"}
 
 
 def _ends_as_number(name: str) -> bool:

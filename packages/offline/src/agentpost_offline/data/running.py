@@ -281,8 +281,12 @@ def cells(
         return (), []
     where = compiler.where(query.filters if query else ())
     sql = ", ".join(compiler.field(name) for name in names)
+    order = ""
+    if query is not None and query.rows_by is not None:
+        falls = query.order is not None and query.order.descending
+        order = f"{compiler.field(query.rows_by)} {'desc' if falls else 'asc'} nulls last, "
     rows = db.execute(
-        f"select {sql} from {loaded.relation} where {where.sql} order by rowid limit ?",
+        f"select {sql} from {loaded.relation} where {where.sql} order by {order}rowid limit ?",
         [*where.values, limit],
     ).fetchall()
     return names, [tuple(_cell(value) for value in row) for row in rows]

@@ -41,6 +41,9 @@ def query_text(query: Query, table: Table, language: str) -> str:
         column = columns.get(one.column) if one.column else None
         phrase = wording.group_filter_text(one, column, language)
         conditions.append(phrase.replace(column.label, measures[0], 1) if column else phrase)
+    if query.rows_by is not None:
+        key = "rows_down" if query.order and query.order.descending else "rows_up"
+        conditions.append(say(language, key, column=columns[query.rows_by].label))
     return tongue(language).separator.join([text, *conditions])
 
 

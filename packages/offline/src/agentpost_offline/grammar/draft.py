@@ -98,6 +98,10 @@ class Draft:
     """Columns that an order is named for, with the words that say so."""
     sort: bool | None = None
     """Whether the largest come first, where an order was named."""
+    is_descending: bool | None = None
+    """Whether the order was said to begin with the largest, or with the smallest."""
+    row_order: str | None = None
+    """The column by which the rows of a table are put in order."""
     counts: list[str] = field(default_factory=list)
     """``rows`` where rows are counted, by their word or by the table's name."""
     is_own_name: bool = False
@@ -125,7 +129,7 @@ class Draft:
             or self.is_trend or self.values or self.filters or self.comparing or self.periods
             or self.exclusions or self.ranking or self.counts or self.row_nouns or self.derivation
             or self.time
-            or self.by_numbers
+            or self.by_numbers or self.row_order
         )  # fmt: skip
 
     @property

@@ -70,6 +70,12 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     ):
         return None
     work = _target(draft, works)
+    is_deck = work is not None and work.frame.thing is Thing.DECK and not draft.things
+    if draft.several and is_deck and (
+        "change" in draft.marks and draft.several_word.isdigit()
+    ):  # fmt: skip
+        draft.style = msgspec.structs.replace(draft.style, pages=draft.several)
+        draft.several, draft.several_word = None, ""
     if draft.several is not None and work is not None and not draft.has_query:
         answers = _several(draft, works)
         draft.several_word = ""
@@ -137,6 +143,22 @@ def count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]
     )  # fmt: skip
 
 
+def list_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+    """What was counted last, by its names: "who are they?"; None where no count came last."""
+    last = works[0].frame if works else None
+    asks_which = bool(draft.asks) and draft.asks <= {"who", "which", "what", "list"}
+    if not asks_which or draft.has_query or draft.things or draft.has_look or draft.unknown:
+        return None
+    query = last.queries[0] if last is not None and len(last.queries) == 1 else None
+    if last is None or query is None or material is None or query.table != material.table.id:
+        return None
+    rows = (Measure(None, Aggregate.COUNT),)
+    if query.measures != rows or query.groups or query.time or not material.row_name:
+        return None
+    result = msgspec.structs.replace(query, groups=(material.row_name,))
+    return msgspec.structs.replace(last, queries=(result,), said=draft.text)
+
+
 def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
     """The last answers as one frame; None where "them" is one answer. Raises `Unclear` where so
     many answers cannot be one."""
@@ -157,7 +179,7 @@ def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
 def _may_replace_measure(draft: Draft) -> bool:
     """Whether a clause leaves the measure, or is one like "and the cost?", "as a share"."""
     names_measure = draft.measures or draft.aggregate or draft.derivation or draft.unwanted
-    continues = draft.marks & {"about", "change", "it"}
+    continues = draft.marks & {"about", "change", "it", "too"}
     names_column = draft.groups or draft.mentions or draft.values or draft.filters or draft.ranking
     if draft.derivation not in (None, Derivation.SHARE):
         return False
@@ -269,12 +291,22 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     if groups or draft.grains or draft.is_trend:
         fields |= _axes(old, draft, groups, calendar)
     filters = _filters(draft, calendar, old.filters)
+    if "too" in draft.marks:
+        filters, joint = _together_with(old, filters)
+        if joint and joint not in (*old.groups, *groups) and len(old.groups) + bool(old.time) < 2:
+            fields["groups"] = (*old.groups, joint)
     if filters:
         replacements = {(one.column, one.grain) for one in filters}
         rest = [one for one in old.filters if (one.column, one.grain) not in replacements]
         dates = {one.column for one in filters if calendar and one.column == calendar.column}
         rest = [one for one in rest if one.column not in dates]
         fields["filters"] = (*rest, *filters)
+    if draft.row_order is not None:
+        return msgspec.structs.replace(
+            old, measures=(), groups=(), time=None, grain=None, having=(),
+            filters=tuple(fields.get("filters", old.filters)),  # type: ignore[arg-type]
+            order=Order(bool(draft.sort)), rows_by=draft.row_order,
+        )  # fmt: skip
     if draft.ranking is not None and draft.ranking.is_judged and any(
         one.column and not is_better_higher(material.column(one.column)) for one in old.measures
     ):  # fmt: skip
@@ -291,6 +323,18 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     ):
         raise Unclear("ask_anew")
     return result
+
+
+def _together_with(old: Query, filters: Sequence[Filter]) -> tuple[list[Filter], str]:
+    """Filters where "add Harbour" joins the value that was shown, and the column of such values."""
+    results, joint = [], ""
+    before = {one.column: one for one in old.filters if one.op is Op.IS and one.grain is None}
+    for one in filters:
+        if one.op is Op.IS and one.grain is None and one.column in before:
+            values = dict.fromkeys((*before[one.column].values, *one.values))
+            one, joint = Filter(one.column, Op.IS, tuple(values)), one.column
+        results.append(one)
+    return results, joint
 
 
 def _axes(

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Kind, Role, Table
 from agentpost_offline.frame import Grain
-from agentpost_offline.grammar.text import fold, name_tokens
+from agentpost_offline.grammar.text import fold, name_tokens, normal
+from agentpost_offline.grammar.text import tokens as text_tokens
 from agentpost_offline.grammar.vocabulary import Lexicon, concept_of
 from agentpost_offline.style import dates
 
@@ -68,10 +69,50 @@ class Material:
             key=lambda one: -roles.worth(one),
         )  # fmt: skip
 
+    def is_price_of_row(self, column: Column) -> bool:
+        """Whether a column is the price of what each row is, since none says how many: a rental."""
+        is_price = column.unit in roles.CURRENCIES or concept_of(column.name) == "price"
+        return column.role is Role.RATE and is_price and "quantity" not in self.concepts
+
+    @property
+    def takings(self) -> list[str]:
+        """The columns of money that "sales" or "takings" may mean where none is called so."""
+        if self.concepts.keys() & {"revenue", "cost"} or self.own_concepts & _SPENT:
+            return []
+        money = [
+            one
+            for one in self.numbers
+            if one.unit in roles.CURRENCIES or concept_of(one.name) in ("amount", "price")
+        ]
+        money = [
+            one for one in money
+            if (roles.is_additive(one) or concept_of(one.name) == "amount" or
+                self.is_price_of_row(one))
+            and not (isinstance(one.first, float) and one.first < 0)
+        ]  # fmt: skip
+        for concept in ("amount", "price"):
+            if best := [one.name for one in money if concept_of(one.name) == concept]:
+                return best
+        return [one.name for one in money if concept_of(one.name) is None]
+
+    @property
+    def own_concepts(self) -> set[str]:
+        """What the words of the table's own name are about."""
+        return {concept for word in self.own_words if (concept := concept_of(word)) is not None}
+
     @property
     def date_columns(self) -> list[Column]:
-        """Columns of dates."""
-        return [one for one in self.table.columns if one.kind is Kind.DATE]
+        """Columns of dates; one that is only called "date" stands first, and is meant unasked."""
+        columns = [one for one in self.table.columns if one.kind is Kind.DATE]
+        plain = [one for one in columns
+                 if len(name_tokens(one.name)) == 1 and concept_of(one.name) == "date"]  # fmt: skip
+        return sorted(columns, key=lambda one: one not in plain[:1])
+
+    @property
+    def has_plain_date(self) -> bool:
+        """Whether the first column of dates is called "date" and nothing else."""
+        first = self.date_columns[0].name if self.date_columns else ""
+        return len(name_tokens(first)) == 1 and concept_of(first) == "date"
 
     @property
     def groups(self) -> list[Column]:
@@ -100,6 +141,7 @@ def material_of(table: Table, words: Lexicon) -> Material:
     return result
 
 
+_SPENT = frozenset(("cost", "budget", "salary"))
 _BETTER_HIGHER = ("revenue", "profit", "margin", "quantity", "orders", "rating")
 _BETTER_LOWER = ("cost", "price", "hours", "age", "temperature", "budget", "salary", "stock")
 
@@ -125,16 +167,49 @@ _MEANT = {
     "south": frozenset(("south", "süd", "sud", "sur", "南", "南部", "جنوب", "الجنوب")),
     "east": frozenset(("east", "ost", "este", "est", "东", "东部", "شرق", "الشرق")),
     "west": frozenset(("west", "oeste", "ouest", "西", "西部", "غرب", "الغرب")),
-}
+    "unpaid": frozenset((
+        "unpaid", "open", "overdue", "outstanding", "due", "not paid", "offen", "überfällig",
+        "unbezahlt", "ausstehend", "pendiente", "vencida", "vencido", "impagada", "impagado",
+        "impayé", "impayée", "en retard", "en attente", "未付", "逾期", "未缴", "غير مدفوع",
+        "متأخر",
+    )),
+}  # fmt: skip
+_PAID = frozenset(("paid", "bezahlt", "pagado", "pagada", "payé", "payée", "已付", "已缴", "مدفوع"))
 
 
 def value_meant(material: Material, meaning: str) -> list[tuple[str, str]]:
-    """The values of a table that mean something: "women" are ``female``."""
-    return [
+    """The values of a table that mean something: "women" are ``female``, and who owes something is
+    unpaid, open or overdue, or has no day of payment: ``""`` stands for no value."""
+    pairs = [
         (column.name, value)
         for column in material.table.columns if column.distinct <= _FEW
         for value in column.values if value.casefold() in _MEANT.get(meaning, ())
     ]  # fmt: skip
+    if meaning != "unpaid" or pairs:
+        return pairs
+    paid = [one for one in material.table.columns
+            if _PAID & {word.casefold() for word in name_tokens(one.name)}]  # fmt: skip
+    return [(one.name, no_value(one)) for one in paid if no_value(one)] or [
+        (one.name, "") for one in paid if one.kind is Kind.DATE and one.missing
+    ]
+
+
+_NO = frozenset(("no", "n", "false", "nein", "non", "否", "لا", "falsch", "falso", "faux"))
+
+
+_YES = frozenset(("yes", "y", "true", "ja", "sí", "si", "oui", "是", "نعم", "wahr", "vrai"))
+
+
+def yes_value(column: Column) -> str:
+    """The "yes" of a column of yes and no: "the damaged ones"; "" of another column."""
+    items = [value for value in column.values if value.casefold() in _YES]
+    return items[0] if len(items) == 1 and no_value(column) else ""
+
+
+def no_value(column: Column) -> str:
+    """The "no" of a column of yes and no: "not full time"; "" of another column."""
+    items = [value for value in column.values if value.casefold() in _NO]
+    return items[0] if len(items) == 1 and column.distinct == 2 else ""
 
 
 def _spellings(tokens: Sequence[str], words: Lexicon) -> set[Keys]:
@@ -144,7 +219,8 @@ def _spellings(tokens: Sequence[str], words: Lexicon) -> set[Keys]:
 def _add_column(material: Material, column: Column, name: str, words: Lexicon) -> None:
     tokens = name_tokens(name)
     compound = _spellings(["".join(tokens)], words) if "".join(tokens).isalpha() else set()
-    for keys in filter(None, _spellings(tokens, words) | compound):
+    as_written = [one.text for one in text_tokens(normal(name)) if one.kind != "mark"]
+    for keys in filter(None, _spellings(tokens, words) | _spellings(as_written, words) | compound):
         entries = material.columns.setdefault(keys, [])
         if column.name not in entries:
             entries.append(column.name)

@@ -13,12 +13,14 @@ from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Op, Thing
 from agentpost_offline.grammar import periods
 from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest, Ranking
-from agentpost_offline.grammar.material import Calendar, Material, calendar_of
+from agentpost_offline.grammar.material import Calendar, Material, calendar_of, no_value, yes_value
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
-_QUOTED: Final = re.compile(r"\s*[:：]?\s*[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]")
+_QUOTED: Final = re.compile(
+    r"\s*[:：]?\s*(?:[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]|'([^'\n]{1,160})'(?!\w))"
+)
 _BARE: Final = re.compile(r"\s*(?:[:：]|to\b|as\b|auf\b|a\b|en\b|为|成)?\s*([^\"\n]{1,120})")
 _PALETTE: Final = ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale")
 _OPS: Final = (Op.AT_LEAST, Op.AT_MOST, Op.ABOVE, Op.BELOW)
@@ -30,7 +32,6 @@ _FIGURES: Final = tuple(
                 "quantity", "age", "hours", "rating", "grade", "temperature", "population", "stock")
 )  # fmt: skip
 """Words for figures: where a table is called so, its rows are not meant."""
-_NO: Final = frozenset(("no", "n", "false", "nein", "non", "否", "لا", "falsch", "falso", "faux"))
 _SEVERAL: Final = (2, 3, 4, 5, 6)
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
@@ -60,6 +61,8 @@ class _Parser:
         self.calendar = self._calendar(today)
         self.pending: Aggregate | None = None
         self.unknown: list[tuple[int, int]] = []
+        self.people: list[tuple[int, int]] = []
+        """Words for people where no column has any."""
         self.lacking_at: set[int] = set()
         self.last_measure_at = -9
         if any(term.has("needs.table") for term in phrases):
@@ -68,6 +71,8 @@ class _Parser:
         while at < len(phrases):
             at += self._take(at)
         self._late_aggregate()
+        if not self.draft.measures or self.draft.asks & {"many", "who"}:
+            self.unknown = sorted([*self.unknown, *self.people])
         self.draft.unknown += self._unknown_words()
 
     def _unknown_words(self) -> list[str]:
@@ -104,11 +109,26 @@ class _Parser:
                         self.draft.typos.append((one.text, one.typo_of))
                 return size
         after = self._skip(at + 1)
+        before = self._at(at - 1)
         if term.has("by") and self._is_unknown(after):
             self.lacking_at.add(after)
+        elif self._is_explained(at):
+            pass
+        elif term.has("concept.person", "concept.customer", "concept.grade", "idle") and not (
+            before and before.has("by")
+        ):
+            self.people.append((term.start, term.end))
         elif term.kind != "mark" or term.text in "%":
             self.unknown.append((term.start, term.end))
         return 1
+
+    def _is_explained(self, at: int) -> bool:
+        """Whether a name of the table stands in brackets behind a word: "tienda (Store)"."""
+        opens, name, closes = (self._at(at + one) for one in (1, 2, 3))
+        return bool(
+            opens and name and closes and opens.text == "(" and self._names(name)
+            and closes.text == ")"
+        )  # fmt: skip
 
     def _is_unknown(self, at: int) -> bool:
         term = self._at(at)
@@ -152,7 +172,7 @@ class _Parser:
             return 0
         quoted = _QUOTED.match(self.text, term.end)
         match = quoted or _BARE.match(self.text[: self.phrases[-1].end], term.end)
-        if match is None or not match[1].strip(" .!。"):
+        if match is None or not match[match.lastindex or 1].strip(" .!。"):
             return 0
         end = match.end()
         if not quoted:
@@ -165,7 +185,7 @@ class _Parser:
                 self.phrases[-1].end,
             )
             match = _BARE.match(self.text[:end], term.end) or match
-        title = match[1].strip(" .!。,")
+        title = match[match.lastindex or 1].strip(" .!。,")
         self.draft.style = msgspec.structs.replace(self.draft.style, title=title)
         return sum(term.start <= one.start < end for one in self.phrases)
 
@@ -176,13 +196,15 @@ class _Parser:
         return joins and after is not None and after.has("small.verb", "edit")
 
     def caption(self, at: int) -> int:
-        """The words to stand on a picture: "write “Hello” on it"."""
-        if not self.phrases[at].has("option.caption"):
+        """The words to stand on a picture: "write “Hello” on it", "put “Hello” at the bottom"."""
+        term = self.phrases[at]
+        if not (term.has("option.caption") or (term.has("small.verb") and self.has_images)):
             return 0
-        quoted = _QUOTED.match(self.text, self.phrases[at].end)
+        quoted = _QUOTED.match(self.text, term.end)
         if quoted is None:
-            return self._bare_caption(at) if self.has_images else 0
-        self.draft.options["text"] = quoted[1].strip()
+            is_caption = self.has_images and term.has("option.caption")
+            return self._bare_caption(at) if is_caption else 0
+        self.draft.options["text"] = str(quoted[quoted.lastindex or 1]).strip()
         return sum(self.phrases[at].start <= one.start < quoted.end() for one in self.phrases)
 
     def _bare_caption(self, at: int) -> int:
@@ -202,8 +224,9 @@ class _Parser:
         ):
             last -= 1
         text = self.text[self.phrases[first].start : self.phrases[last - 1].end].strip(" .!。,，'")
-        if (
-            self.phrases[last - 1].has("small") and not self.phrases[last - 1].typo_of
+        ending = self.phrases[last - 1]
+        if ending.has("small") and not (
+            ending.typo_of or ending.text.isupper()
         ):  # of the words or not: "write Be there now"
             self.draft.unknown.append(self.phrases[last - 1].text)
         self.draft.options["text"] = text
@@ -324,6 +347,8 @@ class _Parser:
             self.draft.filters.append(Filter(column.name, Op.MISSING))
             return end + 1 - at
         start = end
+        if size := self._denied_thing(at, start):
+            return size
         lacking = self._at(end)
         after = self._at(self._skip(end + 1))
         if lacking is not None and lacking.columns and not lacking.values and not (
@@ -334,8 +359,9 @@ class _Parser:
                 self.draft.filters.append(Filter(column.name, Op.MISSING))
                 self.draft.marks.add("lacking")
                 return end + 1 - at
-            if column is not None and (no := _no_value(column)):
+            if column is not None and (no := no_value(column)):
                 self.draft.filters.append(Filter(column.name, Op.IS, (no,)))
+                self.draft.marks.add("flag")
                 return end + 1 - at
             if column is not None:
                 self.draft.unwanted.append(column.name)
@@ -358,6 +384,23 @@ class _Parser:
             else:
                 break
         return end - at if end > start else 0
+
+    def _denied_thing(self, at: int, start: int) -> int:
+        """As in "a table instead of a picture", and "without the total line": how many terms."""
+        term = self._at(start)
+        if term is None or self._names(term):
+            return 0
+        if term.has("thing", "kind"):
+            others = [*self.phrases[:at], *self.phrases[start + 1 :]]
+            return start + 1 - at if any(one.has("thing", "kind") for one in others) else 0
+        places = [one for one in (start, start + 1)
+                  if (word := self._at(one)) is not None and word.has("aggregate.sum")]  # fmt: skip
+        beside = self._at(start + (start in places))
+        if not places or (beside is not None and beside.has("by", "unit", "ask")):
+            return 0
+        self.draft.options["no_total"] = True
+        is_line = beside is not None and not self._names(beside) and beside.has("rows", "kind.line")
+        return max(places) + 1 + (is_line and start in places) - at
 
     def _joins(self, at: int) -> bool:
         """Whether an "and" or a comma stands before one more value or period."""
@@ -398,7 +441,11 @@ class _Parser:
         self.draft.comparing[-1].has_unit = any(
             one.has("unit.money") for one in self.phrases[at:end]
         )
-        if after is not None and self._is_unit_of_column(after):
+        column = self.draft.comparing[-1].column
+        is_unit = after is not None and after.has("unit", "grain") and column is not None and (
+            self.material is not None and self.material.column(column).unit is not None
+        )  # fmt: skip
+        if after is not None and (is_unit or self._is_unit_of_column(after)):
             self.draft.comparing[-1].has_unit = True
             return end + 1 - at
         if self.draft.comparing[-1].column is None and after is not None and after.columns:
@@ -484,6 +531,10 @@ class _Parser:
                 return 0
         if not term.has("extreme") or term.columns:
             return 0
+        if self.has_images and "text" in self.draft.options and term.text.casefold() == "bottom":
+            return 1  # where a caption stands anyway
+        if term.has("edit") and not any(map(self._names, self.phrases)):  # "shorter: 2 slides"
+            return 0
         key = str(term.key("extreme"))
         end = at + 1
         if count is None:
@@ -507,9 +558,23 @@ class _Parser:
         return end - start
 
     def sorting(self, at: int) -> int:
+        """As in "sorted by date", "largest first", "best on top"."""
         term = self.phrases[at]
-        if not term.has("sort") or term.columns:
+        if term.has("extreme") and not term.columns:
+            place = at + 1
+            while (one := self._at(place)) is not None and not one.has("sort.first"):
+                if not (one.is_glue or one.has("rows", "concept")) or self._names(one):
+                    return 0
+                place += 1
+            if one is None:
+                return 0
+            is_low = str(term.key("extreme")).startswith("bottom")
+            self.draft.sort = self.draft.is_descending = not is_low
+            return place + 1 - at
+        if not term.has("sort") or term.columns or term.has("sort.first"):
             return 0
+        if not term.has("sort.sort"):
+            self.draft.is_descending = not term.has("sort.asc")
         if not term.has("sort.sort") or self.draft.sort is None:
             self.draft.sort = not term.has("sort.asc")
         return 1
@@ -534,10 +599,14 @@ class _Parser:
             columns = tuple(dict.fromkeys(column for column, _ in options))
             self.draft.ambiguous.append((term.text, columns))
             return
-        if op is Op.IS_NOT:
-            self.draft.filters.append(Filter(options[0][0], op, (options[0][1],)))
+        column = options[0][0]
+        values = tuple(value for _, value in options)
+        if values == ("",):
+            op = Op.MISSING if op is Op.IS else Op.PRESENT
+        if op is not Op.IS:
+            self.draft.filters.append(Filter(column, op, tuple(filter(None, values))))
             return
-        self.draft.values.append(options[0])
+        self.draft.values += options
 
     def _follows_by(self, at: int) -> bool:
         before = [one for one in self.phrases[max(0, at - 2) : at] if not one.is_glue]
@@ -569,7 +638,7 @@ class _Parser:
                 self.pending = None
             elif column is not None and (per or self.pending is Aggregate.MEAN) and (
                 self._is_row_noun(end, one.columns)
-            ):  # fmt: skip
+            ) and not any(term.has("thing", "kind") for term in self.phrases):  # fmt: skip
                 self.draft.marks.add("each_row")
             elif column is not None:
                 self.draft.groups.append(column.name)
@@ -681,6 +750,8 @@ class _Parser:
 
     def column(self, at: int) -> int:
         term = self.phrases[at]
+        if self._is_language(at):  # "auf englisch", where there are marks in English
+            term.columns = ()
         columns = term.columns
         column = self._column(term)
         if column is None:
@@ -699,17 +770,43 @@ class _Parser:
             else:
                 self.draft.marks.add("time")
         elif column.role in (Role.AMOUNT, Role.RATE):
-            self.draft.measures.append(MeasureRequest(column.name, self.pending, term.text))
+            how = self.pending or self._shared_aggregate(at)
+            if how is None and self.material is not None and column.name in self.material.takings:
+                how = Aggregate.SUM if term.has("concept.revenue") else None
+            self.draft.measures.append(MeasureRequest(column.name, how, term.text))
             self.last_measure_at = at
             self.pending = None
         else:
             return self._mention(at, column)
         return 1
 
+    def _shared_aggregate(self, at: int) -> Aggregate | None:
+        """As of the second column of "average of A and B"; a sum is not shared."""
+        if not self.draft.measures or not all(
+            one.is_glue or one.has("small.and") or one.text in ",、，،"
+            for one in self.phrases[self.last_measure_at + 1 : at]
+        ):  # fmt: skip
+            return None
+        how = self.draft.measures[-1].aggregate
+        return None if how in (None, Aggregate.SUM) else how
+
+    def _is_language(self, at: int) -> bool:
+        """Whether the name of a column is a language here: nothing else is named, as in "in X"."""
+        before = self._at(at - 1)
+        return self.phrases[at].has("language") and before is not None and (
+            before.has("small.in", "small.as") and not any(
+                self._names(one) or one.has("ask", "aggregate", "extreme", "thing", "by")
+                for one in self.phrases if one is not self.phrases[at]
+            )
+        )  # fmt: skip
+
     def _note_order(self, at: int, column: Column) -> None:
         """A column that an order is named for: "sorted by due date"."""
         before = at - 1
-        while before > 0 and (self.phrases[before].is_glue or self.phrases[before].has("by")):
+        while before > 0 and (
+            self.phrases[before].is_glue or self.phrases[before].has("by")
+            or self._is_row_word(before, self.phrases[before])
+        ):  # fmt: skip
             before -= 1
         if before >= 0 and self.phrases[before].has("sort"):
             text = self.text[self.phrases[before].start : self.phrases[at].end]
@@ -749,6 +846,14 @@ class _Parser:
         if column.kind is Kind.NUMBER and after is not None and after.number is not None:
             self.draft.filters.append(Filter(column.name, Op.IS, (after.number,)))
             return self.phrases.index(after) + 1 - at
+        yes = yes_value(column)
+        is_looked_up = bool(self.draft.asks & {"what", "which"}) and any(
+            one.values for one in self.phrases
+        )
+        if yes and not is_looked_up:
+            self.draft.filters.append(Filter(column.name, Op.IS, (yes,)))
+            self.draft.marks.add("flag")
+            return 1
         self.draft.mentions.append(column.name)
         return 1
 
@@ -804,6 +909,9 @@ class _Parser:
             self.draft.things.append(Thing(key))
         if term.has("option.pivot"):
             self.draft.options["pivot"] = True
+        if term.has("them"):  # joined to the verb, as in "ارسمهم"
+            self.draft.several, self.draft.several_word = int(term.key("them") or 0), term.text
+            self.draft.marks.add("it")
         if (key := term.key("format")) is not None and key not in self.draft.formats:
             self.draft.formats.append(key)
         return 1
@@ -884,6 +992,7 @@ class _Parser:
         draft = self.draft
         if term.has("unable"):
             draft.unknown.append(term.text)
+            draft.marks.add("unable")
         elif term.has("model"):
             draft.model.append((str(term.key("model")), term.text))
         elif term.has("rows") or self._is_own(term):
@@ -896,7 +1005,7 @@ class _Parser:
         elif term.has("by.split"):
             draft.marks.add("split")
         elif term.has("control"):
-            if draft.control is None:
+            if draft.control is None and not (term.has("control.again") and draft.has_query):
                 draft.control = term.key("control")
         elif term.has("talk") and not ((term.has("small.glue") and at) or self._denies(at)):
             draft.talk = draft.talk or term.key("talk")
@@ -937,9 +1046,12 @@ class _Parser:
             self.draft.marks.add("source")
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
         if term.has("small.still"):
-            after = self._at(at + 1)
-            return int(after is not None and bool(after.values))
+            return int(any(one.values or one.has("not") for one in self.phrases))
         is_unit = self._is_unit(term) or (term.text == "%" and at > 0)
+        after = self._at(at + 1)
+        is_unit = is_unit or (
+            term.has("number.1") and after is not None and after.has("thing", "kind")
+        )
         return int(is_file or is_unit or term.is_glue or term.has("small"))
 
     def _names_file(self, word: str) -> bool:
@@ -955,12 +1067,6 @@ class _Parser:
             return False
         code = _CURRENCIES.get(term.text.casefold()[:3], term.text)
         return any(column.unit == code for column in self.material.table.columns)
-
-
-def _no_value(column: Column) -> str:
-    """The "no" of a column of yes and no: "not full time"; "" of another column."""
-    items = [value for value in column.values if value.casefold() in _NO]
-    return items[0] if len(items) == 1 and column.distinct == 2 else ""
 
 
 _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (

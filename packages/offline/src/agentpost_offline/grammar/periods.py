@@ -13,6 +13,7 @@ from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.style import dates
 
 _EDGES = {"since": Op.AT_LEAST, "after": Op.ABOVE, "before": Op.BELOW, "until": Op.AT_MOST}
+_DAYS = 32
 _YEARS = range(1900, 2101)
 _MONTHS = {Grain.QUARTER: 3, Grain.MONTH: 1, Grain.YEAR: 12}
 
@@ -93,7 +94,7 @@ def read(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period |
     edge, width = _edge(phrases, at)
     first, size = _one(phrases, at + width, calendar)
     if first is None:
-        return None, 0
+        return _days(phrases, at, at + width, calendar)
     end = at + width + size
     joint = _joint(phrases, end)
     if joint and (edge in ("", "since", "between")):
@@ -101,6 +102,11 @@ def read(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period |
         between = edge == "between" or not phrases[end].has("small.and")
         if second is not None and between and (span := _range(first, second, calendar)):
             return span, end + joint + more - at
+    if edge in ("", "since") and _goes_on(phrases, end):
+        _in_only_year(first, calendar)
+        if first.reach is not None and not first.weekdays:
+            first.edge = "since"
+            return first, end + 1 - at
     if edge and edge != "between":
         _in_only_year(first, calendar)
         only_from = phrases[at].has("small.in") and edge == "since"
@@ -109,6 +115,34 @@ def read(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period |
         first.edge = edge
     _in_only_year(first, calendar)
     return first, end - at
+
+
+def _days(
+    phrases: Sequence[Term], at: int, start: int, calendar: Calendar
+) -> tuple[Period | None, int]:
+    """As in "between 10 and 20 March 2026": the month and the year stand behind the second day."""
+    day = phrases[start].number if start < len(phrases) else None
+    joint_at = start + 1
+    while joint_at < len(phrases) and phrases[joint_at].text == ".":
+        joint_at += 1
+    joint = _joint(phrases, joint_at)
+    if day is None or day % 1 or not 0 < day < _DAYS or not joint:
+        return None, 0
+    last, size = _read_name(phrases, joint_at + joint, calendar)
+    if last is None or last.days is None or last.days[0] != last.days[1]:
+        return None, 0
+    end = last.days[0]
+    if day >= end.day:
+        return None, 0
+    return Period(Grain.DAY, days=(end.replace(day=int(day)), end)), joint_at + joint + size - at
+
+
+def _goes_on(phrases: Sequence[Term], at: int) -> bool:
+    """Whether "on" ends a clause after a period: "from February on"."""
+    is_last = at + 1 >= len(phrases) or phrases[at + 1].kind == "mark"
+    return at < len(phrases) and phrases[at].has("onward") and (
+        is_last or not phrases[at].has("small")
+    )  # fmt: skip
 
 
 def _edge(phrases: Sequence[Term], at: int) -> tuple[str, int]:
@@ -146,7 +180,7 @@ def _one(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period |
         return _date(phrases[at].text), 1
     if phrases[at].has("weekday"):
         return _weekdays(phrases, at)
-    return _read_name(phrases, at)
+    return _read_name(phrases, at, calendar)
 
 
 def _weekdays(phrases: Sequence[Term], at: int) -> tuple[Period, int]:
@@ -154,7 +188,7 @@ def _weekdays(phrases: Sequence[Term], at: int) -> tuple[Period, int]:
     return Period(Grain.WEEKDAY, weekdays=days), 1
 
 
-def _read_name(phrases: Sequence[Term], at: int) -> tuple[Period | None, int]:
+def _read_name(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
     """A year, or a day, month, quarter or half with or without its year."""
     result = Period(Grain.YEAR)
     day: int | None = None
@@ -176,6 +210,8 @@ def _read_name(phrases: Sequence[Term], at: int) -> tuple[Period | None, int]:
         end += 1
     while end > at and (phrases[end - 1].is_glue or phrases[end - 1].has("small.in")):
         end -= 1
+    if day is not None and result.month and result.year is None:
+        _in_only_year(result, calendar)
     if day is not None and result.month and result.year:
         try:
             one = dt.date(result.year, result.month, day)

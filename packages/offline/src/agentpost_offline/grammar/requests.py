@@ -18,7 +18,7 @@ from agentpost_offline.grammar.parsing import parse
 from agentpost_offline.grammar.reading import Choice, Question, Reading, Unclear
 from agentpost_offline.grammar.resolving import Resolved
 from agentpost_offline.grammar.tagging import Term, terms
-from agentpost_offline.grammar.text import WISH_CHARACTERS, normal
+from agentpost_offline.grammar.text import WISH_CHARACTERS, name_tokens, normal
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _BREAKS = "!?;。！？；؟؛…"
@@ -33,7 +33,7 @@ _IMAGE_OPTIONS = frozenset(
      "right", "portrait", "landscape", "wide", "high", "percent")
 )  # fmt: skip
 _OPTIONS = {
-    Thing.IMAGE: _IMAGE_OPTIONS, Thing.TABLE: frozenset(("pivot", "clean")),
+    Thing.IMAGE: _IMAGE_OPTIONS, Thing.TABLE: frozenset(("pivot", "clean", "convert")),
     Thing.CHART: frozenset(("horizontal", "wide", "high")),
     Thing.SITE: frozenset(("dark",)),
     Thing.DOCUMENT: frozenset(("convert", "headings")), Thing.DECK: frozenset(("headings",)),
@@ -78,11 +78,16 @@ def read(text: str, around: Surrounding) -> list[Reading]:
     return best
 
 
-def _cost(readings: Sequence[Reading]) -> tuple[int, int]:
-    """How badly a message is understood over a table: unknown words, then questions."""
+def _cost(readings: Sequence[Reading]) -> tuple[int, int, int]:
+    """How badly a message is understood over a table: unknown words, then questions, then figures
+    that are named by a part of their names."""
     unknown = sum(len(one.draft.unknown) for one in readings)
     dateless = sum(bool(one.draft.is_dateless) for one in readings)
-    return unknown + dateless, sum(one.question is not None for one in readings)
+    partly = sum(
+        len(name_tokens(measure.column)) > len(name_tokens(measure.word))
+        for one in readings for measure in one.draft.measures
+    )  # fmt: skip
+    return unknown + dateless, sum(one.question is not None for one in readings), partly
 
 
 def _ask_which_table(best: list[Reading], candidates: Sequence[Material], text: str) -> None:
@@ -200,7 +205,10 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
         if one.has("kind.grouped", "kind.stacked") and not one.has("kind.bar"):
             return False  # "bars by month, stacked"
         if (one.has("thing") and not one.has("format")) or one.has("kind"):
-            return any(each.has("thing", "kind") for each in phrases[start:at])
+            return any(
+                each.has("thing", "kind") and not each.has("kind.grouped", "kind.stacked")
+                for each in phrases[start:at]
+            )
         if one.has("ask.many", "ask.much", "ask.which", "ask.who", "ask.why"):
             return True
         if not (one.is_glue or one.has("small", "number", "edit") or one.number is not None):
@@ -213,14 +221,21 @@ def _reading(
     *, is_later: bool,
 ) -> Reading:  # fmt: skip
     result = Reading(draft, table=material.table if material is not None else None)
-    if Thing.TABLE in draft.things or "clean" in draft.options:
-        _drop_row_order(draft, material)
+    is_of_rows = bool(around.works) and around.works[0].frame.thing is Thing.TABLE and not (
+        draft.things or around.works[0].frame.queries
+    )  # fmt: skip
+    if Thing.TABLE in draft.things or "clean" in draft.options or is_of_rows:
+        _order_rows(draft, material)
+    if Thing.TABLE in draft.things and material is not None and "only" in draft.marks:
+        _refuse_columns(draft, material)
     if draft.marks & {"undo", "change"}:  # "no, undo that"
         draft.talk = None
     if draft.model or _only_stands(draft):
         return result
     if not (around.has_files or around.is_unanswered or is_later):
-        result.frame = edits.count_of_list(draft, material, around.works)
+        result.frame = edits.count_of_list(draft, material, around.works) or edits.list_of_count(
+            draft, material, around.works
+        )
         if result.frame is not None:
             return result
     try:
@@ -241,7 +256,8 @@ def _reading(
             "it" in draft.marks and not (around.has_files or is_later)
         ):  # fmt: skip
             raise Unclear("ask_anew")  # "draw them" once more
-        if draft.several and draft.several_word and (
+        are_files = draft.several == len(around.names) == 2 and around.has_files
+        if draft.several and draft.several_word and not are_files and (
             not draft.has_query or draft.several_word.isdigit()
         ):  # fmt: skip
             draft.unknown.append(draft.several_word)
@@ -293,21 +309,44 @@ def _ask_of_which_data(
         raise Unclear("which_data", choices)
 
 
-def _drop_row_order(draft: Draft, material: Material | None) -> None:
-    """The rows of a table keep their order: another one is named as not understood."""
-    if material is None:
+def _order_rows(draft: Draft, material: Material | None) -> None:
+    """The rows of a table may stand in the order of one column. Where figures are computed, an
+    order by another column is named as not understood."""
+    if material is None or not draft.sort_by:
         return
-    numbers = {one.name for one in material.numbers}
-    orders = [(name, text) for name, text in draft.sort_by if name not in numbers]
+    names = {name for name, _ in draft.sort_by}
+    others = {*draft.groups, *draft.mentions, *draft.which_columns} - names
+    measured = {one.column for one in (*draft.measures, *draft.by_numbers)} - names
+    computes = bool(
+        others or measured or draft.aggregate or draft.derivation or "many" in draft.asks
+        or draft.ranking or draft.comparing or "pivot" in draft.options
+    )  # fmt: skip
+    orders = [] if computes and names <= {one.name for one in material.numbers} else draft.sort_by
     if not orders:
         return
-    names = {name for name, _ in orders}
-    draft.unknown += [text for _, text in orders]
     draft.groups = [name for name in draft.groups if name not in names]
     draft.mentions = [name for name in draft.mentions if name not in names]
-    draft.sort = None
     if names & {one.name for one in material.date_columns}:
         draft.is_trend, draft.time = False, None
+    if computes or len(names) > 1:
+        draft.unknown += [text for _, text in orders]
+        draft.sort = None
+        return
+    draft.row_order = names.pop()
+    draft.measures = [one for one in draft.measures if one.column != draft.row_order]
+    draft.by_numbers, draft.counts, draft.grains = [], [], []
+    is_number = draft.row_order in {one.name for one in material.numbers}
+    draft.sort = is_number if draft.is_descending is None else draft.is_descending
+
+
+def _refuse_columns(draft: Draft, material: Material) -> None:
+    """A table has all its columns: "just name and email" is named as not understood."""
+    names = [*draft.mentions, *draft.row_nouns]
+    if draft.values or draft.measures or draft.filters or draft.periods or not names:
+        return
+    draft.unknown += [material.column(name).label for name in names]
+    draft.mentions, draft.row_nouns, draft.counts = [], [], []
+    draft.asks.discard("list")
 
 
 def _only_stands(draft: Draft) -> bool:
@@ -414,11 +453,12 @@ def _check_look(draft: Draft, thing: Thing) -> None:
     """What a thing cannot have is a word that is not understood."""
     style, options = draft.style, _OPTIONS.get(thing, frozenset[str]())
     is_answer = thing is Thing.ANSWER
+    lacks_text = thing is Thing.IMAGE and "text" not in draft.options
     size = style.size and "×".join(map(str, style.size))
     unfit = [
         (key, str(value) if isinstance(value, (str, int)) and value is not True else key)
         for key, value in draft.options.items()
-        if (key not in options and key != "which")
+        if (key not in options and key not in ("which", "no_total"))
         or (key in ("left", "right") and "rotate" not in draft.options)
     ]  # fmt: skip
     unfit += [
@@ -428,8 +468,7 @@ def _check_look(draft: Draft, thing: Thing) -> None:
             ("length", style.length, thing not in (*_PAGED, Thing.VIDEO)),
             ("seconds", style.seconds and f"{style.seconds:g} s", thing is not Thing.VIDEO),
             ("chart", style.chart, thing in (Thing.ANSWER, Thing.IMAGE, Thing.DOCUMENT)),
-            ("colour", style.colour, is_answer or thing is Thing.IMAGE),
-            ("title", style.title, is_answer),
+            ("colour", style.colour, is_answer or lacks_text), ("title", style.title, is_answer),
             ("size", size, is_answer),
             ("language", draft.language, is_answer or thing in (Thing.IMAGE, Thing.TABLE)),
         ) if value is not None and is_unfit

@@ -28,16 +28,26 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing
 from agentpost_offline.grammar.describing import query_text
-from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest
-from agentpost_offline.grammar.material import Calendar, Material, calendar_of, is_better_higher
+from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest, Ranking
+from agentpost_offline.grammar.material import (
+    Calendar,
+    Material,
+    calendar_of,
+    is_better_higher,
+    yes_value,
+)
 from agentpost_offline.grammar.periods import Period
 from agentpost_offline.grammar.reading import Choice, Unclear
 from agentpost_offline.grammar.vocabulary import concept_of
 
 _MOST_CHOICES = 4
+_NAMED = 12
+"""As many values are named beside their number; more of them are listed."""
 _COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
 _SUM_WORDS = ("sum", "som")
 """Beginnings of the words that ask for a sum; a "total" of orders may be their number."""
+_OVERALL = ("overall", "insgesamt", "en general", "globalement", "总体", "إجمالا")
+"""Words for a sum that of a rate only say that it is that of all rows."""
 _CARRIED = {
     "sold": ("quantity", "revenue"),
     "earned": ("revenue", "salary"),
@@ -81,7 +91,9 @@ class Resolved:
             return None
         uses_time = bool(self.draft.periods or self.draft.exclusions or self.draft.grains
                          or self.draft.is_trend)  # fmt: skip
-        if match is None and len(date_columns) > 1 and uses_time:
+        if match is None and len(date_columns) > 1 and uses_time and not (
+            self.material.has_plain_date
+        ):  # fmt: skip
             choices = [
                 Choice(one.label, text=f"{self.draft.text} ({one.name})") for one in date_columns
             ]
@@ -100,6 +112,9 @@ class Resolved:
         if draft.derivation is Derivation.GROWTH or (self._compares_periods() and measures):
             return self._compare_periods(measures)
         self._averages(measures)
+        if draft.row_order is not None and not (measures or self.groups or self.time):
+            query = self._over((), Order(bool(draft.sort)))
+            return msgspec.structs.replace(query, rows_by=draft.row_order)
         measures, order = self._rank(measures)
         measures = self._derive(measures)
         self._comparison(measures)
@@ -135,17 +150,23 @@ class Resolved:
 
     def _groups(self) -> None:
         draft = self.draft
+        self._flags()
         self.groups = list(dict.fromkeys((*draft.groups, *draft.which_columns)))
         makes = self.thing is not Thing.ANSWER
         if draft.mentions and (
             makes or draft.ranking or "versus" in draft.marks
             or (draft.comparing and not self._is_counting)
+            or ("list" in draft.asks and not draft.measures and any(
+                self.material.column(name).distinct > _NAMED for name in draft.mentions
+            ))
             or not (self.groups or self._is_counting or self._looks_up)
         ):  # fmt: skip
             self.groups += [name for name in draft.mentions if name not in self.groups]
         if "who" in draft.asks and not self.groups:
             people = self.material.concepts.get("person") or self.material.concepts.get("customer")
             groups = self.material.narrow(people or ())
+            if self.material.row_name in groups:  # a first and a last name
+                groups = (str(self.material.row_name),)
             if len(groups) != 1:
                 raise Unclear("no_column", table=self.material.table.name, words="who")
             self.groups = list(groups)
@@ -162,12 +183,20 @@ class Resolved:
         ):  # fmt: skip
             self.groups = draft.row_nouns[:1]
         lists_rows = draft.asks & {"which", "list"} or "all" in draft.marks
-        of_rows = draft.counts or (draft.values and "which" not in draft.asks)
+        of_rows = draft.counts or (
+            (draft.values or "flag" in draft.marks) and "which" not in draft.asks
+        )
         if lists_rows and of_rows and self.thing is Thing.ANSWER and not (
             draft.row_nouns or self.groups or draft.mentions or draft.measures
-            or self._is_counting or draft.grains
+            or self._is_counting or draft.grains or draft.ranking or draft.derivation
         ):  # fmt: skip
             self.groups = list(filter(None, [self.material.row_name]))
+        if draft.ranking and (draft.ranking.count or 0) > 1 and draft.measures and not (
+            self.groups or draft.grains
+        ) and (name := self.material.row_name) and (
+            self.material.column(name).kind is Kind.TEXT
+        ):  # fmt: skip
+            self.groups = [name]
         if draft.ranking and draft.ranking.concept == "sold" and not (
             self.groups or draft.grains or "when" in draft.asks
         ):  # fmt: skip
@@ -183,6 +212,21 @@ class Resolved:
             self.time, self.grain = self.calendar.column, Grain.MONTH
         if len(self.groups) + (self.time is not None) > 2:
             raise Unclear("too_many_groups")
+
+    def _flags(self) -> None:
+        """Of "insured and not insured" both stand side by side."""
+        draft = self.draft
+        if "flag" not in draft.marks:
+            return
+        by_column: dict[str, set[Filter]] = {}
+        for one in draft.filters:
+            if one.op is Op.IS and yes_value(self.material.column(one.column)):
+                by_column.setdefault(one.column, set()).add(one)
+        for column, both in by_column.items():
+            if len(both) > 1:
+                draft.filters = [one for one in draft.filters if one.column != column]
+                draft.groups.append(column)
+                draft.mentions = [] if "versus" in draft.marks else draft.mentions
 
     @property
     def _is_counting(self) -> bool:
@@ -292,7 +336,8 @@ class Resolved:
         if self.thing is Thing.TABLE and not (self._is_counting or draft.measures or self.groups
                                               or self.time or draft.aggregate):  # fmt: skip
             return []
-        if self._is_counting or (draft.counts and not draft.measures):
+        is_of_row = draft.ranking is not None and draft.ranking.concept not in ("", "rows", "sold")
+        if self._is_counting or (draft.counts and not draft.measures and not is_of_row):
             return self._counting()
         if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
             self.groups = self.groups or draft.mentions[:1]
@@ -307,7 +352,7 @@ class Resolved:
                 targets = [one for at, one in enumerate(targets)
                           if (one.column, one.aggregate) not in
                           {(o.column, o.aggregate) for o in targets[:at]}]  # fmt: skip
-            return [self._measure(one) for one in targets]
+            return list(dict.fromkeys(self._measure(one) for one in targets))
         if conditions:
             return [self._measure(one) for one in draft.measures[:1]]
         return self._implied_measure()
@@ -315,7 +360,12 @@ class Resolved:
     def _measure(self, one: MeasureRequest) -> Measure:
         column = self.material.column(one.column)
         how = one.aggregate or self.draft.aggregate
-        if how is Aggregate.SUM and column.role is Role.RATE:
+        can_add = column.role is not Role.RATE or self.material.is_price_of_row(column)
+        if how is Aggregate.SUM and not can_add and (
+            self.draft.aggregate_word.casefold() in _OVERALL
+        ):  # fmt: skip
+            how = Aggregate.MEAN
+        if how is Aggregate.SUM and not can_add:
             raise Unclear(
                 "no_sum", self._as_choices([Measure(column.name, Aggregate.MEAN)]),
                 column=column.label,
@@ -326,9 +376,9 @@ class Resolved:
 
     def _usual(self, column: Column) -> Aggregate:
         """How a column is computed when it is not said."""
-        if column.role is Role.RATE:
-            return Aggregate.MEAN
         shows_parts = self.thing is Thing.CHART and self.draft.style.chart in ("donut", "stacked")
+        if column.role is Role.RATE:
+            return self._usual_of_rate(column)
         if roles.is_additive(column) or self._is_row_each or shows_parts:
             return Aggregate.SUM
         ranking = self.draft.ranking
@@ -337,6 +387,20 @@ class Resolved:
         how = (Aggregate.SUM, Aggregate.MEAN)
         choices = self._as_choices([Measure(column.name, one) for one in how])
         raise Unclear("sum_or_mean", choices, column=column.label)
+
+    def _usual_of_rate(self, column: Column) -> Aggregate:
+        """The average; a pie has the sums of what each row cost, and no averages."""
+        if self.thing is not Thing.CHART or self.draft.style.chart != "donut":
+            return Aggregate.MEAN
+        if self.material.is_price_of_row(column):
+            return Aggregate.SUM
+        pie, self.draft.style = self.draft.style, msgspec.structs.replace(
+            self.draft.style, chart="bar"
+        )  # fmt: skip
+        choices = self._as_choices([Measure(column.name, Aggregate.MEAN)])
+        self.draft.style = pie
+        choices += self._as_choices([Measure(None, Aggregate.COUNT)])
+        raise Unclear("no_parts", choices, column=column.label)
 
     @property
     def _is_row_each(self) -> bool:
@@ -374,8 +438,14 @@ class Resolved:
             if any(one.aggregate is Aggregate.MEAN for one in results):
                 raise Unclear("count_what", self._count_choices(), words=draft.text)
             return results
+        if draft.mentions and self._is_each_a_person(draft.mentions[0]):
+            draft.counts.append(draft.mentions.pop(0))
+            return [Measure(None, Aggregate.COUNT)]
         if draft.mentions:
             return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
+        if "flag" in draft.marks:
+            draft.counts.append("")
+            return [Measure(None, Aggregate.COUNT)]
         things = {column for column, _ in draft.values} & {
             name for concept in ("product", "category")
             for name in self.material.concepts.get(concept, ())
@@ -384,7 +454,25 @@ class Resolved:
             return [self._of_concept("quantity", "revenue")]
         if self._counts_all and draft.has_query:
             return [Measure(None, Aggregate.COUNT)]
+        has_condition = draft.values or draft.filters or draft.comparing
+        if has_condition and self._numbers_rows and "quantity" not in self.material.concepts:
+            draft.counts.append("")  # each visit has a number: "how many dogs did we see?"
+            return [Measure(None, Aggregate.COUNT)]
         raise Unclear("count_what", self._count_choices(), words=draft.text)
+
+    def _is_each_a_person(self, name: str) -> bool:
+        """Whether each row is a person, though two may share a name: there is a number of each."""
+        column = self.material.column(name)
+        is_person = name in self.material.concepts.get("person", ()) and self._numbers_rows
+        return is_person and 2 * column.distinct > self.material.table.rows
+
+    @property
+    def _numbers_rows(self) -> bool:
+        """Whether each row has a number: it is one thing, as an order or a visit is."""
+        return any(
+            one.role is Role.IDENTIFIER and one.distinct >= self.material.table.rows
+            for one in self.material.groups
+        )
 
     def _count_choices(self) -> list[Choice]:
         sums = [Measure(one.name, Aggregate.SUM) for one in self.material.numbers
@@ -394,12 +482,15 @@ class Resolved:
     def _of_concept(self, *concepts: str) -> Measure:
         """The measure of the first concept that the table has exactly one column of."""
         for concept in concepts:
+            takings = self.material.takings if concept == "revenue" else ()
             names = [
-                name for name in self.material.concepts.get(concept, ())
+                name for name in self.material.concepts.get(concept, takings)
                 if self.material.column(name).kind is Kind.NUMBER
             ]  # fmt: skip
             if len(names) == 1 and not ("spent" in self.draft.marks and self._is_signed(names[0])):
                 how = self.draft.aggregate
+                if how is None and names[0] in takings:
+                    how = Aggregate.SUM
                 if how is None:
                     how = self._usual(self.material.column(names[0]))
                 return Measure(names[0], how)
@@ -413,15 +504,16 @@ class Resolved:
     def _implied_measure(self) -> list[Measure]:
         """The measure of a clause that names none."""
         draft = self.draft
+        is_often = draft.ranking is not None and draft.ranking.concept == "rows"
+        if is_often and not self.material.row_name:  # a row may stand for many
+            raise Unclear("which_measure", self._measure_choices())
+        if is_often or ("flag" in draft.marks and not draft.aggregate and (
+            self.groups or self.time or draft.derivation or self.thing is Thing.CHART
+        )):  # fmt: skip
+            draft.counts.append("")
+            return [Measure(None, Aggregate.COUNT)]
         if draft.ranking is not None and draft.ranking.concept not in ("", "sold"):
-            concept = draft.ranking.concept
-            names = self.material.concepts.get(concept, [])
-            if not names:
-                draft.unknown.append(draft.ranking.word)
-            if len(names) != 1:
-                raise Unclear("which_measure", self._measure_choices())
-            how = Aggregate.MAX if draft.ranking.is_top else Aggregate.MIN
-            return [Measure(names[0], how)]
+            return [self._ranked_concept(draft.ranking)]
         if draft.ranking is not None and draft.ranking.concept == "sold":
             return [self._of_concept("quantity", "revenue")]
         for mark, concepts in _CARRIED.items():
@@ -452,7 +544,10 @@ class Resolved:
         only_rows = not (self.groups or self.time or draft.ranking or draft.aggregate)
         if self.thing is not Thing.ANSWER and only_rows:
             return []
-        if self._counts_all:
+        adds_nothing = not any(map(roles.is_additive, self.material.numbers))
+        if draft.style.chart == "donut" and adds_nothing:
+            draft.counts.append("")
+        if self._counts_all or draft.counts:
             return [Measure(None, Aggregate.COUNT)]
         sure = [one for one in self.material.numbers
                 if one.role is Role.AMOUNT and roles.is_additive(one)]  # fmt: skip
@@ -468,10 +563,29 @@ class Resolved:
             )
         return [measure]
 
+    def _ranked_concept(self, ranking: Ranking) -> Measure:
+        """The figure of "cheapest" and "longest": of each row, of groups their sum."""
+        concepts = self.material.concepts
+        names = concepts.get(ranking.concept, [])
+        if not names and ranking.concept == "price":
+            names = self.material.takings or concepts.get("cost", [])
+        if not names:
+            self.draft.unknown.append(ranking.word)
+        if len(names) != 1:
+            raise Unclear("which_measure", self._measure_choices())
+        column = self.material.column(names[0])
+        adds = roles.is_additive(column) and column.unit is not None and not self._is_row_each
+        if (self.groups or self.time) and adds:
+            return Measure(column.name, Aggregate.SUM)
+        return Measure(column.name, Aggregate.MAX if ranking.is_top else Aggregate.MIN)
+
     def _measure_choices(self) -> list[Choice]:
-        """The same request with each column of numbers as its measure, the likeliest first."""
+        """The same request with each column of numbers as its measure, the likeliest first: money,
+        but of a share or a table without any the number of rows."""
         choices = []
-        for one in self.material.numbers[:_MOST_CHOICES]:
+        takings = self.material.takings
+        numbers = sorted(self.material.numbers, key=lambda one: one.name not in takings)
+        for one in numbers[:_MOST_CHOICES]:
             if self.draft.aggregate is Aggregate.SUM and one.role is Role.RATE:
                 continue
             query = self._with_measure(Measure(one.name, self._likely(one)))
@@ -480,14 +594,26 @@ class Resolved:
                 choices.append(Choice(one.label, text=f"{text} · {one.name}"))
             else:
                 choices.append(self._choice(query))
-        return choices
+        with_axis = self.groups or self.time or self.filters or self.draft.filters
+        if with_axis and not (self.draft.aggregate or self.is_choice or self._is_row_each):
+            is_share = self.draft.derivation is Derivation.SHARE
+            rows = self._as_choices([Measure(None, Aggregate.COUNT)])
+            if is_share and len(self._value_filters) == 1 and not (self.groups or self.time):
+                share = Measure(None, Aggregate.COUNT, Derivation.SHARE)
+                groups = (self._value_filters[0].column,)
+                query = msgspec.structs.replace(self._over([share]), groups=groups)
+                rows = [self._choice(query)]
+            is_likely = is_share or not (takings or "revenue" in self.material.concepts)
+            choices[0 if is_likely else 1 : 0 if is_likely else 1] = rows
+        return list({one.label: one for one in choices}.values())[:_MOST_CHOICES]
 
     def _likely(self, column: Column) -> Aggregate:
         """How a column is computed in a choice, which says so."""
         aggregate = self.draft.aggregate
         if aggregate is not None:
             return aggregate
-        return Aggregate.MEAN if column.role is Role.RATE else Aggregate.SUM
+        is_rate = column.role is Role.RATE and column.name not in self.material.takings
+        return Aggregate.MEAN if is_rate else Aggregate.SUM
 
     def _condition_choices(self) -> list[Choice]:
         """Of "revenue over 1000" alone: the rows that it leaves, counted or summed."""
@@ -586,7 +712,8 @@ class Resolved:
     def _compared_column(self, one: Comparing, measures: list[Measure]) -> str:
         if one.column is not None:
             return one.column
-        numbers = self.material.numbers
+        takings = self.material.takings
+        numbers = sorted(self.material.numbers, key=lambda each: each.name not in takings)
         columns = {measure.column for measure in measures} & {column.name for column in numbers}
         if len(columns) == 1:
             return str(next(iter(columns)))
@@ -613,6 +740,9 @@ class Resolved:
         if any(self._has_no_best(one) for one in measures):
             is_group = has_axis or ranking.count is None
             ends = self._both_ends(measures) if is_group else self._rank_choices()
+            column = self.material.column(str(measures[0].column))
+            if self.language == "de" and roles.is_scale(column):  # 1 is the best mark
+                ends = ends[::-1]
             raise Unclear("rank_what", ends)
         if not has_axis:
             return [self._extreme(one, ranking.is_top) for one in measures], None
@@ -671,7 +801,7 @@ class Resolved:
         if len(measures) != 1 or measures[0].aggregate is not Aggregate.MEAN:
             return
         column = self.material.column(str(measures[0].column))
-        if column.role is not Role.AMOUNT:
+        if column.role is not Role.AMOUNT or roles.is_scale(column):
             return
         if self._is_row_each:
             self.time, self.grain, self.groups = None, None, []
@@ -679,7 +809,9 @@ class Resolved:
         query = self._over(measures)
         total = Measure(column.name, Aggregate.SUM, Derivation.AVERAGE)
         of_totals = msgspec.structs.replace(query, measures=(total,))
-        raise Unclear("average_of_what", [self._choice(of_totals), self._choice(query)])
+        choices = [self._choice(of_totals), self._choice(query)]
+        # Of months the totals are likely, of groups the single rows.
+        raise Unclear("average_of_what", choices if self.time is not None else choices[::-1])
 
     def _extreme(self, one: Measure, is_top: bool) -> Measure:
         how = Aggregate.MAX if is_top else Aggregate.MIN
@@ -729,7 +861,7 @@ class Resolved:
                 one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in measures
             ):
                 raise Unclear("share_what", self._count_choices())
-            value_filters = [f for f in self.filters if f.op is Op.IS and f.grain is None]
+            value_filters = self._value_filters
             if (self.groups or self.time) and any(
                 f.column not in self.groups for f in value_filters
             ):
@@ -740,6 +872,12 @@ class Resolved:
             elif not self.groups and not self.time:
                 raise Unclear("share_what", self._rank_choices())
         return [Measure(one.column, one.aggregate, derivation) for one in measures]
+
+    @property
+    def _value_filters(self) -> list[Filter]:
+        """The conditions that name values, or the "yes" of a column."""
+        flags = [one for one in self.draft.filters if "flag" in self.draft.marks]
+        return [one for one in (*self.filters, *flags) if one.op is Op.IS and one.grain is None]
 
     def _comparison(self, measures: list[Measure]) -> None:
         """Whether what is compared is there: groups, two measures, or two values of a column."""

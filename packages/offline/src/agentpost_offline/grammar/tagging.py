@@ -16,7 +16,7 @@ from agentpost_offline.grammar.vocabulary import Lexicon, english_things, lexico
 _WHOLE = ("file", "date", "hex", "size")
 _TINY = 3
 """Values and columns up to this length are found only in their own capitals: "IT" is no "it"."""
-_COMPOUND_ENDS = ("thing", "concept", "grain", "kind")
+_COMPOUND_ENDS = ("thing", "concept", "grain", "kind", "aggregate")
 
 
 @dataclass(slots=True)
@@ -130,7 +130,7 @@ class _Tagger:
         meanings = self.words.exact.get(tuple(fold(token.text) for token in span)) or (
             self.words.phrases.get(keys, ())
         )
-        if len(span) > 1 and meanings and self._holds_column(span):
+        if len(span) > 1 and meanings and (self._holds_column(span) or self._begins_rank(span)):
             meanings = ()
         if not meanings and self.words.language != "en" and span[0].text.isascii():
             english = lexicon("en")
@@ -149,6 +149,13 @@ class _Tagger:
             values, figure,
         )  # fmt: skip
 
+    def _begins_rank(self, span: Sequence[Token]) -> bool:
+        """Whether a phrase that is written otherwise in the table begins with a word that ranks:
+        "mejores en" is no "mejor en"."""
+        first = self.words.exact.get((fold(span[0].text),), ())
+        forms = tuple(fold(token.text) for token in span)
+        return forms not in self.words.exact and any(one.startswith("extreme.") for one in first)
+
     def _holds_column(self, span: Sequence[Token]) -> bool:
         """Whether a phrase that is written otherwise in the table has the name of a column in it:
         "orders by" is no "order by" where there are orders."""
@@ -164,14 +171,21 @@ class _Tagger:
         if material is None:
             return (), False, ()
         plain = tuple(fold(token.text) for token in span if token.kind != "mark" or len(span) < 2)
-        is_small = any(one.startswith(("small.", "not.")) for one in meanings)
+        is_small = any(
+            one.startswith("small.") or (one.startswith("not.") and len(spelling) <= _TINY)
+            for one in meanings
+        )
         columns = material.columns.get(keys) or material.columns.get(plain) or []
         if is_small:
             columns = [one for one in columns if _is_written(spelling, one)]
+        elif any(one.startswith("not.") for one in meanings):
+            columns = [one for one in columns if fold(one) == fold(spelling)]
         is_literal = bool(columns)
         for meaning in meanings:
             if not columns and meaning.startswith("concept."):
                 columns = material.concepts.get(meaning.removeprefix("concept."), [])
+        if not columns and "concept.revenue" in meanings:
+            columns = material.takings
         only_names = all(one.startswith(("concept.", "carry.")) for one in meanings)
         if not columns and len(keys) == 1 and only_names:
             columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []
@@ -282,6 +296,8 @@ class _Tagger:
     def _expand(self, typed: str) -> str | None:
         """The one name or value of the table that begins so: "prio" of a priority."""
         names = self.material.spellings if self.material and len(typed) > 3 else {}
+        if len(typed) > 4:
+            typed = typed.removesuffix("s")  # "mates"
         near = {original for spelt, original in names.items() if spelt.startswith(typed)}
         return near.pop() if len(near) == 1 else None
 

@@ -67,6 +67,8 @@ def extend(data: str, text: str, language: str) -> str:
 def _without_request(label: str, start: int, language: str) -> tuple[int, str]:
     """A label without the words before it that belong to the request: "pie chart of apples"."""
     for term in reversed(terms(label, language)):
+        if term.has("month") and term.end == len(label):
+            continue
         is_word = term.has(*_NO_LABEL) or (term.has("small") and term.text.islower())
         if is_word and not term.typo_of:
             rest = label[term.end :]

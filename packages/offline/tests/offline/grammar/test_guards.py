@@ -9,6 +9,7 @@ import pytest
 
 from agentpost_offline.data.answers import answer_query
 from agentpost_offline.data.dataset import open_tables
+from agentpost_offline.frame import Aggregate, Measure
 from agentpost_offline.grammar.requests import Surrounding, read
 from tests.offline.data.given import file
 
@@ -32,7 +33,14 @@ BILLS = "client,currency,amount net,born\n" + "\n".join(
     f"{('Acme', 'Kolb')[n % 2]},{('EUR', 'CHF')[n % 3 > 0]},{n * 10},{1970 + n}"
     for n in range(1, 10)
 )
+RENTALS = "rental,date,member,bike,price (EUR),damaged,no-shows\n" + "\n".join(
+    f"R{n:02},2026-03-{n:02},{('Ann', 'Bo', 'Cy', 'Di', 'Ed', 'Flo', 'Gil')[n % 7]},"
+    f"{('Tandem', 'City')[n % 2]},{10 if n < 12 else 20},{('no', 'yes')[n in (2, 3, 4, 6)]},"
+    f"{1 + n % 2}"
+    for n in range(1, 13)
+)  # fmt: skip
 TABLES = {
+    "rentals.csv": RENTALS,
     "bills.csv": BILLS,
     "sales.csv": SALES, "marks.csv": MARKS, "invoices.csv": INVOICES, "rates.csv": RATES,
 }  # fmt: skip
@@ -65,6 +73,26 @@ ASKED = "?"
         ("invoices.csv", "e-mail of RE-003", "mail3@example.org"),
         ("invoices.csv", "how much is open", "€4,200"),
         ("invoices.csv", "how old is Acme", ASKED),
+        # Who owes something has rows that are open; takings are the only amount of money.
+        ("invoices.csv", "how much does Kolb owe us?", "€1,000"),
+        ("invoices.csv", "how many invoices are still unpaid", "rows: 6"),
+        ("invoices.csv", "takings by customer", "Acme: €3,000"),
+        ("sales.csv", "revenue from march 2025 on", "Revenue: 180"),
+        ("sales.csv", "revenue from march to april 2025", "Revenue: 70"),
+        ("marks.csv", "how long do people have to wait", ASKED),
+        # A column of yes and no tells rows apart, and a number of members counts them.
+        ("rentals.csv", "how many were damaged?", "rows: 4"),
+        ("rentals.csv", "which bike gets damaged most often", "Tandem: 3"),
+        ("rentals.csv", "price of damaged vs not damaged rentals", "no: €11.25"),
+        ("rentals.csv", "what percentage is damaged", "33"),
+        ("rentals.csv", "share of tandems", ASKED),
+        ("rentals.csv", "how many members", "rows: 12"),
+        ("rentals.csv", "how many tandems went out", "rows: 6"),
+        ("rentals.csv", "average price and no-shows", "No-shows: 1.50"),
+        ("rentals.csv", "no-shows by bike", "Tandem: 6"),
+        ("rentals.csv", "rentals between 2 and 5 march", "rows: 4"),
+        ("rentals.csv", "most expensive rental", "R12"),
+        ("sales.csv", "busiest shop", ASKED),
         # Rows that are asked for are listed by their names, or counted.
         ("invoices.csv", "which invoices are open", "RE-002"),
         ("invoices.csv", "all invoices of Acme", "RE-003"),
@@ -108,6 +136,31 @@ def test_no_figure_without_its_guard(tmp_path: Path, name: str, text: str, truth
             return
         (frame,) = [one.frame for one in readings if one.is_sure and one.frame is not None]
         assert truth in answer_query(data, frame.queries[0], "en")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field", "value"),
+    [
+        ("sales.csv", "Excel of all rows sorted by revenue, lowest first", "rows_by", "revenue"),
+        ("sales.csv", "sort the rows by day, as an Excel file", "rows_by", "day"),
+        ("sales.csv", "excel, just shop and product", "", ASKED),
+        ("sales.csv", "a table of revenue by shop instead of a chart", "groups", ("shop",)),
+        # A pie has parts of a sum: rows where nothing adds up, and never averages.
+        ("marks.csv", "pie chart of the classes", "measures", (Measure(None, Aggregate.COUNT),)),
+        ("rates.csv", "pie chart of rating by source", "", ASKED),
+        ("invoices.csv", "share the list with Karl", "", ASKED),
+    ],
+)
+def test_what_is_made_is_all_that_was_asked_for(
+    tmp_path: Path, name: str, text: str, field: str, value: object
+) -> None:
+    with open_tables([file(tmp_path, name, TABLES[name])]) as data:
+        readings = read(text, Surrounding(data.tables, frozenset({"table"}), today="2025-07-20"))
+    if value == ASKED:
+        assert not any(one.is_sure for one in readings)
+        return
+    (frame,) = [one.frame for one in readings if one.is_sure and one.frame is not None]
+    assert getattr(frame.queries[0], field) == value
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,8 @@ async def make(job: Job, inputs: Inputs) -> Product:
         names = tongue.join([file.name for file in own])
         quote = f"{tongue.quotes[0]}{title}{tongue.quotes[1]}"
         kind = f"{drawing.picture.kind}{'_stacked' if drawing.picture.is_stacked else ''}"
+        if frame.style.chart == "grouped" and kind in ("bar", "column"):
+            kind += "_grouped"
         lines.append(f"{phrases['kinds'][kind]} {quote}{tongue.colon}{names}.")
         lines += [sentence] if sentence else []
     return Product(" ".join(lines), [*pictures, *beside], list(plan_.used), list(plan_.skipped),

@@ -55,6 +55,8 @@ class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
     """Is set at the bottom of the picture, on a dark band."""
     is_collage: bool = False
     """Whether all pictures become one."""
+    colour: str = "#ffffff"
+    """Of the text."""
 
 
 def of_frame(frame: Frame) -> Edit:
@@ -79,6 +81,7 @@ def of_frame(frame: Frame) -> Edit:
         bool(options.get("grayscale")),
         next((_FORMS[one] for one in frame.formats if one in _FORMS), None),
         str(options.get("text", "")), bool(options.get("collage")),
+        frame.style.colour or "#ffffff",
     )  # fmt: skip
 
 
@@ -135,7 +138,7 @@ def apply(path: Path, name: str, edit: Edit, code: str = "en") -> Image:
     image = cover(image, size, edit.side)
     if edit.grey:
         image = image.convert("LA" if image.mode == "RGBA" else "L")
-    return letter(image, edit.text, code) if edit.text else image
+    return letter(image, edit.text, code, edit.colour) if edit.text else image
 
 
 def cover(image: Image, size: tuple[int, int], side: str = "centre") -> Image:
@@ -149,7 +152,7 @@ def cover(image: Image, size: tuple[int, int], side: str = "centre") -> Image:
     )  # fmt: skip
 
 
-def letter(image: Image, text: str, code: str) -> Image:
+def letter(image: Image, text: str, code: str, colour: str = "#ffffff") -> Image:
     """The picture with a text on a dark band over its lower edge; the band is as high as the text
     needs, at most half the picture. Raises `JobFailed` when it does not fit."""
     from PIL import Image as Images
@@ -160,7 +163,8 @@ def letter(image: Image, text: str, code: str) -> Image:
     high = fit.height([text], size, room, bold=True) + size
     if high > tall / 2:
         raise JobFailed("The text is too long for the picture.")
-    data = {"text": text, "width": wide, "height": round(high), "room": room, "size": size}
+    data = {"text": text, "width": wide, "height": round(high), "room": room, "size": size,
+            "colour": colour}  # fmt: skip
     band = typeset((_BAND,), data, form="png", code=code, ppi=72).pages[0]
     picture = image.convert("RGB") if image.mode in ("L", "RGB") else image.convert("RGBA")
     with Images.open(io.BytesIO(band)) as stream:

@@ -16,6 +16,7 @@ from agentpost.agents import File, Job, JobFailed
 from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.data.model import Kind, Table
 from agentpost_offline.frame import Frame, Query, Thing, from_json, to_json
+from agentpost_offline.grammar.describing import query_text
 from agentpost_offline.making import catalogue
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs, Output, Product, csv_of, file_name, write_files
@@ -123,6 +124,8 @@ class _Book:
 def _book(data: Dataset, frame: Frame, parts: Any, name: str = "") -> _Book:
     """What a frame or a caller's sections ask for: pivots with their data, or cleaned tables."""
     book, words = _Book(), texts("table", frame.language)
+    if frame.style.options.get("no_total"):
+        words = {**words, "total": ""}
     if not data.tables:
         reasons = "; ".join(data.skipped)
         raise JobFailed(f"{reasons}." if reasons else words["no_table"])
@@ -132,9 +135,9 @@ def _book(data: Dataset, frame: Frame, parts: Any, name: str = "") -> _Book:
                                       frame.language)  # fmt: skip
         book.title = frame.style.title or reading
     elif queries:
-        reading = _fill_with_pivots(book, data, queries, frame.language)
+        reading = _fill_with_pivots(book, data, words, queries, frame.language)
     else:
-        conditions = {query.table: query for query in frame.queries if query.filters}
+        conditions = {q.table: q for q in frame.queries if q.filters or q.rows_by}
         reading = _fill_with_tables(book, data, words, conditions, frame.language)
     count = len(book.tables)
     tables = words["tables_one" if count == 1 else "tables_many"].format(count=count)
@@ -161,9 +164,10 @@ def _fill_from_sections(book: _Book, data: Dataset, parts: Sequence[Section], co
     return ", ".join(sheet.title for sheet in book.sheets)
 
 
-def _fill_with_pivots(book: _Book, data: Dataset, queries: Sequence[Query], code: str) -> str:
+def _fill_with_pivots(
+    book: _Book, data: Dataset, words: dict[str, Any], queries: Sequence[Query], code: str
+) -> str:
     """A sheet for each query, then the rows that they look at: what was filtered out is in none."""
-    words = texts("table", code)
     results = [data.run(query) for query in queries]
     book.tables = list({query.table: data.table(query.table) for query in queries}.values())
     for query, result in zip(queries, results, strict=True):
@@ -191,10 +195,10 @@ def _fill_with_tables(
     tables = [table for table in data.tables if not conditions or table.id in conditions]
     book.tables = tables[:_TABLES]
     readings = [
-        f"{table.name}, {naming.condition(one, table, code)}"
-        for table in book.tables if table.id in conditions
-        for one in conditions[table.id].filters
-    ]  # fmt: skip
+        query_text(conditions[table.id], table, code)
+        for table in book.tables
+        if table.id in conditions
+    ]
     book.title = readings[0][:200] if readings else book.tables[0].name
     rows = []
     for table in book.tables:

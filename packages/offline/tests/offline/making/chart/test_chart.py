@@ -69,7 +69,7 @@ def query(source: File, *groups: str, measure: Measure = REVENUE, **given: objec
         (None, (), Grain.WEEKDAY, "Column chart"),
         ("line", (), Grain.MONTH, "Line chart"),
         ("stacked", ("region",), Grain.QUARTER, "Stacked column chart"),
-        ("grouped", ("product", "region"), None, "Column chart"),
+        ("grouped", ("product", "region"), None, "Grouped column chart"),
         ("donut", ("product",), None, "Donut (pie) chart"),
         ("heatmap", ("region",), Grain.MONTH, "Heat map"),
     ],

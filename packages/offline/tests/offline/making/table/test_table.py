@@ -121,7 +121,7 @@ def test_rows_that_meet_a_condition_are_all_that_a_workbook_has(tmp_path: Path) 
     countries = [line[at] for line in page.iter_rows(min_row=2, values_only=True) if line[at]]
     assert countries == [only] * sum(row["country"] == only for row in rows)
     assert len(book.worksheets) == 2, "and the notes"
-    assert f"country = {only}" in described["text"]
+    assert f"Country = {only}" in described["text"]
 
 
 def test_cleaned_data_is_typed_and_says_what_was_done(tmp_path: Path) -> None:
