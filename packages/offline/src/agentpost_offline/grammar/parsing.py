@@ -441,9 +441,9 @@ class _Parser:
         self.draft.comparing[-1].has_unit = any(
             one.has("unit.money") for one in self.phrases[at:end]
         )
-        column = self.draft.comparing[-1].column
-        is_unit = after is not None and after.has("unit", "grain") and column is not None and (
-            self.material is not None and self.material.column(column).unit is not None
+        name = self.draft.comparing[-1].column
+        is_unit = after is not None and after.has("unit", "grain") and name is not None and (
+            self.material is not None and self.material.column(name).unit is not None
         )  # fmt: skip
         if after is not None and (is_unit or self._is_unit_of_column(after)):
             self.draft.comparing[-1].has_unit = True
