@@ -82,13 +82,12 @@ class Picture(msgspec.Struct, frozen=True):
 class Drawing(msgspec.Struct, frozen=True):
     """A picture with what is said of it.
 
-    ``header`` and ``rows`` are its data as people read them in a table; ``figures`` are numbers
-    that must be found in it when it is opened again; ``notes`` are sentences for the reader.
+    ``header`` and ``rows`` are its data as people read them in a table; ``notes`` are sentences for
+    the reader.
     """
 
     picture: Picture
     alt: str
     header: tuple[str, ...]
     rows: tuple[tuple[str | float | None, ...], ...]
-    figures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

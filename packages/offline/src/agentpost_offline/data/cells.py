@@ -16,6 +16,7 @@ from datetime import datetime
 from agentpost_offline.data import words
 from agentpost_offline.data.model import Kind
 from agentpost_offline.frame import Grain
+from agentpost_offline.style.numbers import CURRENCIES
 
 ERRORS = frozenset((
     "#div/0!", "#n/a", "#ref!", "#value!", "#name?", "#num!", "#null!", "#spill!", "#calc!",
@@ -33,13 +34,6 @@ NO_FIGURE = frozenset(
     ("-", "–", "—", ".", "..", "...", "…", "?", "inf", "+inf", "-inf", "infinity", "-infinity", "∞",
      "-∞")
 )  # fmt: skip
-_CURRENCIES = {
-    "$": "$", "€": "€", "£": "£", "¥": "¥", "₹": "₹", "₽": "₽", "₩": "₩", "元": "元", "us$": "$",
-    "usd": "USD", "eur": "EUR", "gbp": "GBP", "chf": "CHF", "jpy": "JPY", "cny": "CNY",
-    "rmb": "RMB",
-    "inr": "INR", "sek": "SEK", "nok": "NOK", "dkk": "DKK", "pln": "PLN", "zł": "zł", "kr": "kr",
-    "cad": "CAD", "aud": "AUD", "brl": "BRL", "r$": "R$", "mxn": "MXN", "aed": "AED", "sar": "SAR",
-}  # fmt: skip
 _SCALES = {
     "k": 1e3, "tsd": 1e3, "m": 1e6, "mio": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "mrd": 1e9,
     "md": 1e9, "万": 1e4, "亿": 1e8,
@@ -103,11 +97,6 @@ class Votes:
 
     comma: int = 0
     point: int = 0
-
-
-def is_currency(text: str) -> bool:
-    """Whether a cell is the sign or code of a currency."""
-    return text.strip().lower() in _CURRENCIES
 
 
 def is_missing(text: str) -> bool:
@@ -205,7 +194,7 @@ def _numbers(present: Mapping[str, int], comma_elsewhere: bool) -> Format | None
     if (
         unit_counts
         and unit_counts[unit] < fits * ENOUGH
-        and unit not in ("%", *_CURRENCIES.values())
+        and unit not in ("%", *CURRENCIES.values())
     ):
         unit = ""
     return Format(Kind.NUMBER, thousands, unit or None, bad=1 - fits / total)
@@ -292,9 +281,9 @@ def parts(text: str, thousands: str) -> tuple[float, str] | None:
 def _unit(match: re.Match[str]) -> tuple[str, float] | None:
     """The unit around a number and what the number is multiplied with; None for no number."""
     before = match["before"].strip().lower()
-    if before and before not in _CURRENCIES and before not in ("~", "≈", "ca."):
+    if before and before not in CURRENCIES and before not in ("~", "≈", "ca."):
         return None
-    currency = _CURRENCIES.get(before) or _CURRENCIES.get(match["middle"]) or ""
+    currency = CURRENCIES.get(before) or CURRENCIES.get(match["middle"]) or ""
     after = (match["after"] or "").strip().rstrip(".")
     if not after:
         return currency, 1.0
@@ -306,7 +295,7 @@ def _unit(match: re.Match[str]) -> tuple[str, float] | None:
             key, rest = key[:-1], sign
     if key in _SCALES and (word != "m" or currency) and word != "b":
         scale, after = _SCALES[key], rest.strip()
-    unit = _CURRENCIES.get(after.lower()) or after
+    unit = CURRENCIES.get(after.lower()) or after
     if " " in unit or (currency and unit and unit != currency and len(unit) > 4):
         return None
     return (unit or currency), scale

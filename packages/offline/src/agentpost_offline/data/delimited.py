@@ -34,6 +34,8 @@ class Grid:
         decimal_comma: whether the delimiter tells that decimals are written with a comma.
         notes: what the reader must know.
         exact: whether we wrote the file ourselves; if not, it may turn out to be malformed.
+        merged: by the number of a column its merged cells, each as the numbers of the first and the
+            last row; only the first one has the value.
     """
 
     name: str
@@ -43,7 +45,7 @@ class Grid:
     decimal_comma: bool = False
     notes: list[Note] = field(default_factory=list)
     exact: bool = True
-    skip: int = 0
+    merged: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
 
 def sample(path: Path, name: str) -> tuple[str, Encoding]:

@@ -95,6 +95,15 @@ class _Loader:
                 raise
             grid = delimited.clean(grid, self._folder)
             self._read_csv(grid)
+        for column, spans in grid.merged.items():
+            cell = f"c{column}"
+            self._db.execute(
+                f"update {self._raw} as r set {cell} = s.{cell} from {self._raw} s,"
+                " (select unnest(?) as first, unnest(?) as last) f where s.rowid = f.first"
+                " and r.rowid > f.first and r.rowid <= f.last"
+                f" and coalesce(trim(r.{cell}), '') = ''",
+                [[first for first, _ in spans], [last for _, last in spans]],
+            )
         return grid
 
     def _read_csv(self, grid: Grid) -> None:
@@ -175,20 +184,19 @@ class _Loader:
             return self._raw, names
         period_columns = {index for index, _, _ in periods.columns} | set(periods.left_out)
         others = [(field, name) for field, name in names if int(field[1:]) not in period_columns]
-        pieces: list[str] = []
-        for period in dict.fromkeys(label for _, label, _ in periods.columns):
-            at = {value: index for index, label, value in periods.columns if label == period}
-            values = ", ".join(f"c{at[v]} as v{v}" for v in range(len(periods.values)))
-            fields = "".join(f"{field}, " for field, _ in others)
-            place = len(pieces)
-            pieces.append(
-                f"select rowid as r, {place} as place, {fields}{casts.literals([period])} as p,"
-                f" {values} from {self._raw}"
-            )
-        relation = f"long{self._number}"
+        places: dict[str, dict[int, int]] = {}
+        for index, label, value in periods.columns:
+            places.setdefault(label, {})[value] = index
+        count = range(len(periods.values))
+        pieces = ", ".join(
+            f"({', '.join(f'c{at[v]}' for v in count)}) as {casts.literals([label])}"
+            for label, at in places.items()
+        )
+        relation, values = f"long{self._number}", ", ".join(f"v{v}" for v in count)
+        fields = "".join(f"{field}, " for field, _ in others)
         self._db.execute(
-            f"create table {relation} as select * exclude (r, place) from"
-            f" ({' union all '.join(pieces)}) order by r, place"
+            f"create table {relation} as select {fields}p, {values} from {self._raw}"
+            f" unpivot include nulls (({values}) for p in ({pieces}))"
         )
         self._db.execute(f"drop table {self._raw}")
         own_names = {name.lower() for _, name in others}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentpost_offline.data import words
-from agentpost_offline.data.cells import is_currency
 from agentpost_offline.data.model import Column, Kind, Role
+from agentpost_offline.style.numbers import is_currency
 
 _ACRONYMS = frozenset((
     "id", "url", "api", "usd", "eur", "gbp", "kpi", "roi", "vat", "sku", "uk", "us", "eu", "co2",
@@ -121,7 +121,7 @@ def currencies(columns: Sequence[Column], measures: Sequence[Column]) -> Column 
     if all(one.unit is not None or words.names(one.name, "pieces") for one in measures):
         return None
     for column in columns:
-        codes = [value for value in column.values if is_currency(value)]
+        codes = [value for value in column.values if is_currency(value.strip())]
         if len(codes) > 1 and len(codes) == len(column.values):
             return column
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from itertools import islice
@@ -23,7 +24,8 @@ from agentpost_offline.data import limits
 from agentpost_offline.data.delimited import Grid, write_grid
 
 _RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})")
-_FILLED_CELLS: Final = 200_000
+_MERGED: Final = 2_000
+"""So many merged ranges of a sheet are filled."""
 _HEADING_ROWS: Final = 10
 _HEADINGS: Final = 5
 
@@ -48,8 +50,10 @@ def of_workbook(archive: Archive, folder: Path) -> Iterator[Grid]:
         if formulas:
             names = ", ".join(_headings(grid, sorted(formulas)))
             grid.notes.append(("formulas", {"names": names}))
+        grid.merged = {column: spans for column, spans in _merged_cells(merged, numbers).items()
+                       if column < grid.width}  # fmt: skip
         if grid.width:
-            yield _fill_merged(grid, numbers, merged, folder)
+            yield grid
 
 
 def _headings(grid: Grid, columns: Sequence[int]) -> Iterator[str]:
@@ -72,44 +76,16 @@ def _number_rows(rows: Iterator[tuple[int, list[Any]]], numbers: list[int]) -> I
             yield row
 
 
-def _fill_merged(grid: Grid, numbers: list[int], merged: list[str], folder: Path) -> Grid:
-    """The grid with the value of each merged range in all of its cells. Ranges over several
-    columns are headings or titles: only the rows of one column are filled."""
-    place = {number: at for at, number in enumerate(numbers)} if merged else {}
-    targets: dict[int, dict[int, int]] = {}
-    cells = 0
-    for text in merged:
-        match = _RANGE.fullmatch(text)
-        if match is None or match[1] != match[3]:
-            continue
-        column, first = _column(match[1]), int(match[2])
-        last = min(int(match[4]), numbers[-1])
-        cells += max(0, last - first)
-        if cells > _FILLED_CELLS or first not in place or column >= grid.width:
-            continue
-        for number in range(first + 1, last + 1):
-            if number in place:
-                targets.setdefault(place[number], {})[column] = place[first]
-    if not targets:
-        return grid
-    values: dict[tuple[int, int], str] = {}
-    sources = {(source, column) for row in targets.values() for column, source in row.items()}
-
-    def rows() -> Iterator[list[str]]:
-        with grid.path.open(encoding="utf-8", newline="") as file:
-            for at, row in enumerate(csv.reader(file)):
-                for column, source in targets.get(at, {}).items():
-                    row += [""] * (column + 1 - len(row))
-                    row[column] = row[column] or values.get((source, column), "")
-                for column, cell in enumerate(row):
-                    if (at, column) in sources:
-                        values[at, column] = cell
-                yield row
-
-    result = write_grid(rows(), grid.name, folder)
-    result.notes = grid.notes
-    grid.path.unlink()
-    return result
+def _merged_cells(texts: Sequence[str], numbers: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
+    """The merged ranges by column, for `Grid.merged`. Ranges over several columns are headings or
+    titles: those of one column count."""
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for match in filter(None, map(_RANGE.fullmatch, texts[:_MERGED])):
+        first, last = int(match[2]), int(match[4])
+        at = bisect_left(numbers, first)
+        if match[1] == match[3] and at < len(numbers) and numbers[at] == first:
+            spans.setdefault(_column(match[1]), []).append((at, bisect_right(numbers, last) - 1))
+    return spans
 
 
 def _column(letters: str) -> int:

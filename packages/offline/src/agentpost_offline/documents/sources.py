@@ -84,11 +84,6 @@ _PAGES = ("<!doctype html", "<html", "<head", "<body", "<article", "<table", "<m
 _ASIDE = (
     "nav", "footer", "aside", "button", "select", "option", "iframe", "dialog", "menu", "svg"
 )  # fmt: skip
-_ASIDE_WORDS = (
-    "nav navbar navigation menu sidebar footer breadcrumb breadcrumbs comments comment cookie "
-    "cookies cookie-banner share social related advertisement ads"
-)
-_ASIDE_NAMES = frozenset(_ASIDE_WORDS.split())
 _ASIDE_ROLES = ("navigation", "banner", "contentinfo", "search", "menu", "complementary")
 # Marks of a text without a format.
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
@@ -207,12 +202,10 @@ def _content_of(root: Any) -> Iterable[Any]:
 
 
 def _is_aside(own: Mapping[str, str]) -> bool:
-    """Whether an element is hidden, or stands beside the content by its role or its name."""
-    names = {*own.get("class", "").lower().split()[:20], own.get("id", "").lower()}
+    """Whether an element is hidden, or stands beside the content by its role."""
     return (
-        "hidden" in own or own.get("aria-hidden") == "true"
+        "hidden" in own or own.get("aria-hidden") == "true" or own.get("role") in _ASIDE_ROLES
         or "display:none" in own.get("style", "")[:200].replace(" ", "")
-        or own.get("role") in _ASIDE_ROLES or bool(names & _ASIDE_NAMES)
     )  # fmt: skip
 
 

@@ -13,19 +13,24 @@ from agentpost_offline.style.languages import Language, language
 
 MINUS = "−"
 PERCENT = "%"
-_SYMBOLS = frozenset("€$£¥₹₽₩₺₴₪฿₫₱")
-_CODES = (
-    "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "AED",
-    "SAR", "EGP", "MXN", "BRL", "CAD", "AUD", "TRY", "ZAR", "KRW",
-)  # fmt: skip
+CURRENCIES = {
+    "$": "$", "€": "€", "£": "£", "¥": "¥", "₹": "₹", "₽": "₽", "₩": "₩", "元": "元", "us$": "$",
+    "zł": "zł", "kr": "kr", "r$": "R$", "rmb": "RMB",
+    **{sign: sign for sign in "₺₴₪฿₫₱"},
+    **{code.casefold(): code for code in (
+        "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "CZK", "AED",
+        "SAR", "EGP", "MXN", "BRL", "CAD", "AUD", "TRY", "ZAR", "KRW",
+    )},
+}  # fmt: skip
+"""The signs and codes of money in lower case, each with its spelling in a unit."""
 _SHORT_FROM = 10_000.0
 _PLAIN_BELOW = 100_000.0
 _LARGEST = 1e15
 
 
 def is_currency(unit: str | None) -> bool:
-    """Whether a unit is money: a symbol or a three-letter code."""
-    return bool(unit) and (unit in _SYMBOLS or str(unit).upper() in _CODES)
+    """Whether a unit is money: a sign or a code."""
+    return bool(unit) and str(unit).casefold() in CURRENCIES
 
 
 @dataclass(frozen=True, slots=True)

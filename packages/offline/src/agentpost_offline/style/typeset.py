@@ -11,7 +11,6 @@ import json
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,19 +27,6 @@ _UNPRINTABLE = re.compile(
 _STYLE = Path(__file__).with_name("style.typ")
 
 
-@dataclass(frozen=True, slots=True)
-class Typeset:
-    """What came out.
-
-    Args:
-        pages: one entry for each page of a picture; a PDF is one entry.
-        missing: characters that no font could show; an ellipsis stands for them.
-    """
-
-    pages: tuple[bytes, ...]
-    missing: tuple[str, ...]
-
-
 def typeset(
     templates: Sequence[Path],
     data: Any,
@@ -50,8 +36,9 @@ def typeset(
     ppi: float = 144,
     accent: str | None = None,
     assets: Mapping[str, bytes] | None = None,
-) -> Typeset:
-    """Set a template with its data.
+) -> tuple[bytes, ...]:
+    """Set a template with its data: one entry for each page of a picture; a PDF is one entry. An
+    ellipsis stands for characters that no font can show.
 
     Args:
         templates: the template, then what it imports, each found under its own name; ``style.typ``
@@ -68,8 +55,7 @@ def typeset(
     import typst
 
     text = printable(json.dumps(data, ensure_ascii=False))
-    absent = fonts.missing(text)
-    text = fonts.without_missing(text, absent)
+    text = fonts.without_missing(text, fonts.missing(text))
     faces = fonts.faces(text, code)
     with tempfile.TemporaryDirectory(prefix="agentpost-typst-") as folder:
         root = Path(folder)
@@ -94,8 +80,7 @@ def typeset(
             ppi=ppi,
             sys_inputs={"style": json.dumps(_style(faces.families, code, accent))},
         )
-    pages = tuple(result) if isinstance(result, list) else (result,)
-    return Typeset(pages, absent)
+    return tuple(result) if isinstance(result, list) else (result,)
 
 
 def printable(text: str) -> str:

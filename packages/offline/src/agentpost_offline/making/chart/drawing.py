@@ -82,8 +82,7 @@ def draw(wish: Wish) -> Drawing:
     rows = tuple((label, *(line.values[at] for line in scale.lines))
                  for at, label in enumerate(scale.labels))  # fmt: skip
     header = ("", *(line.name for line in scale.lines))
-    return Drawing(picture, _alt(picture, wish, claim), header, rows, _figures(picture),
-                   tuple(notes))  # fmt: skip
+    return Drawing(picture, _alt(picture, wish, claim), header, rows, tuple(notes))
 
 
 def _claim_for(claims: Sequence[Claim], part: Grid) -> Claim | None:
@@ -279,20 +278,6 @@ def _alt(picture: Picture, wish: Wish, claim: Claim | None) -> str:
     return " ".join(part if part.endswith((".", "。")) else f"{part}." for part in parts if part)
 
 
-def _figures(picture: Picture) -> tuple[str, ...]:
-    """Numbers that stand in the picture whatever its size: of bars each, of lines the last."""
-    series = picture.series
-    if picture.kind == "donut":
-        return tuple(text.split("  ")[0] for text in series[0].texts)
-    if picture.kind == "bar" and not picture.is_stacked:
-        return tuple(text for one in series for text in one.texts if text)
-    if picture.kind == "line":
-        return tuple(one.end for one in series if one.end)
-    if picture.kind == "column" and len(series) == 1 and len(picture.marks) <= _NAMED:
-        return tuple(series[0].texts[at] for at in picture.marks)
-    return picture.totals
-
-
 def is_empty(result: Result) -> bool:
     """Whether there is nothing to draw."""
     keys = len(result.query.groups) + (result.query.time is not None)
@@ -332,7 +317,7 @@ def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...
     )  # fmt: skip
     alt = f"{phrases['alt'].format(phrases['kinds']['scatter'], picture.title)}."
     table = tuple((a, b) for a, b, _ in dots)
-    return Drawing(picture, alt, (names[0], names[1]), table, (), tuple(notes))
+    return Drawing(picture, alt, (names[0], names[1]), table, tuple(notes))
 
 
 def _far(points: Sequence[tuple[float, float, str]]) -> tuple[Note, ...]:

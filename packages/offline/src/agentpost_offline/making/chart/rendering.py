@@ -45,7 +45,7 @@ def render(
             "height": tall / scale}  # fmt: skip
     return typeset(
         [_PAGE, TEMPLATE], data, form=form, code=code, ppi=72 * scale, accent=accent
-    ).pages[0]  # fmt: skip
+    )[0]  # fmt: skip
 
 
 def render_plots(
@@ -61,4 +61,4 @@ def render_plots(
     data = {"drawings": msgspec.to_builtins(drawings), "width": width, "height": height}
     return typeset(
         [_PLOTS, TEMPLATE], data, form=form, code=code, ppi=_PLOT_PPI, accent=accent
-    ).pages  # fmt: skip
+    )  # fmt: skip

@@ -39,4 +39,4 @@ def build(
     return typeset(
         (_LAYOUT, TEMPLATE), data, form=form, code=paper.language, ppi=72 * wide / pages[0].width,
         accent=paper.accent, assets={name: images[number] for number, name in names.items()},
-    ).pages  # fmt: skip
+    )  # fmt: skip

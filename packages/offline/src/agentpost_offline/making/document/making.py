@@ -138,7 +138,7 @@ def _pdf(paper: Paper, pictures: Sequence[bytes]) -> bytes:
     return style_typeset(
         [_PAGE, TEMPLATE], data, form="pdf", code=paper.language, accent=paper.accent,
         assets=dict(zip(names, pictures, strict=True)),
-    ).pages[0]  # fmt: skip
+    )[0]  # fmt: skip
 
 
 def _check(data: bytes, form: str, paper: Paper, pictures: Sequence[bytes]) -> None:

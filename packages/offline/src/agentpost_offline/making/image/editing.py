@@ -165,7 +165,7 @@ def letter(image: Image, text: str, code: str, colour: str = "#ffffff") -> Image
         raise JobFailed("The text is too long for the picture.")
     data = {"text": text, "width": wide, "height": round(high), "room": room, "size": size,
             "colour": colour}  # fmt: skip
-    band = typeset((_BAND,), data, form="png", code=code, ppi=72).pages[0]
+    band = typeset((_BAND,), data, form="png", code=code, ppi=72)[0]
     picture = image.convert("RGB") if image.mode in ("L", "RGB") else image.convert("RGBA")
     with Images.open(io.BytesIO(band)) as stream:
         strip = stream.convert("RGBA").resize((wide, round(high)))

@@ -43,7 +43,7 @@ def _typeset(items: Sequence[Letters], code: str) -> Iterator[Image]:
     from PIL import Image as Images
 
     data = {"items": [dataclasses.asdict(one) for one in items]}
-    for page in typeset((_TEMPLATE,), data, form="png", code=code, ppi=72).pages:
+    for page in typeset((_TEMPLATE,), data, form="png", code=code, ppi=72):
         with Images.open(io.BytesIO(page)) as image:
             yield image.convert("RGBA")
 
