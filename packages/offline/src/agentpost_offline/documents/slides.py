@@ -14,8 +14,10 @@ from agentpost.extraction.office import Archive
 from agentpost_offline.content import blocks as content
 from agentpost_offline.content.blocks import Block, BlockKind
 
-_PART_BYTES = 8 * 2**20
-"""Largest part with a slide: it is held in memory as a tree."""
+_XML_BYTES = 12 * 2**20
+"""What the parts of a presentation may have together as XML: it is held in memory as trees."""
+_MEDIA_BYTES = 64 * 2**20
+"""By how much a presentation may unpack to more than its file has: its pictures hardly do."""
 
 
 def blocks(archive: Archive, path: Path) -> Iterator[Block]:
@@ -23,9 +25,10 @@ def blocks(archive: Archive, path: Path) -> Iterator[Block]:
     from pptx import Presentation
     from pptx.enum.shapes import PP_PLACEHOLDER
 
-    parts = [one for one in archive.members if one.endswith(".xml")]
-    if any(archive.size(one) > _PART_BYTES for one in parts):
-        raise Unreadable(f"{archive.name} has a part of more than {_PART_BYTES // 2**20} MB")
+    sizes = {one: archive.size(one) for one in archive.members}
+    trees = sum(size for one, size in sizes.items() if one.endswith((".xml", ".rels")))
+    if trees > _XML_BYTES or sum(sizes.values()) > path.stat().st_size + _MEDIA_BYTES:
+        raise Unreadable(f"{archive.name} unpacks to more than is read of a presentation")
     edges = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER)
     slides: Iterable[Any] = Presentation(str(path)).slides
     for number, slide in enumerate(islice(slides, limits.MAX_PAGES), 1):

@@ -10,18 +10,11 @@ from agentpost_offline.content.blocks import Figure
 from agentpost_offline.making.tabulating import Request
 
 
-class Column(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of several columns of a section."""
+class Points(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of several columns of a section, or a moment of its timeline."""
 
     title: str
-    bullets: tuple[str, ...]
-
-
-class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A point of a section's timeline."""
-
-    when: str
-    what: str
+    points: tuple[str, ...]
 
 
 class Section(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -35,10 +28,10 @@ class Section(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
     """Markdown."""
     bullets: tuple[str, ...] = ()
-    columns: tuple[Column, ...] = ()
+    columns: tuple[Points, ...] = ()
     quote: str = ""
     quoted_from: str = ""
-    timeline: tuple[Moment, ...] = ()
+    timeline: tuple[Points, ...] = ()
     figures: tuple[Figure, ...] = ()
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()

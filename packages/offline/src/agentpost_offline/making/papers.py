@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from agentpost_offline.making import pictures, queries
 from agentpost_offline.making.chart import figures
 from agentpost_offline.making.chart.drawing import is_empty
 from agentpost_offline.making.chart.figures import Figures
-from agentpost_offline.making.content import Section
+from agentpost_offline.making.content import Points, Section
 from agentpost_offline.story import naming, shape
 from agentpost_offline.story.model import Claim, ClaimKind, Story
 from agentpost_offline.story.tell import source_line, tell
@@ -74,8 +75,8 @@ def convert(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
         for block in source.blocks:
             if block.kind is BlockKind.PICTURE:
                 try:
-                    data = source.pictures[block.picture]
-                    images.append(pictures.from_bytes(data, LARGEST_PICTURE))
+                    data = io.BytesIO(source.pictures[block.picture])
+                    images.append(pictures.for_document(data, most=LARGEST_PICTURE))
                 except Unreadable:
                     what = f"the picture “{block.alt}”" if block.alt else "a picture"
                     notes.append(f"{prefix}: {what}, whose format cannot be shown")
@@ -159,17 +160,19 @@ def _words_of(part: Section, notes: list[str]) -> list[Block]:
                    for one in source.blocks]  # fmt: skip
     blocks += [Block(BlockKind.ITEM, _inline(text)) for text in part.bullets]
     if part.columns:
-        columns = (Part(one.title, tuple(map(_inline, one.bullets))) for one in part.columns)
-        blocks.append(Block(BlockKind.COLUMNS, parts=tuple(columns)))
+        blocks.append(Block(BlockKind.COLUMNS, parts=_parts(part.columns)))
     if part.quote:
         by = (Run(f"\n{part.quoted_from}", italic=True),) if part.quoted_from else ()
         blocks.append(Block(BlockKind.QUOTE, (*_inline(part.quote), *by)))
     if part.timeline:
-        moments = (Part(one.when, (_inline(one.what),)) for one in part.timeline)
-        blocks.append(Block(BlockKind.TIMELINE, parts=tuple(moments)))
+        blocks.append(Block(BlockKind.TIMELINE, parts=_parts(part.timeline)))
     if part.figures:
         blocks.append(Block(BlockKind.FIGURES, figures=part.figures))
     return blocks
+
+
+def _parts(texts: Sequence[Points]) -> tuple[Part, ...]:
+    return tuple(Part(one.title, tuple(map(_inline, one.points))) for one in texts)
 
 
 def _inline(text: str) -> content.Runs:

@@ -135,11 +135,6 @@ def for_document(path: Path | io.BytesIO, *, name: str = "The picture", most: in
     return buffer.getvalue()
 
 
-def from_bytes(content: bytes, most: int) -> bytes:
-    """A picture that stands inside a document, as `for_document` makes it; raises `Unreadable`."""
-    return for_document(io.BytesIO(content), name="A picture", most=most)
-
-
 def picture_name(at: int, content: bytes) -> str:
     """What a picture is called for a template: its suffix tells its format."""
     suffix = "png" if content.startswith(b"\x89PNG") else "jpg"

@@ -10,7 +10,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from agentpost_offline.data.model import Cell, Result, Table
 from agentpost_offline.data.wording import upper
@@ -21,6 +21,9 @@ from agentpost_offline.story.shape import Grid, Line, grid, is_additive, present
 from agentpost_offline.style import dates, numbers
 from agentpost_offline.style.languages import language as language_of
 from agentpost_offline.style.languages import texts
+
+if TYPE_CHECKING:
+    from agentpost_offline.data.dataset import Dataset
 
 _LATER = 0.93
 """What each further query weighs against the one before."""
@@ -34,31 +37,18 @@ _Entry: TypeAlias = tuple[float, Cell, str]
 """A value, and the key and label of its group."""
 
 
-class Source(Protocol):
-    """What a story is computed from: `data.dataset.Dataset`."""
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        """The tables there are."""
-        ...
-
-    def run(self, query: Query) -> Result:
-        """Compute a query."""
-        ...
-
-
-def tell(source: Source, queries: Sequence[Query], language: str = "en") -> Story:
+def tell(dataset: Dataset, queries: Sequence[Query], language: str = "en") -> Story:
     """The story of some queries: what was computed, and what it says, most important first.
 
-    Raises what the source raises for a query that cannot be run.
+    Raises `JobFailed` for a query that cannot be run.
 
     Args:
-        source: the opened tables.
+        dataset: the opened tables.
         queries: what to compute; the first matters most.
         language: of the claims.
     """
-    tables = {table.id: table for table in source.tables}
-    results = [source.run(query) for query in queries]
+    tables = {table.id: table for table in dataset.tables}
+    results = [dataset.run(query) for query in queries]
     used = [tables[id_] for id_ in dict.fromkeys(query.table for query in queries)]
     claims: dict[tuple[ClaimKind, str], Claim] = {}
     for at, result in enumerate(results):

@@ -127,7 +127,7 @@ def test_a_file_ends_as_tables_or_with_a_reason(name: str, tmp_path: Path) -> No
 # The others are for the readers of documents, which tests of their own hold to their limits.
 TABLES = (
     "rows.xlsx", "sheets.xlsx", "number.xlsx", "lying.docx", "cells.csv", "row.csv", "quote.csv",
-    "nested.json", "dictionaries.pdf",
+    "nested.json", "dictionaries.pdf", "runs.pptx",
 )  # fmt: skip
 
 

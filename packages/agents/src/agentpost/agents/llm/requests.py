@@ -11,7 +11,7 @@ from agentpost.agents.llm.tables import Refused
 from agentpost_offline.content.blocks import Figure
 from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Aggregate, Filter, Grain, Measure, Op, Query
-from agentpost_offline.making.content import Column, Moment, Section
+from agentpost_offline.making.content import Points, Section
 from agentpost_offline.making.tabulating import Calculation, Operation, Part, Request
 
 ChartKind = Literal["bar", "grouped", "stacked", "line", "scatter", "heatmap", "donut"]
@@ -173,9 +173,9 @@ def section(one: SectionRequest, tables: Sequence[Table], files: Sequence[str]) 
         raise Refused(f"the table of “{one.title}” has no header")
     return Section(
         one.title, one.text, tuple(one.bullets),
-        tuple(Column(each.title, tuple(each.bullets)) for each in one.columns),
+        tuple(Points(each.title, tuple(each.bullets)) for each in one.columns),
         one.quote, one.quoted_from,
-        tuple(Moment(each.when, each.what) for each in one.timeline),
+        tuple(Points(each.when, (each.what,)) for each in one.timeline),
         tuple(Figure(each.value, each.label) for each in one.figures),
         tuple(header), tuple(map(tuple, rows)),
         request(one.query, tables) if one.query is not None else None, one.show, one.chart,

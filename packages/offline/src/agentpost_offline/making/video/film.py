@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,23 +20,12 @@ _TWO_LINES = 118.0
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 
 
-class Caption(Struct, frozen=True, omit_defaults=True):
-    """A text and how long it stands."""
-
-    text: str
-    seconds: float
-
-
 class Scene(Struct, frozen=True, omit_defaults=True):
-    """A slide with its captions."""
+    """A slide with a caption, and how long both stand."""
 
     picture: int
-    captions: tuple[Caption, ...]
-
-    @property
-    def seconds(self) -> float:
-        """How long it is shown."""
-        return sum(one.seconds for one in self.captions)
+    text: str
+    seconds: float
 
 
 class Runner(Struct, frozen=True):
@@ -77,15 +67,15 @@ class Film(Struct, frozen=True, omit_defaults=True):
         return self.seconds or sum(scene.seconds for scene in self.scenes)
 
 
-def captions(text: str) -> tuple[Caption, ...]:
-    """A text in parts that fit the strip, each long enough to be read."""
+def scenes_of(picture: int, text: str) -> list[Scene]:
+    """A slide with a text in parts that fit the strip, each long enough to be read."""
     parts: list[str] = []
     for sentence in _SENTENCE.split(text):
         if parts and fit.width(f"{parts[-1]} {sentence}", 1) <= _TWO_LINES * 0.5:
             parts[-1] = f"{parts[-1]} {sentence}"
         else:
             parts += _halves(sentence)
-    return tuple(Caption(part, _reading_time(part)) for part in parts)
+    return [Scene(picture, part, _reading_time(part)) for part in parts]
 
 
 def _halves(sentence: str) -> list[str]:
@@ -103,14 +93,8 @@ def _reading_time(text: str) -> float:
     return min(_LONGEST, max(2.5, time))
 
 
-def with_duration(scenes: tuple[Scene, ...], seconds: float | None) -> tuple[Scene, ...]:
+def with_duration(scenes: Sequence[Scene], seconds: float | None) -> tuple[Scene, ...]:
     """The scenes, made shorter or longer so that together they last as long as was asked."""
     whole = sum(scene.seconds for scene in scenes)
-    if not seconds or not whole:
-        return scenes
-    factor = max(seconds, _SHORTEST * sum(len(scene.captions) for scene in scenes)) / whole
-    return tuple(
-        replace(scene, captions=tuple(replace(one, seconds=one.seconds * factor)
-                                      for one in scene.captions))
-        for scene in scenes
-    )  # fmt: skip
+    factor = max(seconds, _SHORTEST * len(scenes)) / whole if seconds and whole else 1.0
+    return tuple(replace(scene, seconds=scene.seconds * factor) for scene in scenes)

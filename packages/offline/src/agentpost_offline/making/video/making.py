@@ -32,7 +32,7 @@ from agentpost_offline.making.video.film import (
     Race,
     Runner,
     Scene,
-    captions,
+    scenes_of,
     with_duration,
 )
 from agentpost_offline.story import naming, shape
@@ -132,15 +132,15 @@ def film_of(
         raise CannotSucceed("; ".join([*dataset.skipped, phrases["race"]]))
 
 
-def _scenes(paper: Paper) -> tuple[Scene, ...]:
-    """A scene for each slide, with its notes as captions, else with its title."""
+def _scenes(paper: Paper) -> list[Scene]:
+    """Scenes for each slide, with its notes as captions, else with its title."""
     used_sentences: set[str] = set()
-    scenes = []
+    results: list[Scene] = []
     for at, slide in enumerate(of_paper(paper)):
         text = slide.notes.partition("\n")[0] or slide.title
-        scenes.append(Scene(at, captions("" if text in used_sentences else text)))
+        results += scenes_of(at, "" if text in used_sentences else text)
         used_sentences.add(text)
-    return tuple(scenes)
+    return results
 
 
 def _size(frame: Frame) -> tuple[int, int]:

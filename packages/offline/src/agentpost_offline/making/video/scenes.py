@@ -29,24 +29,23 @@ def frames(film: Film, paper: Paper, images: Sequence[bytes]) -> Iterator[Image]
 
     slides = of_paper(paper)
     tall = WIDTH * film.size[1] / film.size[0]
-    captions = [(scene.picture, one) for scene in film.scenes for one in scene.captions]
     pages = []
-    for number, caption in captions:
-        page = arrange(slides[number], number + 1, tall * (1 - _STRIP))
-        pages.append(_with_caption(page, caption.text, tall))
+    for scene in film.scenes:
+        page = arrange(slides[scene.picture], scene.picture + 1, tall * (1 - _STRIP))
+        pages.append(_with_caption(page, scene.text, tall))
     pictures = build(paper, pages, images, "png", film.size[0])
     before: Image | None = None
     end, count, last = 0.0, 0, -1
-    for (number, caption), png in zip(captions, pictures, strict=True):
+    for scene, png in zip(film.scenes, pictures, strict=True):
         with Images.open(io.BytesIO(png)) as stream:
             image = stream.convert("RGB").resize(film.size)
-        end += caption.seconds
-        is_new = number != last
+        end += scene.seconds
+        is_new = scene.picture != last
         for at in range(max(1, round(end * RATE) - count)):
             is_fading = is_new and before is not None and at < _FADE_FRAMES
             yield Images.blend(before, image, at / _FADE_FRAMES) if is_fading and before else image
             count += 1
-        before, last = image, number
+        before, last = image, scene.picture
 
 
 def _with_caption(page: Page, text: str, tall: float) -> Page:

@@ -110,12 +110,12 @@ async def test_a_film_that_cannot_be_made_is_said(tmp_path: Path, orders: File) 
 
 def test_captions_are_short_enough_to_read() -> None:
     text = "This sentence is long. " * 12 + "word " * 60
-    for caption in film.captions(text):
+    for caption in film.scenes_of(0, text):
         assert len(caption.text) < 260
         assert 2.5 <= caption.seconds <= 12
-    words = " ".join(caption.text for caption in film.captions(text)).split()
+    words = " ".join(caption.text for caption in film.scenes_of(0, text)).split()
     assert words == text.split()
-    chinese = "".join(caption.text for caption in film.captions("这是一个很长的句子" * 30))
+    chinese = "".join(caption.text for caption in film.scenes_of(0, "这是一个很长的句子" * 30))
     assert chinese == "这是一个很长的句子" * 30
 
 
