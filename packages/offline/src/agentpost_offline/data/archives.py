@@ -110,7 +110,7 @@ def _archive(file: File) -> Iterator[zipfile.ZipFile]:
 
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """The files that somebody put in, without those that systems add."""
+    """The files that people put in, without those that systems add."""
     return [
         member
         for member in archive.infolist()

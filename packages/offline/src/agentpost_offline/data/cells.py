@@ -410,7 +410,7 @@ def _dates(present: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
     matches = [m for value in present if (m := _SLASHED.fullmatch(value.strip())) and m[2] != "."]
     day_first = any(int(match[1]) > 12 for match in matches)
     ambiguous = bool(matches) and not day_first and all(int(match[3]) <= 12 for match in matches)
-    if ambiguous and comma_elsewhere:  # nobody who writes a decimal comma puts the month first
+    if ambiguous and comma_elsewhere:  # with a decimal comma the day comes first
         day_first, ambiguous = True, False
     total = sum(present.values())
     fits = sum(n for value, n in present.items() if moment(value, day_first=day_first))

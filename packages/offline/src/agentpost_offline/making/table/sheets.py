@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table, by_name
 from agentpost_offline.frame import Aggregate, Cell, Grain, Query
 from agentpost_offline.story import naming
-from agentpost_offline.story.shape import is_additive
+from agentpost_offline.story.shape import Grid, grid, is_additive
 from agentpost_offline.style import dates
 from agentpost_offline.style.numbers import is_currency
 
@@ -114,7 +114,7 @@ def of_result(
         name = naming.measure(measure, table, code)[:80]
         measures.append(Field(name, Kind.NUMBER, form, "sum" if is_sum else None))
     if is_pivot and len(keys) == 2 and len(measures) == 1:
-        return _cross(result, keys[0], measures[0], (title, total), code)
+        return _cross(grid(result, table, code), keys[0], measures[0], (title, total))
     fields = [Field(key.label, Kind.TEXT) for key in keys]
     at_time = len(keys) - 1 if grain is not None else -1
     is_date = (
@@ -132,21 +132,19 @@ def of_result(
     return _sheet(title, [*fields, *measures], rows, total if keys else "")
 
 
-def _cross(result: Result, key: Column, field: Field, titles: tuple[str, str], code: str) -> Sheet:
+def _cross(matrix: Grid, key: Column, field: Field, titles: tuple[str, str]) -> Sheet:
     """One key down, the other across, with sums where the figures add up."""
     title, total = titles
-    query = result.query
-    across = list(dict.fromkeys(row[1] for row in result.rows))
-    if query.time is not None:
-        across.sort(key=lambda cell: (cell is None, cell))
-    headings = [dates.period(cell, query.grain, code) if query.time is not None and query.grain
-                else str(cell) for cell in across]  # fmt: skip
+    if matrix.is_timed:
+        headings = list(matrix.labels)
+        rows = [(line.key, *line.values) for line in matrix.lines]
+    else:
+        headings = [str(line.key) for line in matrix.lines]
+        columns = [line.values for line in matrix.lines]
+        rows = list(zip(matrix.keys, *columns, strict=True))
     fields = [Field(key.label, Kind.TEXT), *(replace(field, heading=one) for one in headings)]
     if field.total:
         fields.append(replace(field, heading=total))
-    cells = {(row[0], row[1]): row[2] for row in result.rows}
-    rows = [(name, *(cells.get((name, one)) for one in across))
-            for name in dict.fromkeys(row[0] for row in result.rows)]  # fmt: skip
     return _sheet(title, fields, rows, total, across=bool(field.total))
 
 
