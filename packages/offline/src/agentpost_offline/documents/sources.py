@@ -217,16 +217,22 @@ def _word(path: Path, name: str, beside: Mapping[str, Path]) -> Document:
         if "word/document.xml" not in archive.members:
             raise Unreadable(f"{name} cannot be converted; of Office files only Word (.docx) can")
         losses = list(_word_losses(archive))
-    reader = _Reader(beside)
+    pictures: dict[str, Path | bytes] = {**beside}
+    reader = _Reader(pictures)
+
+    def embed(image: Any) -> dict[str, str]:
+        name = f"embedded {len(pictures)}"
+        with image.open() as stream:
+            pictures[name] = stream.read()
+        return {"src": name}
 
     with path.open("rb") as file:
         page = mammoth.convert_to_html(
-            file, style_map=_WORD_STYLES, external_file_access=False,
-            include_embedded_style_map=False,
+            file, style_map=_WORD_STYLES, convert_image=mammoth.images.img_element(embed),
+            external_file_access=False, include_embedded_style_map=False,
         ).value  # fmt: skip
     if page.strip():
-        parser = lxml.html.HTMLParser(huge_tree=True)  # pictures are long addresses
-        root = lxml.html.document_fromstring(f"<main>{page}</main>", parser=parser)
+        root = lxml.html.document_fromstring(f"<main>{page}</main>")
         title = root.find(".//h1[@class='title']")
         if title is not None:
             reader.document.title = _collapse_spaces(title.text_content()).strip()
@@ -259,7 +265,7 @@ class _Reader:
     ``repeats``: whether a cell that spans several rows or columns stands in each of them.
     """
 
-    def __init__(self, beside: Mapping[str, Path], *, repeats: bool = False) -> None:
+    def __init__(self, beside: Mapping[str, Path | bytes], *, repeats: bool = False) -> None:
         self.document = Document()
         self._beside, self._repeats = beside, repeats
         self._runs: list[Run] = []
@@ -365,8 +371,8 @@ class _Reader:
                 return base64.b64decode(address[match.end() :], validate=False)
             except (binascii.Error, ValueError):
                 return None
-        path = self._beside.get(address.rpartition("/")[2])
-        return path.read_bytes() if path is not None else None
+        picture = self._beside.get(address.rpartition("/")[2])
+        return picture.read_bytes() if isinstance(picture, Path) else picture
 
     def _end(self, block: Block | None = None) -> None:
         """Put the text so far into a block, if it says anything."""
