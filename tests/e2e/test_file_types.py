@@ -55,14 +55,13 @@ def word() -> bytes:
 
 
 def slides() -> bytes:
-    namespace = "http://schemas.openxmlformats.org/drawingml/2006/main"
+    from pptx import Presentation
+
+    deck = Presentation()
+    slide: Any = deck.slides.add_slide(deck.slide_layouts[1])
+    slide.placeholders[1].text = SENTENCE
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("ppt/presentation.xml", "<p/>")
-        archive.writestr(
-            "ppt/slides/slide1.xml",
-            f'<s xmlns:a="{namespace}"><a:p><a:r><a:t>{SENTENCE}</a:t></a:r></a:p></s>',
-        )
+    deck.save(buffer)
     return buffer.getvalue()
 
 

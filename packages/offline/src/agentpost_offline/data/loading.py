@@ -98,10 +98,12 @@ class _Loader:
         for column, spans in grid.merged.items():
             cell = f"c{column}"
             self._db.execute(
-                f"update {self._raw} as r set {cell} = s.{cell} from {self._raw} s,"
-                " (select unnest(?) as first, unnest(?) as last) f where s.rowid = f.first"
-                " and r.rowid > f.first and r.rowid <= f.last"
-                f" and coalesce(trim(r.{cell}), '') = ''",
+                f"create or replace table {self._raw} as select r.* replace (case when"
+                f" coalesce(trim(r.{cell}), '') = '' then f.cell else r.{cell} end as {cell})"
+                f" from {self._raw} r left join (select s.{cell} as cell,"
+                f" unnest(range(m.first + 1, m.last + 1)) as place from {self._raw} s join (select"
+                " unnest(?) as first, unnest(?) as last) m on s.rowid = m.first) f"
+                " on r.rowid = f.place order by r.rowid",
                 [[first for first, _ in spans], [last for _, last in spans]],
             )
         return grid

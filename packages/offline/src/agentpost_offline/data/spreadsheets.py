@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Final
 from zipfile import is_zipfile
@@ -24,8 +24,6 @@ from agentpost_offline.data import limits
 from agentpost_offline.data.delimited import Grid, write_grid
 
 _RANGE = re.compile(r"([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})")
-_MERGED: Final = 2_000
-"""So many merged ranges of a sheet are filled."""
 _HEADING_ROWS: Final = 10
 _HEADINGS: Final = 5
 
@@ -78,14 +76,19 @@ def _number_rows(rows: Iterator[tuple[int, list[Any]]], numbers: list[int]) -> I
 
 def _merged_cells(texts: Sequence[str], numbers: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
     """The merged ranges by column, for `Grid.merged`. Ranges over several columns are headings or
-    titles: those of one column count."""
+    titles: those of one column count. No program writes ranges that overlap; they could fill a
+    column many times."""
     spans: dict[int, list[tuple[int, int]]] = {}
-    for match in filter(None, map(_RANGE.fullmatch, texts[:_MERGED])):
+    for match in filter(None, map(_RANGE.fullmatch, texts)):
         first, last = int(match[2]), int(match[4])
         at = bisect_left(numbers, first)
         if match[1] == match[3] and at < len(numbers) and numbers[at] == first:
             spans.setdefault(_column(match[1]), []).append((at, bisect_right(numbers, last) - 1))
-    return spans
+    ordered = {column: sorted(ranges) for column, ranges in spans.items()}
+    return {
+        column: [one for before, one in pairwise([(-1, -1), *ranges]) if one[0] > before[1]]
+        for column, ranges in ordered.items()
+    }
 
 
 def _column(letters: str) -> int:

@@ -40,10 +40,10 @@ def frames(film: Film, paper: Paper, images: Sequence[bytes]) -> Iterator[Image]
         with Images.open(io.BytesIO(png)) as stream:
             image = stream.convert("RGB").resize(film.size)
         end += scene.seconds
-        is_new = scene.picture != last
+        old = before if scene.picture != last else None
         for at in range(max(1, round(end * RATE) - count)):
-            is_fading = is_new and before is not None and at < _FADE_FRAMES
-            yield Images.blend(before, image, at / _FADE_FRAMES) if is_fading and before else image
+            is_fading = at < _FADE_FRAMES
+            yield Images.blend(old, image, at / _FADE_FRAMES) if old and is_fading else image
             count += 1
         before, last = image, scene.picture
 
