@@ -82,7 +82,11 @@ def unpack(file: File, folder: Path) -> tuple[list[File], list[str]]:
                 if member.flag_bits & 0x1:
                     omissions.append(f"{name} is protected by a password")
                 elif kind is None:
-                    omissions.append(f"{name} is of a kind that is not read")
+                    is_archive = name.lower().endswith(".zip")
+                    what = (
+                        "an archive in an archive" if is_archive else "of a kind that is not read"
+                    )
+                    omissions.append(f"{name} is {what}")
                 elif member.file_size > limits.MEMBER_BYTES or left < 0:
                     omissions.append(f"{name} unpacks to too much")
                 else:

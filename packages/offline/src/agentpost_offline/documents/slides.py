@@ -24,13 +24,17 @@ def blocks(archive: Archive, path: Path) -> Iterator[Block]:
     """The blocks of a presentation, slide by slide; raises `Unreadable`."""
     from pptx import Presentation
     from pptx.enum.shapes import PP_PLACEHOLDER
+    from pptx.exc import PythonPptxError
 
     sizes = {one: archive.size(one) for one in archive.members}
     trees = sum(size for one, size in sizes.items() if one.endswith((".xml", ".rels")))
     if trees > _XML_BYTES or sum(sizes.values()) > path.stat().st_size + _MEDIA_BYTES:
         raise Unreadable(f"{archive.name} unpacks to more than is read of a presentation")
     edges = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER)
-    slides: Iterable[Any] = Presentation(str(path)).slides
+    try:
+        slides: Iterable[Any] = Presentation(str(path)).slides
+    except (AttributeError, KeyError, SyntaxError, ValueError, PythonPptxError) as error:
+        raise Unreadable(f"{archive.name} is damaged") from error
     for number, slide in enumerate(islice(slides, limits.MAX_PAGES), 1):
         place = f"slide {number}"
         for shape in _shapes(slide.shapes):
