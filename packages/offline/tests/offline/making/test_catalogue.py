@@ -19,8 +19,11 @@ README = Path(__file__).parents[5] / "README.md"
 
 
 def test_the_readme_says_what_each_thing_costs() -> None:
-    rows = re.findall(r"^\| (\d) \| (.+) \|$", README.read_text("utf-8"), re.MULTILINE)
-    prices = {thing: float(price) for price, things in rows for thing in things.split(", ")}
+    sentence = " ".join(README.read_text("utf-8").partition("file is written: ")[2].split())
+    lists = re.findall(r"((?:an? \w+(?:, | or )?)+) (\d)", sentence.partition(".")[0])
+    prices = {
+        thing: float(price) for things, price in lists for thing in re.findall(r"an? \w+", things)
+    }
     made = {
         say("en", f"things.{one.thing.value}"): one.credits for one in catalogue.MAKERS.values()
     }
