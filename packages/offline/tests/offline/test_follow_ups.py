@@ -9,6 +9,7 @@ import pytest
 
 from agentpost.agents import File
 from agentpost_offline.frame import Aggregate, Derivation, Frame, Measure, Thing
+from agentpost_offline.making.chart.choosing import coarser
 from tests.agents.fakes import file
 from tests.offline.conversations import Conversation, frame
 
@@ -26,6 +27,7 @@ PRICE = Measure("unit_price", Aggregate.MEAN)
         ("chart revenue by channel", "and the unit price?", PRICE, ("channel",)),
         ("revenue in North", "as a pie chart by region", REVENUE, ("region",)),
         ("revenue by region", "as a chart", REVENUE, ("region",)),
+        ("chart revenue by region", "stacked by channel", REVENUE, ("region", "channel")),
     ],
 )  # fmt: skip
 async def test_a_follow_up_keeps_the_rest(
@@ -221,3 +223,29 @@ async def test_a_first_offer_costs_nothing_where_nothing_is_to_be_made(csv: File
     again = await talk.say(turn.choices[0])
     assert again.replies
     assert not again.started
+
+
+async def test_the_rows_of_a_clause_before_are_not_all_rows(csv: File) -> None:
+    wish = "which region has the highest revenue? and how many rows is that?"
+    turn = await Conversation().say(wish, csv)
+    assert turn.questions
+    assert "48" not in "".join(turn.replies)
+
+
+async def test_politeness_is_no_part_of_a_title(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("chart revenue by region", csv)
+    turn = await talk.say("as a PDF with the headline Regions 2025 thx")
+    (job,) = turn.started
+    assert (frame(job).style.title, frame(job).formats) == ("Regions 2025", ("pdf",))
+
+
+async def test_days_are_drawn_as_days(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    rows = [f"2026-{n // 28 + 1:02}-{n % 28 + 1:02},{n}" for n in range(84)]
+    path.write_text("\n".join(["day,calls", *rows]))
+    for wish in ("line chart of calls by day", "chart calls per day"):
+        (job,) = (await Conversation().say(wish, file(path, "text/csv"))).started
+        (query,) = frame(job).queries
+        assert (query.time, query.grain) == ("day", "day"), wish
+        assert coarser(query, 84) is None

@@ -345,7 +345,7 @@ def _axes(
         if calendar is None:
             raise Unclear("no_dates", table="", words=draft.text)
         time, grain = calendar.column, draft.grains[0] if draft.grains else None
-    if draft.marks & {"split", "too"}:
+    if draft.marks & {"split", "too"} or draft.style.chart in ("stacked", "grouped"):
         items = (*old.groups, *(one for one in groups if one not in old.groups))
         axes: dict[str, object] = {"groups": items, "time": time, "grain": grain}
     elif groups:

@@ -32,6 +32,8 @@ _FIGURES: Final = tuple(
                 "quantity", "age", "hours", "rating", "grade", "temperature", "population", "stock")
 )  # fmt: skip
 """Words for figures: where a table is called so, its rows are not meant."""
+_DAYS_MAX: Final = 366
+"""Of a column that is named: with more days, a result is by weeks, months or years."""
 _SEVERAL: Final = (2, 3, 4, 5, 6)
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
@@ -184,6 +186,10 @@ class _Parser:
                 ),
                 self.phrases[-1].end,
             )
+            for one in reversed(self.phrases[at + 2 :]):
+                if one.end == end and one.has("small.polite"):
+                    end = one.start
+                    end -= len(self.text[:end]) - len(self.text[:end].rstrip())
             match = _BARE.match(self.text[:end], term.end) or match
         title = match[match.lastindex or 1].strip(" .!。,")
         self.draft.style = msgspec.structs.replace(self.draft.style, title=title)
@@ -629,6 +635,8 @@ class _Parser:
                 self.draft.time = column.name
                 if (grain := one.key("grain")) is not None:
                     self._grain(grain)
+                elif column.grain in (None, Grain.DAY) and column.distinct <= _DAYS_MAX:
+                    self._grain(Grain.DAY)  # "by date"
                 else:
                     self.draft.is_trend = True
             elif column is not None and column.role in (Role.AMOUNT, Role.RATE):
@@ -896,6 +904,8 @@ class _Parser:
         if at and any(one.has("small.as") for one in self.phrases[max(0, at - 3) : at]):
             self.draft.marks.add("as")
         kind = term.key("kind")
+        if kind == "bar" and self._is_header(at):
+            return 1
         if kind is not None:
             before = self.draft.style.chart
             if before in ("grouped", "stacked") and kind == "bar":  # "a grouped bar chart"
@@ -922,6 +932,14 @@ class _Parser:
         if before > 0 and self.phrases[before].is_glue and not self.phrases[before].has("small.in"):
             before -= 1
         return before > 0 and self.phrases[before].has("small.purpose") and self.draft.has_query
+
+    def _is_header(self, at: int) -> bool:
+        """Whether "column" says that a name follows: "the total of column 2024"."""
+        after = self._at(self._skip(at + 1))
+        is_alone = not any(one.has("thing") for one in self.phrases) and self.draft.aggregate
+        return bool(is_alone or self.pending) and after is not None and (
+            after.number is not None or bool(after.columns)
+        )  # fmt: skip
 
     def _is_place(self, at: int) -> bool:
         """Whether a question only says where it looks: "how many rows are in the table?"."""

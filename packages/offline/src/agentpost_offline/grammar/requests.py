@@ -256,6 +256,10 @@ def _reading(
             "it" in draft.marks and not (around.has_files or is_later)
         ):  # fmt: skip
             raise Unclear("ask_anew")  # "draw them" once more
+        if draft.asks == {"many"} and "it" in draft.marks and not (
+            draft.measures or draft.groups or draft.values or draft.filters or draft.periods
+        ):  # fmt: skip
+            raise Unclear("ask_anew")  # "… and how many was that": rows of what was named before
         are_files = draft.several == len(around.names) == 2 and around.has_files
         if draft.several and draft.several_word and not are_files and (
             not draft.has_query or draft.several_word.isdigit()

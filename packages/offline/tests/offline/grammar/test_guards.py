@@ -61,6 +61,7 @@ ASKED = "?"
         ("marks.csv", "is 8a better than 8b?", ASKED),
         ("marks.csv", "words by class", ASKED),
         ("sales.csv", "sum of price", ASKED),
+        ("sales.csv", "total of column units", "396"),
         ("sales.csv", "price by product", "average Price"),
         # (c) Rows are counted when rows are asked for.
         ("sales.csv", "how many tea did we sell?", "198"),

@@ -13,7 +13,8 @@ from agentpost_offline.story.shape import Grid, Line, is_additive, present, sum_
 from agentpost_offline.style import dates
 from agentpost_offline.style.languages import language
 
-MOST_POINTS = 60
+MOST_POINTS = 366
+"""The days of a year, which a line shows."""
 CYCLES = (Grain.WEEKDAY, Grain.HOUR)
 MOST_BARS = 22
 MOST_LINES = 7
