@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from agentpost.cli import app
+from agentpost.secrets.actions import NAME
+from agentpost.secrets.encryption import SecretCipher
 from tests.servers import empty_sqlite
 
 EMAIL = "team@example.com"
@@ -80,12 +82,14 @@ def test_when_a_key_was_used_last_is_reported() -> None:
 
 def test_a_failing_webhook_endpoint_is_a_warning_of_the_doctor(tmp_path: Path) -> None:
     assert run("doctor") == "No problems found.\n"
+    endpoint_id = "end_" + "1" * 32
     with closing(sqlite3.connect(tmp_path / "agentpost.db")) as db:
+        (key,) = db.execute("SELECT value FROM meta WHERE name = ?", (NAME,)).fetchone()
         db.execute(
             "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at,"
             " disabled_at, failing_since)"
-            " SELECT ?, id, 'https://shop.example.com/key', '[]', '', 1, 1, 1 FROM accounts",
-            ("end_" + "1" * 32,),
+            " SELECT ?, id, 'https://shop.example.com/key', '[]', ?, 1, 1, 1 FROM accounts",
+            (endpoint_id, SecretCipher([key.encode()]).encrypt(endpoint_id, "whsec_1")),
         )
         db.commit()
     lines = run("doctor").splitlines()
@@ -96,4 +100,4 @@ def test_a_failing_webhook_endpoint_is_a_warning_of_the_doctor(tmp_path: Path) -
     answer = json.loads(run("doctor", "--json"))
     assert (answer["ok"], answer["findings"]) == (True, [])
     (warning,) = answer["warnings"]
-    assert (warning["id"], warning["state"]) == ("end_" + "1" * 32, "disabled")
+    assert (warning["id"], warning["state"]) == (endpoint_id, "disabled")
