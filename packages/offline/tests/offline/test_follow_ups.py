@@ -28,6 +28,7 @@ PRICE = Measure("unit_price", Aggregate.MEAN)
         ("revenue in North", "as a pie chart by region", REVENUE, ("region",)),
         ("revenue by region", "as a chart", REVENUE, ("region",)),
         ("chart revenue by region", "stacked by channel", REVENUE, ("region", "channel")),
+        ("Excel file with revenue by region", "as bars", REVENUE, ("region",)),
     ],
 )  # fmt: skip
 async def test_a_follow_up_keeps_the_rest(
@@ -238,6 +239,16 @@ async def test_politeness_is_no_part_of_a_title(csv: File) -> None:
     turn = await talk.say("as a PDF with the headline Regions 2025 thx")
     (job,) = turn.started
     assert (frame(job).style.title, frame(job).formats) == ("Regions 2025", ("pdf",))
+    (job,) = (await talk.say("title Best 2025 and in orange")).started
+    assert (frame(job).style.title, frame(job).style.colour) == ("Best 2025", "#e07b39")
+
+
+async def test_a_share_of_that_is_not_of_what_a_filter_left_out(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("revenue by region", csv)
+    await talk.say("only online")
+    turn = await talk.say("how much of that is North's?")
+    assert turn.questions
 
 
 async def test_days_are_drawn_as_days(tmp_path: Path) -> None:

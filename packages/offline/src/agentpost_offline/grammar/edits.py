@@ -93,7 +93,8 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         draft.formats = [FORMAT_OF_THING[one] for one in draft.things if one in FORMAT_OF_THING]
         draft.things = [] if draft.formats else draft.things
     thing = next((one for one in draft.things if one is not frame.thing), None)
-    if thing is None and draft.style.chart and frame.thing is Thing.ANSWER:
+    is_drawn = frame.thing is Thing.ANSWER or (frame.thing is Thing.TABLE and frame.queries)
+    if thing is None and draft.style.chart and is_drawn:
         thing = Thing.CHART
     if material is None or not any(query.table == material.table.id for query in frame.queries):
         if draft.has_query:

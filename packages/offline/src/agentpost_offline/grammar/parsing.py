@@ -198,8 +198,13 @@ class _Parser:
     def _goes_on(self, at: int) -> bool:
         """Whether an "and" at a place begins a demand of its own: "… and make it green"."""
         after = self._at(at + 1)
-        joins = self.phrases[at].has("small.and") or self.phrases[at].text in ",;，；"
-        return joins and after is not None and after.has("small.verb", "edit")
+        term = self.phrases[at]
+        joins = term.has("small.and", "edit.about") or term.text in ",;，；"
+        if not joins or after is None:
+            return False
+        if after.has("small.in", "small.as") and (look := self._at(at + 2)) is not None:
+            return look.kind == "hex" or look.has("colour", "format")  # "… and in orange"
+        return after.has("small.verb", "edit", "format", "colour")
 
     def caption(self, at: int) -> int:
         """The words to stand on a picture: "write “Hello” on it", "put “Hello” at the bottom"."""

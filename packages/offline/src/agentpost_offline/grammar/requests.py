@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from agentpost_offline.data.model import Table
-from agentpost_offline.frame import Act, Frame, Query, Thing
+from agentpost_offline.frame import Act, Derivation, Frame, Query, Thing
 from agentpost_offline.grammar import edits
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.draft import Draft
@@ -260,6 +260,10 @@ def _reading(
             draft.measures or draft.groups or draft.values or draft.filters or draft.periods
         ):  # fmt: skip
             raise Unclear("ask_anew")  # "… and how many was that": rows of what was named before
+        is_share = draft.derivation is Derivation.SHARE and "it" in draft.marks
+        last = around.works[0].frame.queries if around.works and not around.has_files else ()
+        if is_share and any(query.filters for query in last):
+            raise Unclear("ask_anew")  # "how much of that is …": of what was left after a filter
         are_files = draft.several == len(around.names) == 2 and around.has_files
         if draft.several and draft.several_word and not are_files and (
             not draft.has_query or draft.several_word.isdigit()
