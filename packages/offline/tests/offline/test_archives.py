@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from agentpost.agents import File
-from agentpost_offline.data.archives import inside, unpacking
+from agentpost_offline.data.archives import inside, unpack, unpacking
 from agentpost_offline.making import run
 from tests.agents.fakes import FakeJob, file
 from tests.offline.conversations import Conversation
@@ -63,6 +63,17 @@ def test_an_archive_stays_beside_its_members_when_something_is_left_out(tmp_path
     """Its reader then says that not all of it was read."""
     whole = archive(tmp_path, {"plan.md": NOTES, "tool.exe": b"MZ", "huge.csv": bytes(70 * 2**20)})
     assert unpacking(names)([whole]) == ["plan.md", "all.zip"]
+
+
+def test_a_damaged_member_takes_no_other_with_it(tmp_path: Path) -> None:
+    whole = archive(tmp_path, {"plan.md": NOTES, "sales": TABLE, "bad.csv": TABLE})
+    data = bytearray(whole.local.read_bytes())
+    data[data.rindex(b"bad.csv", 0, data.index(b"PK\x01\x02")) + len("bad.csv") + 1] ^= 0xFF
+    whole.local.write_bytes(data)
+    (tmp_path / "members").mkdir()
+    members, omissions = unpack(whole, tmp_path / "members")
+    assert [one.name for one in members] == ["plan.md", "sales"]
+    assert omissions == ["bad.csv is damaged"]
 
 
 def test_members_are_never_written_elsewhere(tmp_path: Path) -> None:

@@ -260,3 +260,10 @@ async def test_days_are_drawn_as_days(tmp_path: Path) -> None:
         (query,) = frame(job).queries
         assert (query.time, query.grain) == ("day", "day"), wish
         assert coarser(query, 84) is None
+
+
+async def test_a_measure_is_not_put_into_rows_that_have_none(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("orders as a table sorted by unit price", csv)
+    turn = await talk.say("unit price 2")
+    assert turn.replies or turn.questions

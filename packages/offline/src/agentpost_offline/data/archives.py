@@ -23,7 +23,21 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _OFFICE = frozenset(("word/document.xml", "ppt/presentation.xml", "content.xml"))
 _KINDS = {
-    "data": ("csv", "tsv", "tab", "xlsx", "xlsm", "xls", "ods", "json", "jsonl", "ndjson"),
+    "data": (
+        "csv",
+        "tsv",
+        "tab",
+        "xlsx",
+        "xlsm",
+        "xls",
+        "ods",
+        "json",
+        "jsonl",
+        "ndjson",
+        "",
+        "dat",
+        "log",
+    ),
     "image": ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "avif"),
     "document": ("md", "markdown", "txt", "text", "html", "htm", "pdf", "docx", "pptx"),
 }
@@ -91,8 +105,12 @@ def unpack(file: File, folder: Path) -> tuple[list[File], list[str]]:
                     omissions.append(f"{name} unpacks to too much")
                 else:
                     path = folder / str(len(list(folder.iterdir())))
-                    with archive.open(member) as source, path.open("wb") as target:
-                        shutil.copyfileobj(source, target)
+                    try:
+                        with archive.open(member) as source, path.open("wb") as target:
+                            shutil.copyfileobj(source, target)
+                    except _DAMAGED:
+                        omissions.append(f"{name} is damaged")
+                        continue
                     results.append(replace(file, name=name, kind=kind, content_type="",
                                            size=member.file_size, local_path=path))  # fmt: skip
     except (Unreadable, *_DAMAGED):
@@ -127,5 +145,6 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 def _kind(member: zipfile.ZipInfo) -> str | None:
     """What a member is by its name; None for what is not read."""
-    suffix = member.filename.lower().rpartition(".")[2]
+    name = PurePosixPath(member.filename).name.lower()
+    suffix = name.rpartition(".")[2] if "." in name else ""
     return next((kind for kind, suffixes in _KINDS.items() if suffix in suffixes), None)

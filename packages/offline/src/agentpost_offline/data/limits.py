@@ -36,10 +36,7 @@ JSON_BYTES: Final = 24 * 2**20
 """Largest JSON file: it is held in memory as a tree, which takes ten times its size."""
 
 LEGACY_BYTES: Final = 16 * 2**20
-"""Largest .xls or .ods file; its sheets are held in memory whole."""
-
-LEGACY_CELLS: Final = 2_000_000
-"""Largest sheet of an .ods file, counted as the rectangle from its first to its last cell."""
+"""Largest .xls file; its sheets are held in memory whole."""
 
 VALUES_KEPT: Final = 300
 """Values of a category that a description lists."""

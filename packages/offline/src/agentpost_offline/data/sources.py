@@ -73,7 +73,7 @@ class _Finder:
             raise Unreadable(f"{name} is an empty or damaged archive")
         elif head.startswith(b"\xd0\xcf\x11\xe0"):
             if suffix not in ("doc", "ppt", "msg"):
-                yield from self._of_grids(spreadsheets.of_book(path, name, self._folder))
+                yield from self._of_grids(spreadsheets.of_old_workbook(path, name, self._folder))
         elif _is_picture(head):
             return
         elif head.startswith(b"%PDF"):
@@ -131,13 +131,11 @@ class _Finder:
                     raise Unreadable(f"{name} has no rows")
                 yield from sources
                 return
-            is_sheet = "content.xml" in archive.members and "mimetype" in archive.members
-            if is_sheet:
-                spreadsheets.check_size(archive)
+            if "content.xml" in archive.members and "mimetype" in archive.members:
+                yield from self._of_grids(spreadsheets.of_opendocument(archive, self._folder))
+                return
             is_office = bool({"word/document.xml", "ppt/presentation.xml"} & archive.members)
-        if is_sheet:
-            yield from self._of_grids(spreadsheets.of_book(path, name, self._folder))
-        elif is_office:
+        if is_office:
             yield from self._of_document(path, name)
         else:
             suffix = name.rpartition(".")[2].lower()

@@ -1,8 +1,9 @@
 """The sheets of spreadsheets as grids: .xlsx, .ods, and the older .xls.
 
-The first is streamed by a reader of our own: a library lays a sheet out as a full rectangle, so
-that two cells far apart in a small file take all memory. A library reads the other two: sheets of
-an .xls are small, and those of an .ods are measured before.
+The first two are streamed by readers of our own: a library lays a sheet out as a full rectangle, so
+that two cells far apart in a small file take all memory. Only .xls, whose sheets are small, is
+read by one. python-calamine ended the process for .ods files of 1 KB that repeat cells, texts or
+formulas a million times.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from datetime import date, datetime
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Final
-from zipfile import is_zipfile
 
 from agentpost.extraction import Unreadable
 from agentpost.extraction.office import Archive, Attributes, check_old
@@ -98,43 +98,127 @@ def _column(letters: str) -> int:
     return number - 1
 
 
-# .ods, and .xls of Excel 97 to 2003
+# OpenDocument
 
-_TABLE, _OFFICE = (
-    f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0 " for name in ("table", "office")
-)
+_SPACES = "urn:oasis:names:tc:opendocument:xmlns:"
+_TABLE, _OFFICE, _TEXT = (f"{_SPACES}{name}:1.0 " for name in ("table", "office", "text"))
 
 
-def check_size(archive: Archive) -> None:
-    """Raise `Unreadable` when a sheet of an OpenDocument spreadsheet is a larger rectangle than is
-    read: a small file may repeat a cell a billion times."""
-    rows = columns = width = 0
+class _OpenDocumentRows:
+    """Collects the rows of an OpenDocument spreadsheet, sheet by sheet."""
 
-    def start(tag: str, attributes: Attributes) -> None:
-        nonlocal rows, columns, width
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._cells = self._characters = 0
+        self.title = ""
+        self.rows: list[tuple[str, list[Any]]] = []
+        self._row: list[Any] = []
+        self._blank = 0
+        self._pieces: list[str] = []
+        self._cell: Attributes = {}
+        self._inside = False
+        self._depth = 0
+        self._repeated = 1
+
+    def start(self, tag: str, attributes: Attributes) -> None:
         if tag == _TABLE + "table":
-            rows = width = 0
+            self._depth += 1
+            if self._depth == 1:
+                self.title = attributes.get(_TABLE + "name", "")[:100]
         elif tag == _TABLE + "table-row":
-            rows += _times(attributes, "number-rows-repeated")
-            columns = 0
+            self._row, self._blank = [], 0
+            self._repeated = _whole(attributes.get(_TABLE + "number-rows-repeated", ""))
         elif tag in (_TABLE + "table-cell", _TABLE + "covered-table-cell"):
-            columns += _times(attributes, "number-columns-repeated")
-            if attributes.get(_OFFICE + "value-type"):
-                width = max(width, columns)
-                if rows * width > limits.LEGACY_CELLS:
-                    raise Unreadable(f"{archive.name} has more than {limits.LEGACY_CELLS:,} cells")
+            self._cell, self._pieces, self._inside = attributes, [], True
+        elif tag == _TEXT + "p" and self._pieces:
+            self._pieces.append(" ")
 
-    for _ in archive.parse("content.xml", start, lambda _: None):
-        pass
+    def end(self, tag: str) -> None:
+        if tag == _TABLE + "table":
+            self._depth -= 1
+        elif tag in (_TABLE + "table-cell", _TABLE + "covered-table-cell"):
+            self._inside = False
+            value = _value(self._cell, "".join(self._pieces).strip())
+            times = _whole(self._cell.get(_TABLE + "number-columns-repeated", ""))
+            if value is None or value == "":
+                self._blank += times
+            elif len(self._row) + self._blank <= limits.COLUMNS:
+                self._row += [None] * self._blank
+                self._row += [value] * min(times, limits.COLUMNS + 1 - len(self._row))
+                self._blank = 0
+        elif tag == _TABLE + "table-row" and self._row and self._depth == 1:
+            self._cells += self._repeated * len(self._row)
+            if self._cells > limits.CELLS:
+                raise Unreadable(f"{self._name} has more than {limits.CELLS:,} cells")
+            texts = sum(len(cell) for cell in self._row if isinstance(cell, str))
+            self._characters += self._repeated * texts
+            if self._characters > limits.MEMBER_BYTES:
+                raise Unreadable(f"{self._name} unpacks to too much")
+            self.rows += [(self.title, self._row)] * self._repeated
+
+    def text(self, data: str) -> None:
+        if self._inside and sum(map(len, self._pieces)) < limits.CELL_CHARACTERS:
+            self._pieces.append(data)
 
 
-def _times(attributes: Attributes, name: str) -> int:
-    text = attributes.get(_TABLE + name, "")
+def _whole(text: str) -> int:
     return int(text) if text.isdigit() and len(text) < 9 else 1
 
 
-def of_book(path: Path, name: str, folder: Path) -> Iterator[Grid]:
-    """The sheets of an .xls or .ods workbook that have cells. Raises `Unreadable`."""
+def _value(cell: Attributes, text: str) -> Any:
+    match cell.get(_OFFICE + "value-type", ""):
+        case "float" | "currency" | "percentage":
+            try:
+                return float(cell.get(_OFFICE + "value", ""))
+            except ValueError:
+                return text
+        case "date":
+            return cell.get(_OFFICE + "date-value", text)
+        case "boolean":
+            return cell.get(_OFFICE + "boolean-value") == "true"
+        case _:
+            return text
+
+
+def of_opendocument(archive: Archive, folder: Path) -> Iterator[Grid]:
+    """The sheets of an OpenDocument spreadsheet that have cells."""
+    sheets = _OpenDocumentRows(archive.name)
+    queue: list[tuple[str, list[Any]]] = []
+
+    def rows() -> Iterator[tuple[str, list[Any]]]:
+        for _ in archive.parse("content.xml", sheets.start, sheets.end, sheets.text):
+            yield from sheets.rows
+            sheets.rows.clear()
+
+    stream = rows()
+
+    def of_one(title: str) -> Iterator[list[Any]]:
+        while True:
+            pair = queue.pop() if queue else next(stream, None)
+            if pair is None:
+                return
+            if pair[0] != title:
+                queue.append(pair)
+                return
+            yield pair[1]
+
+    for _ in range(limits.TABLES):
+        if not queue:
+            pair = next(stream, None)
+            if pair is None:
+                return
+            queue.append(pair)
+        title = queue[0][0]
+        result = write_grid(of_one(title), _sheet_name(archive.name, title), folder)
+        if result.width:
+            yield result
+
+
+# Excel 97 to 2003
+
+
+def of_old_workbook(path: Path, name: str, folder: Path) -> Iterator[Grid]:
+    """The sheets of an .xls workbook that have cells. Raises `Unreadable`."""
     import python_calamine
 
     if path.stat().st_size > limits.LEGACY_BYTES:
@@ -144,9 +228,7 @@ def of_book(path: Path, name: str, folder: Path) -> Iterator[Grid]:
         workbook = python_calamine.load_workbook(path)
     except python_calamine.PasswordError as error:
         raise Unreadable(f"{name} is protected by a password") from error
-    except python_calamine.CalamineError as error:
-        if is_zipfile(path):
-            raise Unreadable(f"{name} is damaged") from error
+    except python_calamine.CalamineError:
         check_old(path, name, ".xlsx; it has no sheets, or is damaged")
     for title in workbook.sheet_names[: limits.TABLES]:
         try:

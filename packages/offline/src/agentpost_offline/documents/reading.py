@@ -116,7 +116,7 @@ def _office(path: Path, name: str) -> Document:
             is_cut = len(text) > limits.MAX_CHARACTERS
             return _document(name, _below_headings(document.blocks), [_CUT] if is_cut else [])
         if "ppt/presentation.xml" in archive.members:
-            return _document(name, slides.blocks(archive, path), [])
+            return _document(name, slides.blocks(archive), [])
         if is_workbook(archive):
             raise Unreadable(f"{name} is a workbook, not a text")
     raise Unreadable(f"{name} is an archive; attach the files inside it one by one")

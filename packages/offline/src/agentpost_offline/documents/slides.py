@@ -2,65 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from agentpost.extraction import Unreadable, limits
-from agentpost.extraction.office import Archive
+from agentpost.extraction import limits
+from agentpost.extraction.office import Archive, Attributes, names, slide_members, slide_notes
 from agentpost_offline.content import blocks as content
 from agentpost_offline.content.blocks import Block, BlockKind
 
-_XML_BYTES = 12 * 2**20
-"""What the parts of a presentation may have together as XML: it is held in memory as trees."""
-_MEDIA_BYTES = 64 * 2**20
-"""By how much a presentation may unpack to more than its file has: its pictures hardly do."""
+_DRAWING = names("drawingml/2006/main", "p t tbl tr tc br")
+_SLIDE = names("presentationml/2006/main", "sp ph")
 
 
-def blocks(archive: Archive, path: Path) -> Iterator[Block]:
+class _Slide:
+    """Collects the blocks of a slide."""
+
+    def __init__(self, place: str) -> None:
+        self.blocks: list[Block] = []
+        self._place = place
+        self._pieces: list[str] = []
+        self._rows: list[list[str]] = []
+        self._cells: list[str] | None = None
+        self._typing = self._is_title = self._is_number = False
+        self._characters = 0
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        name = _DRAWING.get(tag) or _SLIDE.get(tag)
+        self._typing = name == "t"
+        if name == "sp":
+            self._is_title = self._is_number = False
+        elif name == "ph":
+            kind = attributes.get("type", "")
+            self._is_title = kind in ("title", "ctrTitle")
+            self._is_number = kind in ("sldNum", "dt", "ftr")
+        elif name == "tbl":
+            self._rows = []
+        elif name == "tr":
+            self._cells = []
+        elif name == "tc":
+            self._pieces = []
+        elif name == "br":
+            self._pieces.append(" ")
+
+    def end(self, tag: str) -> None:
+        self._typing = False
+        name = _DRAWING.get(tag)
+        if name == "tc" and self._cells is not None:
+            self._cells.append(" ".join("".join(self._pieces).split()))
+            self._pieces = []
+        elif name == "tr" and self._cells is not None:
+            self._rows.append(self._cells)
+            self._cells = None
+        elif name == "tbl":
+            width = max(map(len, self._rows), default=0)
+            rows = [[*row, *[""] * (width - len(row))] for row in self._rows]
+            if width:
+                self._add(Block(BlockKind.TABLE, grid=content.grid(rows[0], rows[1:])))
+        elif name == "p":
+            if self._cells is not None:
+                self._pieces.append(" ")
+                return
+            text = " ".join("".join(self._pieces).split())
+            self._pieces = []
+            if text and not self._is_number:
+                self._add(content.heading(text) if self._is_title else content.paragraph(text))
+
+    def _add(self, block: Block) -> None:
+        self.blocks.append(replace(block, place=self._place))
+
+    def text(self, data: str) -> None:
+        if self._typing and self._characters < limits.MAX_CHARACTERS:
+            self._characters += len(data)
+            self._pieces.append(data)
+
+
+def blocks(archive: Archive) -> Iterator[Block]:
     """The blocks of a presentation, slide by slide; raises `Unreadable`."""
-    from pptx import Presentation
-    from pptx.enum.shapes import PP_PLACEHOLDER
-    from pptx.exc import PythonPptxError
-
-    sizes = {one: archive.size(one) for one in archive.members}
-    trees = sum(size for one, size in sizes.items() if one.endswith((".xml", ".rels")))
-    if trees > _XML_BYTES or sum(sizes.values()) > path.stat().st_size + _MEDIA_BYTES:
-        raise Unreadable(f"{archive.name} unpacks to more than is read of a presentation")
-    edges = (PP_PLACEHOLDER.SLIDE_NUMBER, PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER)
-    try:
-        slides: Iterable[Any] = Presentation(str(path)).slides
-    except (AttributeError, KeyError, SyntaxError, ValueError, PythonPptxError) as error:
-        raise Unreadable(f"{archive.name} is damaged") from error
-    for number, slide in enumerate(islice(slides, limits.MAX_PAGES), 1):
-        place = f"slide {number}"
-        for shape in _shapes(slide.shapes):
-            if shape.is_placeholder and shape.placeholder_format.type in edges:
-                continue
-            is_title = shape == slide.shapes.title
-            for block in _of_shape(shape, is_title=is_title):
-                yield replace(block, place=place)
-        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-            for text in slide.notes_slide.notes_text_frame.text.split("\n"):
-                if text.strip():
-                    yield replace(content.paragraph(text.strip()), place=f"{place}, notes")
-
-
-def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
-    """The shapes of a slide, with those that are grouped."""
-    for shape in shapes:
-        yield from _shapes(shape.shapes) if hasattr(shape, "shapes") else (shape,)
-
-
-def _of_shape(shape: Any, *, is_title: bool) -> Iterator[Block]:
-    if shape.has_table:
-        header, *rows = [[cell.text for cell in row.cells] for row in shape.table.rows]
-        yield Block(BlockKind.TABLE, grid=content.grid(header, rows))
-    elif shape.has_text_frame:
-        for paragraph in shape.text_frame.paragraphs:
-            text = " ".join(paragraph.text.split())
-            if text:
-                yield content.heading(text) if is_title else content.paragraph(text)
+    for number, member in enumerate(slide_members(archive)[: limits.MAX_PAGES], 1):
+        slide = _Slide(f"slide {number}")
+        for _ in archive.parse(member, slide.start, slide.end, slide.text):
+            yield from slide.blocks
+            slide.blocks.clear()
+        for note in slide_notes(archive, member):
+            yield replace(content.paragraph(note), place=f"slide {number}, notes")

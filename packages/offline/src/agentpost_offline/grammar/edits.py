@@ -189,6 +189,8 @@ def _may_replace_measure(draft: Draft) -> bool:
 
 def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ...]:
     """The measures after "and the cost?", "the median instead", "as a share of the total"."""
+    if not old.measures:
+        raise Unclear("ask_anew")
     rest = [one for one in old.measures if one.column not in draft.unwanted]
     if len(rest) + len(draft.unwanted) != len(old.measures):
         raise Unclear("ask_anew")

@@ -17,8 +17,8 @@ from agentpost_offline.frame import Frame, Thing
 from agentpost_offline.making.content import Section
 
 _NAME_LONGEST = 60
-_DIGITS = 14
-"""So many are written of a number: one fewer than sums of decimals are exact to."""
+_DIGITS = 15
+"""So many are written of a number: decimals of as many come out as they were read."""
 
 
 @dataclass(slots=True)
@@ -120,7 +120,7 @@ async def write_files(
     for name, label, content, arguments in outputs:
         await job.progress(f"Writing {name}")
         cost = 0.0 if files or inputs.is_free else maker.credits
-        files.append(await job.write(name, content, *arguments, label=label, cost=cost,
+        files.append(await job.write(name, content, *arguments, label=label or None, cost=cost,
                                      timeout=timeout))  # fmt: skip
     return files
 
@@ -153,6 +153,6 @@ def _plain(cell: object) -> object:
     if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t")):
         return f"'{cell}"
     if isinstance(cell, float):
-        is_whole = cell.is_integer() and abs(cell) < 1e15
+        is_whole = cell.is_integer() and abs(cell) < 1e21
         return int(cell) if is_whole else f"{cell:.{_DIGITS}g}"
     return cell

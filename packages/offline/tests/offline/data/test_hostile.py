@@ -22,7 +22,7 @@ MEMORY_MB = 220
 """The database may have 96 MB of it, libraries take 70."""
 TABLE_LIMITS = (
     "FILE_BYTES", "COLUMNS", "CELLS", "MEMBERS", "MEMBER_BYTES", "UNPACKED_BYTES", "JSON_BYTES",
-    "LEGACY_BYTES", "LEGACY_CELLS",
+    "LEGACY_BYTES",
 )  # fmt: skip
 
 
@@ -91,6 +91,11 @@ FAR_APART = (
     '<table:table-row><table:table-cell table:number-columns-repeated="16383"/>CELL'
     "</table:table-row>"
 ).replace("CELL", '<table:table-cell office:value="1" office:value-type="float"/>')
+TEXTS = (
+    '<table:table-row table:number-rows-repeated="1000"><table:table-cell'
+    ' office:value-type="string" table:number-columns-repeated="1000"><text:p>'
+    + "x" * 20_000 + "</text:p></table:table-cell></table:table-row>"
+)  # fmt: skip
 ROWS = {"many.csv": 125_000, "distinct.csv": 62_500}
 FILES: dict[str, Callable[[], bytes]] = {
     "empty.csv": lambda: b"",
@@ -111,6 +116,9 @@ FILES: dict[str, Callable[[], bytes]] = {
     "keys.json": lambda: json.dumps([{f"k{i}": 1} for i in range(2_500)]).encode(),
     "repeated.ods": lambda: archive(ods(REPEATED * 50)),
     "apart.ods": lambda: archive(ods(FAR_APART)),
+    "untyped.ods": lambda: archive(ods(REPEATED.replace('office:value-type="float"', ""))),
+    "formulas.ods": lambda: archive(ods(REPEATED.replace("office:value=", "table:formula="))),
+    "texts.ods": lambda: archive(ods(TEXTS)),
     "spans.html": lambda: b"<html><table>" + b"<tr><td colspan=9999 rowspan=9999>x" * 625,
     "quotes.csv": lambda: b"k,v\n" + b'"' * 200_001 + b"\n",
 }  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -180,12 +179,6 @@ def db_secret_key() -> Result:
 
     keys = change(secrets.to_keep, upgrade=False)
     return report({"secret_keys": keys}, "\n".join(keys))
-
-
-_CONTEXTS: dict[Callable[..., Result], dict[str, Any]] = {
-    # -25 is an amount, not an option that is unknown.
-    credits_add: {"ignore_unknown_options": True},
-}
 
 
 @command("db reencrypt", "agentpost db reencrypt --json")

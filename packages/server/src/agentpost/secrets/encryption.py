@@ -79,7 +79,7 @@ class SecretCipher:
 
     def knows_key(self, stored: str) -> bool:
         """Is it encrypted with a key that is known here? By its key id alone."""
-        return stored.split(":")[1] in self._keys
+        return is_encrypted(stored) and stored.split(":")[1] in self._keys
 
     def _decrypt(self, row_id: str, stored: str) -> str:
         from nacl.exceptions import CryptoError

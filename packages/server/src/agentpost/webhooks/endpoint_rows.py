@@ -19,7 +19,9 @@ _CHANGEABLE = (
     "disabled_reason",
     "failing_since",
 )
-_PREFIXES = "SELECT DISTINCT substr(secret, 1, 13) FROM endpoints"
+_PREFIXES = (
+    "SELECT DISTINCT substr(secret, 1, 13) FROM endpoints WHERE substr(secret, 1, 5) = 'enc1:'"
+)
 _UPDATE = ENDPOINTS.update_sql(_CHANGEABLE, "id = ?")
 
 
