@@ -74,6 +74,8 @@ def test_a_damaged_member_takes_no_other_with_it(tmp_path: Path) -> None:
     members, omissions = unpack(whole, tmp_path / "members")
     assert [one.name for one in members] == ["plan.md", "sales"]
     assert omissions == ["bad.csv is damaged"]
+    # A name that tells no kind does not make an archive of documents one of tables.
+    assert inside(archive(tmp_path, {"plan.md": NOTES, "LICENSE": NOTES})) == ["document"]
 
 
 def test_members_are_never_written_elsewhere(tmp_path: Path) -> None:

@@ -23,24 +23,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _OFFICE = frozenset(("word/document.xml", "ppt/presentation.xml", "content.xml"))
 _KINDS = {
-    "data": (
-        "csv",
-        "tsv",
-        "tab",
-        "xlsx",
-        "xlsm",
-        "xls",
-        "ods",
-        "json",
-        "jsonl",
-        "ndjson",
-        "",
-        "dat",
-        "log",
-    ),
+    "data": ("csv", "tsv", "tab", "xlsx", "xlsm", "xls", "ods", "json", "jsonl", "ndjson"),
     "image": ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "avif"),
     "document": ("md", "markdown", "txt", "text", "html", "htm", "pdf", "docx", "pptx"),
 }
+_UNTOLD = ("", "dat", "log")
+"""Suffixes that do not tell a kind: what is in such a file decides."""
 _DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError)
 
 
@@ -92,6 +80,8 @@ def unpack(file: File, folder: Path) -> tuple[list[File], list[str]]:
                 omissions.append(f"files after the first {limits.MEMBERS} of {file.name}")
             for member in members[: limits.MEMBERS]:
                 name, kind = PurePosixPath(member.filename).name, _kind(member)
+                if kind is None and _suffix(member) in _UNTOLD:
+                    kind = "other"
                 left -= member.file_size
                 if member.flag_bits & 0x1:
                     omissions.append(f"{name} is protected by a password")
@@ -145,6 +135,9 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 def _kind(member: zipfile.ZipInfo) -> str | None:
     """What a member is by its name; None for what is not read."""
-    name = PurePosixPath(member.filename).name.lower()
-    suffix = name.rpartition(".")[2] if "." in name else ""
+    suffix = _suffix(member)
     return next((kind for kind, suffixes in _KINDS.items() if suffix in suffixes), None)
+
+
+def _suffix(member: zipfile.ZipInfo) -> str:
+    return PurePosixPath(member.filename).suffix.lower().removeprefix(".")

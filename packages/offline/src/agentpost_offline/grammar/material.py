@@ -104,15 +104,13 @@ class Material:
     def date_columns(self) -> list[Column]:
         """Columns of dates; one that is only called "date" stands first, and is meant unasked."""
         columns = [one for one in self.table.columns if one.kind is Kind.DATE]
-        plain = [one for one in columns
-                 if len(name_tokens(one.name)) == 1 and concept_of(one.name) == "date"]  # fmt: skip
+        plain = [one for one in columns if _is_called_date(one)]
         return sorted(columns, key=lambda one: one not in plain[:1])
 
     @property
     def has_plain_date(self) -> bool:
         """Whether the first column of dates is called "date" and nothing else."""
-        first = self.date_columns[0].name if self.date_columns else ""
-        return len(name_tokens(first)) == 1 and concept_of(first) == "date"
+        return any(map(_is_called_date, self.date_columns[:1]))
 
     @property
     def groups(self) -> list[Column]:
@@ -280,3 +278,7 @@ def calendar_of(column: Column, today: str) -> Calendar | None:
     if first is None or last is None or now is None:
         return None
     return Calendar(column.name, first, dates.last_day(last, column.grain or Grain.DAY), now)
+
+
+def _is_called_date(column: Column) -> bool:
+    return len(name_tokens(column.name)) == 1 and concept_of(column.name) == "date"

@@ -941,10 +941,10 @@ class _Parser:
     def _is_header(self, at: int) -> bool:
         """Whether "column" says that a name follows: "the total of column 2024"."""
         after = self._at(self._skip(at + 1))
-        is_alone = not any(one.has("thing") for one in self.phrases) and self.draft.aggregate
-        return bool(is_alone or self.pending) and after is not None and (
-            after.number is not None or bool(after.columns)
-        )  # fmt: skip
+        makes = any(one.has("thing") for one in self.phrases)
+        is_computed = self.pending is not None or (self.draft.aggregate is not None and not makes)
+        is_name = after is not None and (after.number is not None or bool(after.columns))
+        return is_computed and is_name
 
     def _is_place(self, at: int) -> bool:
         """Whether a question only says where it looks: "how many rows are in the table?"."""
