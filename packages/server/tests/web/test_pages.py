@@ -262,12 +262,13 @@ def other_account(site: Site) -> WorkRecord:
 
 
 def test_foreign_deleted_and_unknown_look_the_same(site: Site) -> None:
-    foreign = other_account(site).id
+    private = other_account(site)
+    foreign, talk = private.id, private.conversation_id
     gone = site.work(deleted_at=site.clock.now()).id
     unknown = f"{foreign[:-1]}{'0' if foreign[-1] != '0' else '1'}"
     addresses = [
         f"/chat/{work}{rest}"
-        for work in (foreign, gone, unknown, "x", "%00", "..%2f")
+        for work in (foreign, talk, gone, unknown, "x", "%00", "..%2f")
         for rest in ("", "/files/a.txt", "/files/%00")
     ]
     with site.browser(**HTML) as browser:

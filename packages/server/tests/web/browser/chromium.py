@@ -4,6 +4,7 @@ Its pages may show no error: what the browser complains about, a breach of the c
 policy included, fails the test.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from tests.e2e.server import AgentServer
 from tests.waiting import PATIENCE
 
 # The headless shell, without the windows of a browser, needs half the CPU.
@@ -91,6 +93,22 @@ def sign_in(context: BrowserContext, link: str) -> None:
     origin = urljoin(link, "/")
     ((name, value),) = httpx2.post(link).cookies.items()
     context.add_cookies([{"name": name, "value": value, "url": origin}])
+
+
+def opened(context: BrowserContext, server: AgentServer, path: str) -> Page:
+    """A page of a visitor who is signed in as the server's first user."""
+    sign_in(context, server.command("login-link")["url"])
+    page = context.new_page()
+    page.goto(server.url + path)
+    return page
+
+
+def say(page: Page, *operations: object) -> None:
+    """Write a text, or a script of the agent, in the composer, and send it with Enter."""
+    box = page.get_by_label("Message", exact=True)
+    box.fill(operations[0] if isinstance(operations[0], str) else json.dumps(operations))
+    box.press("Enter")
+    page.wait_for_url("**/chat/*")  # of a new chat; the list of chats may show the answer before
 
 
 def axe(page: Page, *rules: str, without: str | None = None) -> list[str]:

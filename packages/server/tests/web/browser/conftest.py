@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from tests.e2e.server import AgentServer
 from tests.web.browser import chromium
 
 FRAMED = "/frame/"
@@ -54,7 +55,15 @@ def visitor(browser: Browser) -> Iterator[BrowserContext]:
         assert [each for each in problems if FRAMED not in each] == []
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
+    """The module's server, whose agent does what a message says."""
+    running = AgentServer(tmp_path_factory.mktemp("server")).start()
+    yield running
+    running.stop()
+
+
 @pytest.fixture
-def page(visitor: BrowserContext) -> Page:
-    """The visitor's page."""
-    return visitor.new_page()
+def page(visitor: BrowserContext, server: AgentServer) -> Page:
+    """The visitor's page: signed in, at the list of chats."""
+    return chromium.opened(visitor, server, "/chat")

@@ -2,15 +2,13 @@
 lost."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, FilePayload, Page, Route, expect
+from playwright.sync_api import FilePayload, Page, Route, expect
 
 from agentpost.domain import limits
 from tests.e2e.server import AgentServer
-from tests.web.browser.chromium import sign_in
 
 MEGABYTE = 2**20
 DROP = """([name, size, count]) => {
@@ -23,23 +21,6 @@ DROP = """([name, size, count]) => {
     document.querySelector("main").dispatchEvent(event);
   }
 }"""
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
-    """A server whose agent does what a message says."""
-    running = AgentServer(tmp_path_factory.mktemp("server")).start()
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def page(visitor: BrowserContext, server: AgentServer) -> Page:
-    """Signed in, at the list of chats."""
-    sign_in(visitor, server.command("login-link")["url"])
-    opened = visitor.new_page()
-    opened.goto(f"{server.url}/chat")
-    return opened
 
 
 def test_dropped_files_are_sent_and_too_many_are_not(page: Page) -> None:

@@ -4,6 +4,7 @@ nothing is asked for elsewhere, and no browser complains."""
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
@@ -89,7 +90,9 @@ def plant(server: AgentServer, receiver: Receiver) -> None:
     receiver.await_count(1)
 
 
-def test_nothing_hostile_gets_through(visitor: BrowserContext, server: AgentServer) -> None:
+def test_nothing_hostile_gets_through(
+    visitor: BrowserContext, server: AgentServer, tmp_path: Path
+) -> None:
     """One test, some seconds: it visits every page there is."""
     dialogs: list[str] = []
     strangers: list[str] = []
@@ -110,6 +113,9 @@ def test_nothing_hostile_gets_through(visitor: BrowserContext, server: AgentServ
     visitor.on("requestfinished", ended)
     sign_in(visitor, server.command("login-link", ACCOUNT)["url"])
     page.goto(f"{server.url}/chat")
+    evil = tmp_path / f"{EVIL.replace('/', '')}.txt"
+    evil.write_text(EVIL)
+    page.locator("input[type=file]").set_input_files(evil)
     page.get_by_label("Message", exact=True).fill(EVIL)
     page.get_by_role("button", name="Send").click()
     page.wait_for_url("**/chat/cnv_*")

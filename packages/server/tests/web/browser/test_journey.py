@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, expect
 
 from tests.e2e.server import AgentServer
 from tests.web.browser.chromium import axe, sign_in
@@ -25,8 +25,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
 
 
 def test_from_the_link_to_the_downloaded_chart(
-    server: AgentServer, page: Page, tmp_path: Path
+    server: AgentServer, visitor: BrowserContext, tmp_path: Path
 ) -> None:
+    page = visitor.new_page()
     page.goto(server.command("login-link")["url"])
     page.get_by_role("button", name="Open the dashboard").click()
     page.get_by_role("link", name="Chats").click()
@@ -63,10 +64,11 @@ def test_from_the_link_to_the_downloaded_chart(
     expect(page).to_have_url(re.compile("/dashboard/messages/msg_"))
 
 
-def test_each_example_works_at_once(server: AgentServer, page: Page) -> None:
+def test_each_example_works_at_once(server: AgentServer, visitor: BrowserContext) -> None:
     """One click, and no file of one's own."""
     server.command("accounts", "create", "--email", "new@example.com", "--credits", "20")
-    sign_in(page.context, server.command("login-link", "new@example.com")["url"])
+    page = visitor.new_page()
+    sign_in(visitor, server.command("login-link", "new@example.com")["url"])
     for n, made in enumerate(("sales-chart.png", "", ".pdf")):
         page.goto(f"{server.url}/chat")
         if n == 0:

@@ -1,15 +1,11 @@
 """An open chat through what happens to servers and tabs: nothing is missed, nothing is lost."""
 
-import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.server import AgentServer
-from tests.web.browser.chromium import sign_in, visiting
+from tests.web.browser.chromium import opened, say, visiting
 
 HIDE = """(is) => {
   Object.defineProperty(document, "hidden", { value: is, configurable: true });
@@ -17,30 +13,9 @@ HIDE = """(is) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
-    """A server whose agent does what a message says."""
-    running = AgentServer(tmp_path_factory.mktemp("server")).start()
-    yield running
-    running.stop()
-
-
-def at_chats(server: AgentServer, page: Page) -> Page:
-    sign_in(page.context, server.command("login-link")["url"])
-    page.goto(f"{server.url}/chat")
-    return page
-
-
-def say(page: Page, *operations: object) -> None:
-    box = page.get_by_label("Message", exact=True)
-    box.fill(json.dumps(operations))
-    box.press("Enter")
-    page.wait_for_url("**/chat/*")  # of a new chat; the list of chats may show the answer before
-
-
 def test_a_server_restarts_under_an_open_chat(server: AgentServer, browser: Browser) -> None:
     with visiting(browser) as (visitor, problems):
-        page = at_chats(server, visitor.new_page())
+        page = opened(visitor, server, "/chat")
         say(page, ["start", "Long", [["progress", "Reading"], ["gate", "on"], ["return", "Ready"]]])
         card = page.get_by_role("article", name="Long")
         expect(card.get_by_text("Reading")).to_be_visible()
@@ -61,7 +36,6 @@ def test_a_server_restarts_under_an_open_chat(server: AgentServer, browser: Brow
 
 
 def test_a_hidden_tab_closes_its_stream_and_catches_up(server: AgentServer, page: Page) -> None:
-    at_chats(server, page)
     with page.expect_response(re.compile(r"/chat/\w+\?live=")) as opened:
         say(page, ["start", "Two", [["progress", "One"], ["gate", "two"], ["return", "Seen"]]])
     expect(page.get_by_text("One", exact=True)).to_be_visible()
@@ -77,29 +51,7 @@ def test_a_hidden_tab_closes_its_stream_and_catches_up(server: AgentServer, page
     expect(page.get_by_text("Seen", exact=True)).to_be_visible()
 
 
-def test_a_follow_up_goes_in_while_a_job_runs(server: AgentServer, page: Page) -> None:
-    at_chats(server, page)
-    say(page, ["start", "First", [["progress", "Going"], ["gate", "never"]]])
-    expect(page.get_by_text("Going", exact=True)).to_be_visible()
-    say(page, ["reply", "And this too"])
-    expect(page.get_by_text("And this too", exact=True)).to_be_visible()
-    expect(page.get_by_role("article", name="First").get_by_text("Going")).to_be_visible()
-    page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("It was stopped.")).to_be_visible()
-
-
-def test_a_message_is_stopped_while_the_agent_thinks(server: AgentServer, page: Page) -> None:
-    at_chats(server, page)
-    say(page, ["gate", "thinking"])
-    expect(page.get_by_text("Thinking…")).to_be_visible()
-    page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("The message was cancelled.").last).to_be_visible()
-    expect(page.get_by_text("Send it again if its answer is still wanted.")).to_be_visible()
-    expect(page.get_by_text("Thinking…")).to_have_count(0)
-
-
-def test_a_chat_is_deleted_when_it_is_confirmed(server: AgentServer, page: Page) -> None:
-    at_chats(server, page)
+def test_a_chat_is_deleted_when_it_is_confirmed(page: Page) -> None:
     say(page, ["start", "Doomed", [["return", "Gone soon"]]])
     expect(page.get_by_text("Gone soon", exact=True)).to_be_visible()
     page.once("dialog", lambda dialog: dialog.dismiss())
@@ -110,11 +62,8 @@ def test_a_chat_is_deleted_when_it_is_confirmed(server: AgentServer, page: Page)
     expect(page.get_by_text("Chat and files deleted.")).to_be_visible()
 
 
-def test_a_preview_stays_while_the_page_is_sent_again(
-    server: AgentServer, page: Page, tmp_path: Path
-) -> None:
+def test_a_preview_stays_while_the_page_is_sent_again(page: Page) -> None:
     """It is loaded once."""
-    at_chats(server, page)
     loaded: list[str] = []
     page.on("request", lambda each: loaded.append(each.url) if "/preview/" in each.url else None)
     say(

@@ -1,22 +1,11 @@
 """The way in with a password, in a real browser: invited, a password chosen, out and in again."""
 
-from collections.abc import Iterator
-
-import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.e2e.server import AgentServer
 from tests.web.browser.chromium import PHONE, axe, visiting
 
 PASSWORD = "correct horse battery"
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
-    """A server with the one account that its first start makes."""
-    running = AgentServer(tmp_path_factory.mktemp("server")).start()
-    yield running
-    running.stop()
 
 
 def test_from_an_invitation_to_a_session(server: AgentServer, browser: Browser) -> None:
@@ -43,7 +32,7 @@ def test_from_an_invitation_to_a_session(server: AgentServer, browser: Browser) 
             assert axe(page) == [], path
             wide = page.evaluate("document.documentElement.scrollWidth")
             assert wide <= PHONE["width"], f"{path} is wider than the phone"
-        page.locator("summary[aria-label=Menu]").click()
+        page.get_by_label("Menu", exact=True).press("Enter")
         page.get_by_role("button", name="Log out", exact=True).click()
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         assert axe(page) == []
