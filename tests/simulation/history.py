@@ -29,6 +29,7 @@ from agentpost.jobs import recovery, works
 from agentpost.messages import lists, sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.rules import WhenBusy
+from agentpost.record.records import Snapshot
 from agentpost.schedules import actions as schedules
 from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import Missed
@@ -215,14 +216,14 @@ class History:
             if task.done() and isinstance(task.exception(), Refusal):
                 return  # another body under this key
             if task.done() and task.exception() is None:
-                message_id = task.result().snapshot.message.id
+                message_id = task.result()[0].message.id
                 self.acknowledged.append(Acknowledged(message_id, key, text))
                 self.world.tell("client", f"was told of {message_id}")
                 return
             if key is None:
                 return
 
-    async def _post(self, ctx: AppContext, new: NewMessage) -> sending.Answer:
+    async def _post(self, ctx: AppContext, new: NewMessage) -> tuple[Snapshot, bool]:
         admitted = await sending.admit(ctx, self._caller, new)
         return await sending.send(ctx, self._caller, admitted, followers.nobody_hangs_up)
 

@@ -41,7 +41,7 @@ async def record_file(ctx: AppContext, account: str, blob: str) -> None:
 
     def fn(tx: Tx) -> None:
         tx.execute(sql, values)
-        work_rows.insert(tx, work)
+        work_rows.WORKS.insert(tx, work)
         assert account_rows.add(tx, account, 1, 100)
         tx.execute("DELETE FROM pending_deletions WHERE blob = ?", (blob,))
 

@@ -9,7 +9,7 @@ import pytest
 from agentpost.following import long_polls
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
-from agentpost.messages.sending import Answer
+from agentpost.record.records import Snapshot
 from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
 from agentpost.wakeups.base import Wait
@@ -51,10 +51,12 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_a_wait(
     assert lengths == [40, 30, 30]
 
 
-async def _post(harness: Harness, text: str = "hello") -> Answer:
+async def _post(harness: Harness, text: str = "hello") -> Snapshot:
     new = NewMessage(text)
     admitted = await sending.admit(harness.ctx, harness.caller, new)
-    return await sending.send(harness.ctx, harness.caller, admitted, _stays)
+    sent, is_new = await sending.send(harness.ctx, harness.caller, admitted, _stays)
+    assert is_new
+    return sent
 
 
 def _waits(
@@ -83,8 +85,8 @@ async def test_a_post_is_answered_in_time_although_the_clock_was_set_back(
     """
     lengths = _waits(harness, monkeypatch, (10, 3_600), (20, 0))
     sent = await _post(harness)
-    assert (lengths, sent.snapshot.message.status) == ([30, 20], "processing")
-    ticket = harness.ticket(sent.snapshot.message.id)
+    assert (lengths, sent.message.status) == ([30, 20], "processing")
+    ticket = harness.ticket(sent.message.id)
     await turns.end(harness.ctx, ticket, TurnResult("too late", None, None))
     [line] = await harness.ctx.db.read(lambda tx: tx.all("SELECT body_json FROM entries"))
     assert json.loads(line[0])["delivered_sync"] is False
@@ -96,4 +98,4 @@ async def test_a_message_waits_no_longer_for_its_turn_when_the_clock_was_set_bac
     await harness.begin_turn("first")
     lengths = _waits(harness, monkeypatch, (2, 3_600), (3, 0))
     sent = await _post(harness, "second")
-    assert (lengths, sent.snapshot.message.reason) == ([5, 3], "agent_busy")
+    assert (lengths, sent.message.reason) == ([5, 3], "agent_busy")

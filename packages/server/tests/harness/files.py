@@ -25,7 +25,7 @@ async def put_file(ctx: AppContext, account: str, name: str, data: bytes) -> str
     revision = f'"{info.sha256[:32]}"'
 
     def fn(tx: Tx) -> None:
-        work_rows.insert(tx, work_record(account, 1, id=work_id))
+        work_rows.WORKS.insert(tx, work_record(account, 1, id=work_id))
         tx.execute(_INSERT, (work_id, name, account, name, len(data), revision, blob))
         assert account_rows.add(tx, account, len(data), 10**12)
         tx.execute("DELETE FROM pending_deletions WHERE blob = ?", (blob,))

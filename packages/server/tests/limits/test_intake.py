@@ -29,14 +29,13 @@ class Storing:
         await asyncio.sleep(0)
 
     async def _store(self, account: str) -> None:
-        await self.intake.enter(account, refusing=True)
-        try:
+        async def store() -> None:
             self.begun.append(account)
             committed = asyncio.Event()
             self._commits.append(committed)
             await committed.wait()
-        finally:
-            self.intake.leave(account)
+
+        await self.intake.store(account, store, refusing=True)
 
     async def commit(self) -> None:
         """What is being stored is committed together, and what comes next begins."""

@@ -19,7 +19,6 @@ from agentpost.messages import rows as message_rows
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.rules import TurnFailure
-from agentpost.messages.sending import Answer
 from agentpost.record.records import Snapshot
 from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns
@@ -85,7 +84,7 @@ async def _write(harness: Harness, ticket: TurnTicket) -> None:
 
 
 @asynccontextmanager
-async def posted(harness: Harness) -> AsyncIterator[asyncio.Task[Answer]]:
+async def posted(harness: Harness) -> AsyncIterator[asyncio.Task[tuple[Snapshot, bool]]]:
     """A POST that is held, its turn begun."""
     new = NewMessage("hello", metadata={"a": "b"})
     admitted = await sending.admit(harness.ctx, harness.caller, new)
@@ -124,7 +123,7 @@ async def test_the_answer_of_a_post_is_what_is_stored(harness: Harness, end: End
     async with posted(harness) as sent:
         ticket = harness.runner.tickets[-1]
         await end(harness, ticket)
-        answered = (await sent).snapshot
+        answered = (await sent)[0]
     assert answered == snapshot(harness, ticket.message.id)
 
 
@@ -138,7 +137,7 @@ async def test_the_end_of_a_turn_is_not_read_again(
     async with posted(harness) as sent:
         monkeypatch.setattr(type(harness.ctx.db), "read", read)
         await end(harness, harness.runner.tickets[-1])
-        assert (await sent).snapshot.message.reply is not None
+        assert (await sent)[0].message.reply is not None
 
 
 async def test_nothing_is_kept_once_the_post_is_answered(harness: Harness) -> None:

@@ -10,9 +10,13 @@ MESSAGE = "msg_0660e70f4bb2f957f0b3564fe88122b3"
 GIVEN = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
-def test_a_trace_is_the_caller_s_or_has_the_id_of_its_message() -> None:
-    assert Trace.of(MESSAGE, GIVEN) == Trace(GIVEN[3:35], GIVEN[36:52])
-    assert Trace.of(MESSAGE, None) == Trace(MESSAGE[4:], None)
+def test_a_trace_is_the_caller_s_or_has_the_id_of_its_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(traces._Export, "processor", object())
+    monkeypatch.setattr(traces._Export, "share", 1.0)
+    assert traces.sampled(MESSAGE, GIVEN) == Trace(GIVEN[3:35], GIVEN[36:52])
+    assert traces.sampled(MESSAGE, None) == Trace(MESSAGE[4:], None)
 
 
 def test_ids_of_spans_differ_by_what_they_are_about() -> None:
@@ -41,14 +45,14 @@ def test_ids_of_spans_differ_by_what_they_are_about() -> None:
 def test_the_caller_decides_or_the_share_of_all_ids(
     monkeypatch: pytest.MonkeyPatch, given: str | None, share: float, exported: bool
 ) -> None:
-    assert not traces.is_sampled(Trace.of(MESSAGE, given), given)  # off
+    assert traces.sampled(MESSAGE, given) is None  # off
     monkeypatch.setattr(traces._Export, "processor", object())
     monkeypatch.setattr(traces._Export, "share", share)
-    assert traces.is_sampled(Trace.of(MESSAGE, given), given) is exported
+    assert (traces.sampled(MESSAGE, given) is not None) is exported
 
 
 def test_an_author_s_own_spans_are_children_of_the_call() -> None:
-    trace, span = Trace.of(MESSAGE, None), traces.span_id(traces.CALL, MESSAGE, 1)
+    trace, span = Trace(MESSAGE[4:], None), traces.span_id(traces.CALL, MESSAGE, 1)
     with traces.span_context(trace, span):
         context = opentelemetry.get_current_span().get_span_context()
         assert (f"{context.trace_id:032x}", f"{context.span_id:016x}") == (trace.id, span)

@@ -51,7 +51,7 @@ async def test_a_deleted_work_that_stays(ctx: AppContext, account: str, clock: M
     work = work_record(account, now)
 
     def fn(tx: Tx) -> None:
-        work_rows.insert(tx, work)
+        work_rows.WORKS.insert(tx, work)
         work_rows.delete(tx, work.id, now)
 
     await ctx.db.write(fn)

@@ -98,7 +98,7 @@ class Site:
             **fields,
         }
         record = work_record(account_id or self.ann, now, **given)
-        self.write(lambda tx: work_rows.insert(tx, record))
+        self.write(lambda tx: work_rows.WORKS.insert(tx, record))
         return record
 
     def conversation(self, account_id: str, owner: str = "key_1") -> ConversationRecord:

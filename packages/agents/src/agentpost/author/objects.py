@@ -278,14 +278,15 @@ class AuthorTurn(_Author):
         if not inspect.iscoroutinefunction(job):
             raise TypeError(f"a job is a coroutine function, {ref} is not")
         args = values.load(values.dump(args), None)  # as they are now
-        head = (ref, agent_text(title), _optional_text(work), args)
+        head = (ref, agent_text(title), None if work is None else agent_text(work), args)
         return self._start(self.backend.call(Request("start", head)))
 
     async def _start(self, answer: Awaitable[dict[str, Any]]) -> Started:
         return Started(**await answer)
 
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
-        return self.backend.call(Request("join", (agent_text(job_id), _optional_text(text))))
+        said = None if text is None else agent_text(text)
+        return self.backend.call(Request("join", (agent_text(job_id), said)))
 
     def stop(self, job_id: str) -> Awaitable[bool]:
         return self.backend.call(Request("stop", (agent_text(job_id),)))
@@ -362,7 +363,7 @@ class AuthorJob(_Author):
             fn, mark = data, name_of(data)
         else:
             contents, mark = data, content_mark(data)
-        head, tail = (path, mark), (price, _optional_text(label))
+        head, tail = (path, mark), (price, None if label is None else agent_text(label))
         return self.backend.call(
             Request("write", head, args, tail, kwargs, fn, contents, price, timeout)
         )
@@ -386,7 +387,3 @@ class AuthorJob(_Author):
     def charge(self, amount: float, note: str = "") -> Awaitable[None]:
         price, note = to_millionths(amount), agent_text(note)
         return self.backend.call(Request("charge", (price, note), price=price))
-
-
-def _optional_text(text: str | None) -> str | None:
-    return None if text is None else agent_text(text)

@@ -15,6 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine
+from functools import partial
 from types import FrameType
 from typing import Any, Final, TypeAlias, TypeVar, TypeVarTuple, Unpack
 
@@ -191,9 +192,9 @@ class AgentLoop:
             self._end(submission)
             return
         submission._task = asyncio.get_running_loop().create_task(_run_logged(factory))
-        submission._task.add_done_callback(lambda _: self._end(submission))
+        submission._task.add_done_callback(partial(self._end, submission))
 
-    def _end(self, submission: Submission) -> None:
+    def _end(self, submission: Submission, _task: object = None) -> None:
         self._open.discard(submission)
         submission._end()
 

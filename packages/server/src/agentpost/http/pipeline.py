@@ -111,11 +111,7 @@ async def with_request_log(
 ) -> Response:
     """Append the request to the log that the request inspector shows; with its ``bodies``, or with
     their sizes only."""
-
-    def append(status: int, body: bytes | LargeBody) -> None:
-        entry = _entry(request, status, body)
-        requests.append(entry if bodies else entry.without_bodies())
-
+    append = partial(_append, requests, request, bodies)
     try:
         response = await handler(request)
     except ClientDisconnect:
@@ -157,12 +153,14 @@ class _StreamingResponse(Response):
             self._log_sent(status, LargeBody(size))
 
 
-def _entry(request: Request, status: int, body: bytes | LargeBody) -> RequestLogEntry:
+def _append(
+    requests: RequestLog, request: Request, bodies: bool, status: int, body: bytes | LargeBody
+) -> None:
     scope = request.scope
     state = state_of(scope)
     caller = state.caller
     traceparent = next((v for name, v in scope["headers"] if name == b"traceparent"), None)
-    return RequestLogEntry(
+    entry = RequestLogEntry(
         id=state.id,
         at=state.at,
         account_id=caller.account_id if caller else None,
@@ -178,3 +176,4 @@ def _entry(request: Request, status: int, body: bytes | LargeBody) -> RequestLog
         traceparent=tracing.valid(traceparent.decode("latin-1")) if traceparent else None,
         reads=state.reads,
     )
+    requests.append(entry if bodies else entry.without_bodies())

@@ -62,12 +62,13 @@ def _may_park(
 ) -> Callable[Concatenate[AppContext, JobClaim, P], Coroutine[Any, Any, None]]:
     """`write_transaction` for a function that returns False when it has parked the job: raises
     `OutOfCredits` then."""
+    run = write_transaction(function)
 
     @wraps(function)
     async def use_case(
         ctx: AppContext, claim: JobClaim, /, *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        if not await ctx.db.write(lambda tx: function(tx, ctx, claim, *args, **kwargs)):
+        if not await run(ctx, claim, *args, **kwargs):
             raise OutOfCredits(claim.job_id)
 
     return use_case

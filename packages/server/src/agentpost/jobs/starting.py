@@ -99,7 +99,7 @@ def start_job(
     if ctx.settings.durability == "full":  # else PostgreSQL may forget it, and give out its version
         tx.after(partial(setattr, ticket, "latest", (message, links)))
     answer = _answer_of(job)
-    journal_rows.put(tx, message.id, with_result(call, answer), now)
+    journal_rows.put(tx, message.id, replace(call, value=values.dump(answer)), now)
     return answer
 
 
@@ -123,11 +123,6 @@ def _check_owner(ticket: TurnTicket, message: MessageRecord | None) -> MessageRe
     ):
         raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
     return message
-
-
-def with_result(call: Call, value: object) -> Call:
-    """The call with its answer, as it is recorded."""
-    return replace(call, value=values.dump(value))
 
 
 def _work_for(
@@ -171,7 +166,7 @@ def _open_work(
         created_at=now,
         updated_at=now,
     )
-    work_rows.insert(tx, work)
+    work_rows.WORKS.insert_unchecked(tx, work)
     return work.id
 
 

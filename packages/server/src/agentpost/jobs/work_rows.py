@@ -68,11 +68,6 @@ _PENDING = (
 _DELETE_FILE = "DELETE FROM files WHERE blob = ?"
 
 
-def insert(tx: Tx, work: WorkRecord) -> None:
-    """A work is opened."""
-    WORKS.insert_unchecked(tx, work)
-
-
 def get(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
     """A work of the account that was not deleted."""
     return WORKS.one(tx, _OF_ACCOUNT, (work_id, account_id))

@@ -61,9 +61,9 @@ class AccountSteps:
             while True:
                 began = self._now()
                 is_alone = self._is_alone(account, began)
-                if not (is_alone or self._may_step(account)) and (
-                    error is None or isinstance(error, Exception)
-                ):
+                # Its turn is not over, and none of its calls came before.
+                may_step = account.seconds < TURN_SECONDS and not account.waiting
+                if not (is_alone or may_step) and (error is None or isinstance(error, Exception)):
                     try:
                         yield from self._wait_for_turn(account)
                     except BaseException as cancelled:
@@ -93,10 +93,6 @@ class AccountSteps:
             and not self._waiting
             and now - self._company_at > COMPANY_SECONDS
         )
-
-    def _may_step(self, account: _Account) -> bool:
-        """Whether its turn is not over, and none of its calls came before."""
-        return account.seconds < TURN_SECONDS and not account.waiting
 
     def _wait_for_turn(self, account: _Account) -> Generator[Any, Any, None]:
         loop = asyncio.get_running_loop()

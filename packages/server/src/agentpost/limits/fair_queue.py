@@ -38,11 +38,6 @@ class FairQueue(Generic[W]):
         self._give(account)
         return True
 
-    @property
-    def is_waited_for(self) -> bool:
-        """Whether anybody waits for a place."""
-        return bool(self._waiting)
-
     def add(self, account: str, waiter: W) -> None:
         """Queue a waiter; `grant_next` says when it has a place."""
         self._waiting.setdefault(account, deque()).append(waiter)
@@ -73,19 +68,21 @@ class FairQueue(Generic[W]):
         """How many places the account holds."""
         return self._held.get(account, 0)
 
-    def give_back(self, account: str) -> None:
-        """A place that `grant_next` gave to the account is free again."""
-        assert self.held_count(account) > 0
+    def give_back(self, account: str) -> bool:
+        """A place of the account is free again; whether anybody waits for one, whom `grant_next`
+        names."""
+        assert account in self._held
         self._free += 1
         self._held[account] -= 1
         if not self._held[account]:
             del self._held[account]
         if account in self._waiting:
             self._waiting[account] = self._waiting.pop(account)
+        return bool(self._waiting)
 
     def _give(self, account: str) -> None:
         self._free -= 1
-        self._held[account] = self.held_count(account) + 1
+        self._held[account] = self._held.get(account, 0) + 1
 
     def _may_take(self, account: str) -> bool:
         return self._free > (1 if account in self._held else 0)

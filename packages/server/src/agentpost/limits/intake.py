@@ -3,7 +3,8 @@ turn (design: More than can be served)."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 import structlog
 
@@ -14,6 +15,7 @@ from agentpost.limits import fair_share
 from agentpost.processes.slots import FairSemaphore
 
 log = structlog.get_logger(__name__)
+Result = TypeVar("Result")
 
 STORED_AT_ONCE: Final = 48
 """How many are handed to the database at once. The writer takes what it has in the order in which
@@ -68,30 +70,26 @@ class Intake:
             raise Overloaded(f"{text} soon.", seconds)
         raise Overloaded("More messages arrive than can be taken; retry soon.", seconds)
 
-    async def enter(self, account_id: str, *, refusing: bool) -> None:
-        """Wait until it is the account's turn to have a message stored; `leave` follows, whatever
-        becomes of it. With ``refusing`` raises as `check`, since others may have come after that
-        was asked."""
+    async def store(
+        self, account_id: str, store: Callable[[], Awaitable[Result]], *, refusing: bool
+    ) -> Result:
+        """Have a message of the account stored by ``store``, when it is the account's turn. With
+        ``refusing`` raises as `check`, since others may have come after that was asked."""
         if refusing:
             self.check(account_id)
         self._total += 1
         self._of_account[account_id] = self._of_account.get(account_id, 0) + 1
         try:
             await self._storing.acquire(account_id)
-        except BaseException:
-            self._forget(account_id)
-            raise
-
-    def leave(self, account_id: str) -> None:
-        """A message of the account is stored, or will not be."""
-        self._storing.release(account_id)
-        self._forget(account_id)
-
-    def _forget(self, account_id: str) -> None:
-        self._total -= 1
-        self._of_account[account_id] -= 1
-        if not self._of_account[account_id]:
-            del self._of_account[account_id]
+            try:
+                return await store()
+            finally:
+                self._storing.release(account_id)
+        finally:
+            self._total -= 1
+            self._of_account[account_id] -= 1
+            if not self._of_account[account_id]:
+                del self._of_account[account_id]
 
     def _report(self) -> None:
         self._refused += 1

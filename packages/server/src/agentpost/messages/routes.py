@@ -72,10 +72,10 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
         await admission.not_refused(api.ctx, caller, decision)
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
     # for long.
-    answer = await sending.send(api.ctx, caller, new, watch_hang_up(request))
-    if answer.is_new:
-        return message_response(api, answer.snapshot, 201, {})
-    return message_response(api, answer.snapshot, 200, {"Idempotent-Replayed": "true"})
+    snapshot, is_new = await sending.send(api.ctx, caller, new, watch_hang_up(request))
+    if is_new:
+        return message_response(api, snapshot, 201, {})
+    return message_response(api, snapshot, 200, {"Idempotent-Replayed": "true"})
 
 
 async def _read(api: Api, request: Request, slot: BodySlot) -> NewMessage:

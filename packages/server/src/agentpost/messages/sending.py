@@ -9,10 +9,9 @@ repeats another by its idempotency key gets that one's message instead.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, TypeVar
 
 from agentpost.accounts import admission
 from agentpost.accounts import rows as account_rows
@@ -49,14 +48,13 @@ from agentpost.questions.answers import Answering
 from agentpost.record import history_rows, lifecycle, reading, writer
 from agentpost.record import signals as s
 from agentpost.record.records import ConversationRecord, MessageRecord, Snapshot
+from agentpost.transactions import write_transaction
 from agentpost.turns import actions as turns
 from agentpost.turns import conversation_rows
 from agentpost.uploads import actions as uploads
 from agentpost.uploads import attachments
 from agentpost.uploads.attachments import InlineFile
 from agentpost.webhooks import endpoint_rows
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +69,6 @@ class Acceptance:
     is_new: bool
     is_rearmed: bool = False
     snapshot: Snapshot | None = None
-
-
-class Answer(NamedTuple):
-    """What a held call is answered with: ``is_new`` is False for an idempotent replay."""
-
-    snapshot: Snapshot
-    is_new: bool
 
 
 async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage | Acceptance:
@@ -131,8 +122,9 @@ def _identities(files: Sequence[InlineFile]) -> tuple[dict[str, str | None], ...
 
 async def send(
     ctx: AppContext, caller: Caller, admitted: NewMessage | Acceptance, hung_up: HungUp
-) -> Answer:
+) -> tuple[Snapshot, bool]:
     """Take the message in and hold the call until its turn has ended, or its window is over.
+    Returns the message and whether it is new: it is not when the call is an idempotent replay.
 
     A replay answers at once with the message as it is, unless it re-armed a busy message: then it
     is held like the first call.
@@ -147,10 +139,10 @@ async def send(
         with HeldCall(
             ctx, caller, message_id, hung_up, stays=True
         ) as wait:  # before anything is missed
-            acceptance = await _accept_counted(ctx, caller, admitted, message_id)
+            acceptance = await accept(ctx, caller, admitted, message_id)
             if acceptance.is_new:
                 message, snapshot = acceptance.message, acceptance.snapshot
-                return Answer(snapshot or await until_turn_ends(ctx, message, wait), is_new=True)
+                return snapshot or await until_turn_ends(ctx, message, wait), True
     finally:
         ctx.handover.unwatch(message_id)
     return await _answer_replay(ctx, caller, acceptance, hung_up)
@@ -176,43 +168,20 @@ async def post(
     if isinstance(admitted, Acceptance):
         return admitted.message
     message_id = message_id or new_id(ids.MESSAGE, ctx.clock.now())
-    return (await _accept_counted(ctx, caller, admitted, message_id)).message
-
-
-async def _accept_counted(
-    ctx: AppContext, caller: Caller, new: NewMessage, message_id: str
-) -> Acceptance:
-    """`accept`. When no message was made, it does not count, and its stored files are removed. Not
-    after a fault: a commit whose answer was lost may have made it; files that were not recorded are
-    deleted within a day."""
-    try:
-        acceptance = await accept(ctx, caller, new, message_id)
-    except Refusal:
-        await _undo(ctx, caller, new)
-        raise
-    if not acceptance.is_new:
-        await _undo(ctx, caller, new)
-    return acceptance
-
-
-async def _undo(ctx: AppContext, caller: Caller, new: NewMessage) -> None:
-    if new.counted is not None:
-        await admission.unsent(ctx, caller, new.counted)
-    if new.attached is not None:
-        await attachments.discard(ctx, new.attached)
+    return (await accept(ctx, caller, admitted, message_id)).message
 
 
 async def _answer_replay(
     ctx: AppContext, caller: Caller, replay: Acceptance, hung_up: HungUp
-) -> Answer:
+) -> tuple[Snapshot, bool]:
     """The answer to a call whose message was there already: see `send`."""
     if not replay.is_rearmed:
-        return Answer(await reading.get_settled(ctx, replay.message.id), is_new=False)
+        return await reading.get_settled(ctx, replay.message.id), False
     with HeldCall(ctx, caller, replay.message.id, hung_up, stays=True) as wait:
         snapshot = await reading.get_settled(ctx, replay.message.id)
         if snapshot.message.turn_state in OPEN_TURNS:
             snapshot = await until_turn_ends(ctx, snapshot.message, wait)
-    return Answer(snapshot, is_new=False)
+    return snapshot, False
 
 
 async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Acceptance | None:
@@ -229,73 +198,93 @@ async def find_replay(ctx: AppContext, caller: Caller, new: NewMessage) -> Accep
 async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: str) -> Acceptance:
     """Take the message in; its turn begins with the commit when the conversation is free.
 
-    ``message_id`` is fresh, so the caller can listen for it before it exists.
+    ``message_id`` is fresh, so the caller can listen for it before it exists. When no message was
+    made, it does not count, and its stored files are removed. Not after a fault: a commit whose
+    answer was lost may have made it; files that were not recorded are deleted within a day.
 
     Raises `Refusal`: ``idempotency_conflict``, ``not_found`` (webhook endpoint, ``answer_to``),
     ``upload_not_ready``, ``too_large`` (uploads), ``invalid_request`` (``answer``),
     and `Overloaded`, see `Intake.check`; `Overtaken`. A refused message attaches nothing.
     """
     request = lifecycle.request_id()  # here: the transaction may run on another thread
+    account_id = caller.account_id
     answer: Answering | None = None
-    if new.answer_to is not None:
-        answer = await answers.answer_to_named(
-            ctx, caller, new.answer_to, new.conversation_id, new.text, new.answer
-        )
+    try:
+        if new.answer_to is not None:
+            answer = await answers.answer_to_named(
+                ctx, caller, new.answer_to, new.conversation_id, new.text, new.answer
+            )
+        while True:
+            take_in = partial(_take_in, ctx, caller, new, message_id, answer, request)
+            try:
+                outcome = await ctx.intake.store(account_id, take_in, refusing=not new.scheduled)
+            except _KeyTaken:
+                continue  # another call with the key committed in between: the next try finds it
+            if isinstance(outcome, Acceptance):
+                break
+            asking = outcome.asking_message_id
+            assert asking is not None
+            answer = await answers.answer_to_previous(ctx, asking, outcome.id, new.text)
+    except Refusal:
+        await _undo(ctx, caller, new)
+        raise
+    if not outcome.is_new:
+        await _undo(ctx, caller, new)
+    return outcome
 
-    def fn(tx: Tx) -> Acceptance | ConversationRecord:
-        now = ctx.clock.now()
-        if answer is not None and answer.refusal is not None:
-            replay = _replay(tx, ctx, caller, new, now)
-            if replay is None:
-                raise answer.refusal
+
+async def _undo(ctx: AppContext, caller: Caller, new: NewMessage) -> None:
+    if new.counted is not None:
+        await admission.unsent(ctx, caller, new.counted)
+    if new.attached is not None:
+        await attachments.discard(ctx, new.attached)
+
+
+@write_transaction
+def _take_in(
+    tx: Tx,
+    ctx: AppContext,
+    caller: Caller,
+    new: NewMessage,
+    message_id: str,
+    answer: Answering | None,
+    request: str | None,
+) -> Acceptance | ConversationRecord:
+    """One try to take the message in, as ``answer`` if it is one. Nothing is written when its
+    conversation, which is returned, asks something that the text was not compared with."""
+    now = ctx.clock.now()
+    if answer is not None and answer.refusal is not None:
+        replay = _replay(tx, ctx, caller, new, now)
+        if replay is None:
+            raise answer.refusal
+        return replay
+    available = None
+    started = None if answer else _try_begin_turn(tx, caller, new, message_id)
+    if started is not None:
+        conversation, available = started
+    else:
+        conversation = _conversation(tx, caller, new, answer, now)
+        replay = _replay(tx, ctx, caller, new, now)
+        if replay is not None:
             return replay
-        started = None if answer else _try_begin_turn(tx, caller, new, message_id)
-        if started is not None:
-            conversation, balance = started
-        else:
-            account_rows.prefetch(tx, caller.account_id)  # for a turn that begins
-            conversation = _conversation(tx, caller, new, answer, now)
-            replay = _replay(tx, ctx, caller, new, now)
-            if replay is not None:
-                return replay
-        asking = conversation.asking_message_id
-        if asking is not None and not (answer and (answer.is_named or answer.message_id == asking)):
-            return conversation  # nothing was written: compare the text with the question first
-        if new.webhook_endpoint_id is not None:
-            check_endpoint(tx, caller, new.webhook_endpoint_id)
-        message = message_of(ctx, caller, new, conversation, message_id, now)
-        if answer is not None:
-            message.text = answer.text or message.text
-            message.answer_json = answers.take(tx, conversation, answer, message.id)
-        _attach(tx, ctx, new, message)
-        if started is not None:
-            turns.begin_named(tx, ctx, conversation, message, balance, now)
-        elif turns.is_free(tx, conversation):
-            turns.begin(tx, ctx, conversation, message, now)
-        else:
-            _not_held(message, now)
-        signal = s.TurnQueued() if message.turn_began_at is None else s.TurnBegun()
-        is_free = repeats.take_key(tx, message, new.attempt)
-        if not (is_free and writer.create_message(tx, ctx, message, signal)):
-            raise _KeyTaken
-        if message.turn_state is TurnState.WAITING and new.busy is WhenBusy.FAIL:
-            writer.apply_turn(tx, ctx, message, s.BusyRefused(), now)
-        lifecycle.message_accepted(tx, message, request)
-        # What comes after this commit is not in the answer, and the log says so.
-        at_once = message_rows.snapshot(tx, message) if window_of(ctx, new) == 0 else None
-        return Acceptance(message, is_new=True, snapshot=at_once)
-
-    while True:
-        try:
-            outcome = await _write(ctx, caller.account_id, fn, refusing=not new.scheduled)
-        except _KeyTaken:
-            continue  # another call with the key committed in between: the next try finds it
-        if isinstance(outcome, Acceptance):
-            return outcome
-        assert outcome.asking_message_id is not None
-        answer = await answers.answer_to_previous(
-            ctx, outcome.asking_message_id, outcome.id, new.text
-        )
+    asking = conversation.asking_message_id
+    if asking is not None and not (answer and (answer.is_named or answer.message_id == asking)):
+        return conversation
+    message = _message(tx, ctx, caller, new, conversation, answer, message_id, now)
+    if started is not None or turns.is_free(tx, conversation):
+        turns.begin(tx, ctx, conversation, message, now, available)
+    else:
+        _not_held(message, now)
+    signal = s.TurnQueued() if message.turn_began_at is None else s.TurnBegun()
+    is_free = repeats.take_key(tx, message, new.attempt)
+    if not (is_free and writer.create_message(tx, ctx, message, signal)):
+        raise _KeyTaken
+    if message.turn_state is TurnState.WAITING and new.busy is WhenBusy.FAIL:
+        writer.apply_turn(tx, ctx, message, s.BusyRefused(), now)
+    lifecycle.message_accepted(tx, message, request)
+    # What comes after this commit is not in the answer, and the log says so.
+    at_once = message_rows.snapshot(tx, message) if window_of(ctx, new) == 0 else None
+    return Acceptance(message, is_new=True, snapshot=at_once)
 
 
 def check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
@@ -304,23 +293,30 @@ def check_endpoint(tx: Tx, caller: Caller, endpoint_id: str | None) -> None:
         raise not_found("webhook endpoint")
 
 
-def _attach(tx: Tx, ctx: AppContext, new: NewMessage, message: MessageRecord) -> None:
-    """Give the message what comes with it: its uploads, and its files as they were stored."""
+def _message(
+    tx: Tx,
+    ctx: AppContext,
+    caller: Caller,
+    new: NewMessage,
+    conversation: ConversationRecord,
+    answer: Answering | None,
+    message_id: str,
+    now: int,
+) -> MessageRecord:
+    """The message's row with what comes with it: what it answers, its uploads, and its files as
+    they were stored."""
+    if new.webhook_endpoint_id is not None:
+        check_endpoint(tx, caller, new.webhook_endpoint_id)
+    message = message_of(ctx, caller, new, conversation, message_id, now)
+    if answer is not None:
+        message.text = answer.text or message.text
+        message.answer_json = answers.take(tx, conversation, answer, message.id)
     if new.upload_ids:
-        now = message.created_at
         for upload in uploads.attach(tx, message.account_id, new.upload_ids, message.id, now):
             history_rows.ATTACHMENTS.insert(tx, upload)
     if new.attached is not None:
         attachments.attach(tx, ctx, message, new.attached)
-
-
-async def _write(ctx: AppContext, account_id: str, fn: Callable[[Tx], T], *, refusing: bool) -> T:
-    """`Database.write` for a message, when it is the account's turn; see `Intake.enter`."""
-    await ctx.intake.enter(account_id, refusing=refusing)
-    try:
-        return await ctx.db.write(fn)
-    finally:
-        ctx.intake.leave(account_id)
+    return message
 
 
 class _KeyTaken(Exception):
@@ -394,6 +390,7 @@ def _conversation(
     tx: Tx, caller: Caller, new: NewMessage, answer: Answering | None, now: int
 ) -> ConversationRecord:
     """The message's conversation, locked; made when it is named for the first time."""
+    account_rows.prefetch(tx, caller.account_id)  # for a turn that begins
     if answer is not None and answer.is_named and answer.conversation_id is not None:
         conversation = conversation_rows.lock(tx, answer.conversation_id)
         if new.conversation and new.conversation != conversation.name:

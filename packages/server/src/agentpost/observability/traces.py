@@ -52,27 +52,22 @@ class Trace:
     id: str
     parent: str | None
 
-    @classmethod
-    def of(cls, message_id: str, traceparent: str | None) -> Trace:
-        """The trace of a message that came with this ``traceparent`` (a valid one, or None)."""
-        if traceparent is None:
-            return cls(message_id.rpartition("_")[2], None)
-        _, trace, parent, *_ = traceparent.split("-")
-        return cls(trace, parent)
-
 
 def is_on() -> bool:
     """Whether spans are exported."""
     return _Export.processor is not None
 
 
-def is_sampled(trace: Trace, traceparent: str | None) -> bool:
-    """Whether the spans of this trace are exported: as the caller decided, else by their share."""
-    if not is_on():
-        return False
-    if traceparent is not None:
-        return bool(int(traceparent.split("-")[3][:2], 16) & _SAMPLED)
-    return int(trace.id, 16) < _Export.share * _TRACE_IDS
+def sampled(message_id: str, traceparent: str | None) -> Trace | None:
+    """The trace of a message that came with this ``traceparent`` (a valid one, or None), if its
+    spans are exported: as the caller decided, else by their share. None: they are not."""
+    if _Export.processor is None:
+        return None
+    if traceparent is None:
+        trace = Trace(message_id.rpartition("_")[2], None)
+        return trace if int(trace.id, 16) < _Export.share * _TRACE_IDS else None
+    _, trace_id, parent, flags, *_ = traceparent.split("-")
+    return Trace(trace_id, parent) if int(flags[:2], 16) & _SAMPLED else None
 
 
 def span_id(kind: str, *about: object) -> str:

@@ -47,8 +47,7 @@ class FairSemaphore:
 
     def release(self, account: str) -> None:
         """The account gives a place back."""
-        self._queue.give_back(account)
-        if self._queue.is_waited_for:
+        if self._queue.give_back(account):
             self._admit()
 
     def _admit(self) -> None:

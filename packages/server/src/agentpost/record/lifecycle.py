@@ -79,8 +79,8 @@ def turn_ended(tx: Tx, message: MessageRecord, signal: s.TurnSignal, now: int) -
         runs=message.turn_epoch,
         ms=_ms(message.turn_began_at, now),
     )
-    trace = Trace.of(message.id, message.traceparent)
-    if traces.is_sampled(trace, message.traceparent):
+    trace = traces.sampled(message.id, message.traceparent)
+    if trace is not None:
         tx.after(partial(_message_span, trace, message, outcome, reason, now))
 
 
@@ -154,9 +154,8 @@ def job_changed(
 
 def _job_span(tx: Tx, job: JobRecord, now: int) -> None:
     """From its start to its end, whatever it waited for meanwhile."""
-    traceparent = message_rows.traceparent(tx, job.message_id)
-    trace = Trace.of(job.message_id, traceparent)
-    if not traces.is_sampled(trace, traceparent):
+    trace = traces.sampled(job.message_id, message_rows.traceparent(tx, job.message_id))
+    if trace is None:
         return
     view = VIEWS[job.state]
     attributes = {

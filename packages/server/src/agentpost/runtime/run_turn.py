@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -76,24 +76,20 @@ async def _attend(
     ctx: AppContext, agent: AgentFn, steps: Steps, ticket: TurnTicket, journal: Journal
 ) -> TurnResult | TurnFailure | None:
     """Fetch what came by address, then let the agent have its turn."""
+    record = ticket.message
     files: tuple[File, ...] = ()
-    if ticket.message.attachments:
+    if record.attachments:
         try:
             # What is wrong with the files is a note; what fails here is ours.
-            await journal.guard(attachments.fetch(ctx, ticket.message))
-            reading = ctx.db.read(lambda tx: history.attachments(tx, ticket.message.id))
+            await journal.guard(attachments.fetch(ctx, record))
+            reading = ctx.db.read(lambda tx: history.attachments(tx, record.id))
             files = tuple(await journal.guard(reading))
         except RunStopped:
             return None
     effects = TurnEffects(ctx, steps, ticket, journal)
-    turn = AuthorTurn(effects, _inputs(ticket, tuple(effects.readable(f) for f in files)))
-    return await _outcome(ctx, agent, turn, effects)
-
-
-def _inputs(ticket: TurnTicket, files: tuple[File, ...]) -> TurnInputs:
-    record = ticket.message
+    files = tuple(effects.readable(file) for file in files)
     assert record.turn_inputs_json is not None, "frozen in the commit that begins the turn"
-    return TurnInputs(
+    inputs = TurnInputs(
         message=Said("user", record.text, files, iso(record.created_at), record.id),
         conversation=ticket.conversation,
         account=record.account_id,
@@ -103,6 +99,7 @@ def _inputs(ticket: TurnTicket, files: tuple[File, ...]) -> TurnInputs:
         frozen=record.turn_inputs_json,
         schema=record.response_schema_json,
     )
+    return await _outcome(ctx, agent, AuthorTurn(effects, inputs), effects)
 
 
 async def _outcome(
@@ -166,20 +163,14 @@ _ACTIONS = frozenset({"start", "join", "stop", "write"})
 
 
 class TurnEffects(Effects):
-    """Makes the calls of a turn. ``made``: the names of those that were made."""
+    """Makes the calls of a turn."""
 
     def __init__(self, ctx: AppContext, steps: Steps, ticket: TurnTicket, journal: Journal) -> None:
         message = ticket.message
         deltas = Deltas(ctx.wakeups, message.id, None, ticket.epoch)
         super().__init__(ctx, steps, journal, deltas, Place(message.account_id, message.id))
         self.ticket = ticket
-        self.made: set[str] = set()
         self.calls |= {"start": self._start, "join": self._join, "stop": self._stop}
-
-    def call(self, request: Request) -> Awaitable[Any]:
-        """Number the call now; made when it is awaited, unless its answer is recorded."""
-        self.made.add(request.name)
-        return super().call(request)
 
     def history(self) -> Sequence[Said]:
         """What was said before, oldest first; blocks."""

@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 from agentpost.clock import SystemClock
 from agentpost.context import AppContext
 from agentpost.observability import traces
-from agentpost.observability.traces import Trace
 from agentpost.record import reading
 from agentpost.record.records import JobRecord, MessageRecord
 
@@ -20,9 +19,10 @@ _NAMED: Final = ("step", "start")
 
 def turn(message: MessageRecord) -> AbstractContextManager[None]:
     """The turn of this message runs inside."""
-    if not traces.is_on():
+    trace = traces.sampled(message.id, message.traceparent)
+    if trace is None:
         return nullcontext()
-    return _inside(message.id, message.traceparent, traces.TURN, message.id)
+    return traces.span_context(trace, traces.span_id(traces.TURN, message.id))
 
 
 async def job(ctx: AppContext, record: JobRecord) -> AbstractContextManager[None]:
@@ -30,16 +30,10 @@ async def job(ctx: AppContext, record: JobRecord) -> AbstractContextManager[None
     if not traces.is_on():
         return nullcontext()
     traceparent = await reading.traceparent(ctx, record.message_id)
-    return _inside(record.message_id, traceparent, traces.JOB, record.id)
-
-
-def _inside(
-    message_id: str, traceparent: str | None, kind: str, owner: str
-) -> AbstractContextManager[None]:
-    trace = Trace.of(message_id, traceparent)
-    if not traces.is_sampled(trace, traceparent):
+    trace = traces.sampled(record.message_id, traceparent)
+    if trace is None:
         return nullcontext()
-    return traces.span_context(trace, traces.span_id(kind, owner))
+    return traces.span_context(trace, traces.span_id(traces.JOB, record.id))
 
 
 async def call(owner: str, number: int, call_parts: Sequence[object], effect: Awaitable[T]) -> T:

@@ -20,7 +20,7 @@ from agentpost.domain.times import seconds
 from agentpost.jobs import actions as jobs
 from agentpost.jobs import rows as job_rows
 from agentpost.jobs.rules import JobState
-from agentpost.jobs.starting import fence, fence_last, home_of, with_result
+from agentpost.jobs.starting import fence, fence_last, home_of
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import TurnFailure, TurnState
 from agentpost.nodes import poison_rules
@@ -44,29 +44,24 @@ def is_free(tx: Tx, conversation: ConversationRecord) -> bool:
 
 
 def begin(
-    tx: Tx, ctx: AppContext, conversation: ConversationRecord, message: MessageRecord, now: int
-) -> None:
-    """The conversation is free: freeze the turn's inputs and hand it to our runner.
-
-    Sets fields of ``message``; the caller writes it with a `TurnBegun`.
-    """
-    conversation.turns += 1
-    conversation.turn_message_id = message.id
-    conversation_rows.set_turn(tx, conversation.id, message.id, conversation.turns)
-    available = account_rows.get(tx, message.account_id).wallet.available
-    begin_named(tx, ctx, conversation, message, available, now)
-
-
-def begin_named(
     tx: Tx,
     ctx: AppContext,
     conversation: ConversationRecord,
     message: MessageRecord,
-    available: int,
     now: int,
+    available: int | None = None,
 ) -> None:
-    """`begin` in a conversation whose row names the turn already; ``available``: the credits that
-    the account has left, in millionths."""
+    """The conversation is free: freeze the turn's inputs and hand it to our runner.
+
+    Sets fields of ``message``; the caller writes it with a `TurnBegun`. ``available``: given where
+    the conversation's row names the turn already; the credits that the account has left, in
+    millionths.
+    """
+    if available is None:
+        conversation.turns += 1
+        conversation.turn_message_id = message.id
+        conversation_rows.set_turn(tx, conversation.id, message.id, conversation.turns)
+        available = account_rows.get(tx, message.account_id).wallet.available
     message.turn_no = conversation.turns
     message.turn_began_at = now
     running = works = "[]"
@@ -257,7 +252,7 @@ def join_job(
         writer.join(tx, ctx, message, job, now)
         journal_rows.post(tx, job.id, message.id, message.text if text is None else text, now)
         ctx.wakeups.publish(tx, job.id)
-    journal_rows.put(tx, message.id, with_result(call, can_join), now)
+    journal_rows.put(tx, message.id, replace(call, value=values.dump(can_join)), now)
     return can_join
 
 
@@ -269,7 +264,7 @@ def stop_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, job_id: st
     account = account_rows.lock(tx, ticket.message.account_id)
     stopped = jobs.stop_one(tx, ctx, account, job_id, now)
     fence(tx, ticket)
-    journal_rows.put(tx, ticket.message.id, with_result(call, stopped), now)
+    journal_rows.put(tx, ticket.message.id, replace(call, value=values.dump(stopped)), now)
     return stopped
 
 

@@ -405,10 +405,9 @@ def _about(claim: Claimed) -> tuple[object, ...]:
 
 def _trace(claim: Claimed) -> Trace | None:
     """None when the spans of its message are not exported, and for a test, which has none."""
-    if claim.message_id is None or not traces.is_on():
+    if claim.message_id is None:
         return None
-    trace = Trace.of(claim.message_id, claim.traceparent)
-    return trace if traces.is_sampled(trace, claim.traceparent) else None
+    return traces.sampled(claim.message_id, claim.traceparent)
 
 
 class Sender:
