@@ -269,7 +269,9 @@ def test_twenty_deliveries_are_shown_newest_first(hooks: Hooks, receivers: Recei
 
 
 # --- receivers that misbehave ---------------------------------------------------------------------
-@pytest.mark.rule("Delivery.last_status_code", "Delivery.last_ms", "Limits receiver-timeout")
+@pytest.mark.rule(
+    "Delivery.last_status_code", "Delivery.last_ms", "Limits receiver-timeout", "Webhook events 6"
+)
 @pytest.mark.parametrize(
     ("behave", "error", "least_ms"),
     [

@@ -20,10 +20,21 @@ from tests.e2e.fixtures import (
     start_server,
 )
 from tests.harness.context import Harness, open_harness
+from tests.harness.databases import account, clock, ctx, schema_url
 from tests.servers import Postgres
 from tests.web.site import Site, open_site
 
-__all__ = ["caller", "callers", "plain_server", "pytest_runtest_makereport", "start_server"]
+__all__ = [
+    "account",
+    "caller",
+    "callers",
+    "clock",
+    "ctx",
+    "plain_server",
+    "pytest_runtest_makereport",
+    "schema_url",
+    "start_server",
+]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

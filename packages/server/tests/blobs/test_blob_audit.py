@@ -20,9 +20,7 @@ from agentpost.uploads import actions as uploads
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.attachments import InlineFile, store
 from tests.harness.context import work_record
-from tests.harness.databases import account, clock, ctx, schema_url
 
-__all__ = ["account", "clock", "ctx", "schema_url"]
 KEY = "files/" + "0" * 30 + "ab"
 
 

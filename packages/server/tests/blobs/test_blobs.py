@@ -13,10 +13,7 @@ from agentpost.jobs import work_rows
 from agentpost.operations import doctor
 from agentpost.record.records import FileRecord
 from agentpost.storage.base import BlobMissing
-from tests.harness.databases import clock, ctx, schema_url
 from tests.schema import TABLES
-
-__all__ = ["clock", "ctx", "schema_url"]
 
 DAY = 86_400
 AGES = 30 * DAY

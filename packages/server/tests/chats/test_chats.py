@@ -15,10 +15,8 @@ from agentpost.jobs import works
 from agentpost.jobs.rules import Reason
 from agentpost.limits import allowances
 from agentpost.messages.new_messages import NewMessage
-from tests.harness.databases import ON_SQLITE, schema_url
+from tests.harness.databases import ON_SQLITE
 from tests.harness.driver import ManualHarness, manual_harness
-
-__all__ = ["schema_url"]
 
 
 @pytest.fixture

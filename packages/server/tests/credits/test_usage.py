@@ -19,9 +19,7 @@ from agentpost.nodes import rows as node_rows
 from agentpost.operations import server_overview
 from agentpost.record.records import LedgerRecord, RequestRecord
 from agentpost.requests import rows as request_rows
-from tests.harness.databases import account, clock, ctx, new_account, schema_url
-
-__all__ = ["account", "clock", "ctx", "schema_url"]
+from tests.harness.databases import new_account
 
 
 async def test_usage_is_summed_by_day_and_key(

@@ -10,9 +10,6 @@ from agentpost.jobs.rules import JobKind, JobState
 from agentpost.messages import rows as message_rows
 from agentpost.nodes.ownership_rows import Differences
 from agentpost.record.records import JobRecord
-from tests.harness.databases import clock, ctx, schema_url
-
-__all__ = ["clock", "ctx", "schema_url"]
 
 ROWS = {
     "exe_a": ("here", 1, JobState.RUNNING),

@@ -40,25 +40,17 @@ async def test_public_url(egress: MakeEgress, url: str) -> None:
         "https://user:secret@example.com/",
         "https://localhost/",
         "https://127.0.0.1/",
-        "https://10.1.2.3/",
         "https://169.254.169.254/latest/meta-data/",
-        "https://0.0.0.0/",
-        "https://224.0.0.1/",
         "https://[::1]/",
-        "https://[::]/",
         "https://[::ffff:127.0.0.1]/",
-        "https://[::ffff:7f00:1]/",
-        "https://[64:ff9b::808:808]/",
-        "https://[2002:7f00:1::]/",
-        "https://[fd00:ec2::254]/",
         "https://2130706433/",
-        "https://127.1/",
         "https://metadata.google.internal/",
         "https://example.com/" + "a" * 2_000,
     ],
 )
 async def test_url_refused_everywhere(egress: MakeEgress, url: str, tmp_path: Path) -> None:
-    """At registration, at each delivery, and (but for the port) when a file is fetched."""
+    """At registration, at each delivery, and (but for the port) when a file is fetched. Which
+    addresses are private: `test_addresses.py`."""
     client = egress(lookup=Names(["127.0.0.1"]))
     with pytest.raises(BadUrl) as refused:
         client.check_url(url)

@@ -60,6 +60,9 @@ HUNG_UP = "it closed the connection without an answer"
         (OK + b"no colon\r\n\r\n", NOT_HTTP),
         (OK + b"X: a\0b\r\n\r\n", NOT_HTTP),
         (b"\x16\x03\x01 not TLS either", NOT_HTTP),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", NOT_HTTP),
+        (b"<html>\r\n\r\n", NOT_HTTP),
+        (b"HTTP/1.1 abc\r\n\r\n", NOT_HTTP),
     ],
 )
 async def test_no_answer_at_all(egress: MakeEgress, serve: Serve, raw: bytes, error: str) -> None:

@@ -18,10 +18,7 @@ from agentpost.operations import doctor
 from agentpost.retention import actions as retention
 from agentpost.turns import actions as turns
 from tests.harness.context import NODE, Harness, open_harness
-from tests.harness.databases import schema_url
 from tests.waiting import PATIENCE
-
-__all__ = ["schema_url"]
 
 DAY = 86_400
 

@@ -1,6 +1,6 @@
 """A wired context on each database, for use cases that read and write beside one another.
 
-A test module imports the fixtures it uses, and `schema_url` with them.
+The fixtures are those of every test of the server (`conftest.py`).
 """
 
 import asyncio

@@ -13,9 +13,6 @@ from agentpost.jobs import recovery
 from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.nodes import upkeep
 from tests.harness.context import Harness, open_harness
-from tests.harness.databases import schema_url
-
-__all__ = ["schema_url"]
 
 CREDIT = 1_000_000
 DAY = 86_400

@@ -22,9 +22,6 @@ from agentpost.retention import actions as retention
 from agentpost.storage.base import BlobMissing
 from agentpost.turns import actions as turns
 from tests.harness.context import Harness, open_harness
-from tests.harness.databases import schema_url
-
-__all__ = ["schema_url"]
 
 HOUR, DAY = 3_600, 86_400
 A = "a.txt"

@@ -9,9 +9,6 @@ from agentpost.db import filtered
 from agentpost.messages import lists
 from agentpost.messages.filter_rules import ListFilter
 from tests.harness.context import Harness, open_harness
-from tests.harness.databases import schema_url
-
-__all__ = ["schema_url"]
 
 
 @pytest.fixture

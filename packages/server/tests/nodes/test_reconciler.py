@@ -14,11 +14,10 @@ from agentpost.jobs import works
 from agentpost.nodes import missing_runs
 from agentpost.nodes.ownership_rows import Differences
 from agentpost.operations import doctor, health
-from tests.harness.databases import ON_SQLITE, clock, ctx, schema_url
+from tests.harness.databases import ON_SQLITE
 from tests.runtime.running import Fault, Running, Script, running, step
 from tests.waiting import eventually_async
 
-__all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, takeovers FROM jobs"
 
 

@@ -23,9 +23,6 @@ from agentpost.webhooks import deliveries, endpoints
 from agentpost.webhooks.endpoint_rules import Attempted
 from agentpost.webhooks.records import EndpointRecord
 from tests.harness.context import work_record
-from tests.harness.databases import account, clock, ctx, schema_url
-
-__all__ = ["account", "clock", "ctx", "schema_url"]
 
 HOUR = 3_600
 DAY = 24 * HOUR

@@ -16,9 +16,6 @@ from agentpost.operations import metric_rows
 from agentpost.operations import metrics as service
 from agentpost.operations.metrics import COUNTS_SECONDS, Metrics
 from tests.harness.context import Harness, open_harness
-from tests.harness.databases import schema_url
-
-__all__ = ["schema_url"]
 
 Values = dict[str, float]
 

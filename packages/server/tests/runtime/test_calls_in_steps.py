@@ -13,11 +13,10 @@ import pytest
 from agentpost.agents import Job, NotAllowedInStep, Turn
 from agentpost.context import AppContext
 from agentpost.credits import actions as credits
-from tests.harness.databases import ON_SQLITE, clock, ctx, schema_url
+from tests.harness.databases import ON_SQLITE
 from tests.runtime.running import Running, Script, running, step
 from tests.waiting import eventually_async
 
-__all__ = ["clock", "ctx", "schema_url"]
 pytestmark = ON_SQLITE
 JOB = "SELECT state, calls, credits_used FROM jobs"
 WALLET = "SELECT balance, held FROM accounts"

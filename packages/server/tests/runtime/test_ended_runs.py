@@ -13,11 +13,10 @@ from agentpost.agents import Job, Turn
 from agentpost.context import AppContext
 from agentpost.jobs import works
 from agentpost.runtime.turn_runner import TurnRunner
-from tests.harness.databases import ON_SQLITE, clock, ctx, schema_url
+from tests.harness.databases import ON_SQLITE
 from tests.runtime.running import Running, Script, running, start_work, step
 from tests.waiting import eventually_async
 
-__all__ = ["clock", "ctx", "schema_url"]
 pytestmark = ON_SQLITE
 JOB = "SELECT state, epoch, calls FROM jobs"
 CALLS = "SELECT COUNT(*) FROM calls WHERE owner IN (SELECT id FROM jobs)"

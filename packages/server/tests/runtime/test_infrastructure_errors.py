@@ -8,11 +8,8 @@ import pytest
 
 from agentpost.agents import Job, Turn
 from agentpost.context import AppContext
-from tests.harness.databases import clock, ctx
 from tests.runtime.running import Running, Script, running, start_work
 from tests.waiting import eventually_async
-
-__all__ = ["clock", "ctx"]
 
 
 @pytest.fixture

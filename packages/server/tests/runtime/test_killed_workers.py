@@ -11,11 +11,10 @@ from agentpost.agents import Job, Turn
 from agentpost.context import AppContext
 from agentpost.jobs.rules import WORKER_KILLED_FAILURE
 from agentpost.runtime import journal
-from tests.harness.databases import ON_SQLITE, clock, ctx, schema_url
+from tests.harness.databases import ON_SQLITE
 from tests.runtime.killed import built, closes, crashes, exits, killed_always, killed_until
 from tests.runtime.running import Running, Script, running
 
-__all__ = ["clock", "ctx", "schema_url"]
 JOB = "SELECT state, epoch, takeovers FROM jobs"
 
 

@@ -17,9 +17,7 @@ from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import Missed, ScheduleRecord
 from agentpost.webhooks import endpoints
 from tests.harness.context import Harness, open_harness
-from tests.harness.databases import ON_SQLITE, schema_url
-
-__all__ = ["schema_url"]
+from tests.harness.databases import ON_SQLITE
 
 HOUR, DAY = 3_600, 86_400
 

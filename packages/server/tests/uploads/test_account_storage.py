@@ -33,9 +33,6 @@ from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.attachments import InlineFile
 from agentpost.uploads.rules import UploadStatus
 from tests.harness.context import Harness, open_harness
-from tests.harness.databases import schema_url
-
-__all__ = ["schema_url"]
 
 DAY = 86_400
 MOST = 10

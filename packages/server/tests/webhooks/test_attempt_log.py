@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_KEPT
 from agentpost.files.links import SignedLinks
@@ -13,17 +12,10 @@ from agentpost.storage.signing import LinkSigner
 from agentpost.webhooks import deliveries, delivery_rows
 from agentpost.webhooks.deliveries import Proof
 from agentpost.webhooks.endpoint_rules import Attempted
-from tests.harness.databases import ON_SQLITE, account, clock, ctx, schema_url
+from tests.harness.databases import ON_SQLITE
 from tests.webhooks.attempts import Account
 
-__all__ = ["account", "clock", "ctx", "schema_url"]
-
 MINUTE, HOUR = 60.0, 3_600.0
-
-
-@pytest.fixture
-def own(ctx: AppContext, clock: ManualClock, account: str) -> Account:
-    return Account(ctx, clock, account)
 
 
 @pytest.mark.rule("Additions attempt_log")
@@ -71,22 +63,6 @@ async def test_the_log_keeps_the_newest_attempts(own: Account) -> None:
         await deliveries.redeliver(own.ctx, own.id, endpoint, event)
     assert await own.log(endpoint, event) == [(n, f"no {n}") for n in range(4, made + 1)]
     assert await own.log(endpoint, other) == [(1, "no 1")]
-
-
-@ON_SQLITE
-async def test_an_attempt_that_does_not_count_is_not_logged(own: Account) -> None:
-    """Its claim ran out and somebody else sent the event."""
-    endpoint = await own.endpoint()
-    event = await own.event(endpoint)
-    lost = await own.claim()
-    own.clock.advance(HOUR)
-    held = await own.claim()
-    await own.ended(lost, "no")
-    await own.ended(lost)
-    assert await own.log(endpoint, event) == []
-    await own.ended(held)
-    await own.ended(held)
-    assert await own.log(endpoint, event) == [(1, None)]
 
 
 @ON_SQLITE

@@ -18,10 +18,8 @@ from agentpost.webhooks import concurrency, deliveries, dispatcher, endpoints
 from agentpost.webhooks.dispatcher import Deliveries
 from agentpost.webhooks.signing import signed_headers
 from tests.egress.hostile import Request, Server, replies, serving
-from tests.harness.databases import ON_SQLITE, account, clock, ctx, schema_url
+from tests.harness.databases import ON_SQLITE
 from tests.waiting import PATIENCE, eventually_async
-
-__all__ = ["account", "clock", "ctx", "schema_url"]
 
 
 @dataclass
@@ -283,6 +281,7 @@ def signed_by(secret: str, request: Request) -> bool:
 
 
 @ON_SQLITE
+@pytest.mark.rule("Webhook events 4")
 async def test_a_retry_comes_when_the_clock_says_so(
     ctx: AppContext, account: str, clock: ManualClock
 ) -> None:
@@ -298,6 +297,7 @@ async def test_a_retry_comes_when_the_clock_says_so(
     stamps = [int(request.headers["webhook-timestamp"]) for request in server.requests]
     assert [after - before for before, after in itertools.pairwise(stamps)] == [60, 300, 1_800]
     assert len({request.headers["webhook-id"] for request in server.requests}) == 1
+    assert len({request.headers["webhook-signature"] for request in server.requests}) == 4
 
 
 async def await_attempts(ctx: AppContext, account: str, endpoint_id: str, attempts: int) -> None:

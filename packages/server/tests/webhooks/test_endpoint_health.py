@@ -1,19 +1,7 @@
 """How an endpoint has answered lately, on each database."""
 
-import pytest
-
-from agentpost.clock import ManualClock
-from agentpost.context import AppContext
 from agentpost.webhooks import health
-from tests.harness.databases import account, clock, ctx, schema_url
 from tests.webhooks.attempts import Account
-
-__all__ = ["account", "clock", "ctx", "schema_url"]
-
-
-@pytest.fixture
-def own(ctx: AppContext, clock: ManualClock, account: str) -> Account:
-    return Account(ctx, clock, account)
 
 
 async def test_health_is_what_became_of_the_newest(own: Account) -> None:

@@ -11,9 +11,7 @@ from agentpost.domain.errors import Refusal
 from agentpost.webhooks import deliveries, endpoints
 from agentpost.webhooks.endpoints import EndpointChange
 from agentpost.webhooks.records import EndpointRecord
-from tests.harness.databases import account, clock, ctx, new_account, schema_url
-
-__all__ = ["account", "clock", "ctx", "schema_url"]
+from tests.harness.databases import new_account
 
 URL = "https://hooks.example.com/"
 

@@ -1,7 +1,5 @@
 """One attempt, to receivers of every kind (spec: Webhook events 6)."""
 
-import time
-
 import pytest
 
 from agentpost.clock import ManualClock
@@ -10,8 +8,7 @@ from agentpost.egress.client import PostResult
 from agentpost.webhooks.dispatcher import Sender
 from agentpost.webhooks.signing import new_secret, signed_headers
 from tests.egress.conftest import MakeEgress, Serve
-from tests.egress.hostile import ENDLESS, OK, Server, bomb, drips, floods, replies, says
-from tests.waiting import PROMPT
+from tests.egress.hostile import Server, replies
 
 BODY = '{"data":"ü"}'.encode()
 KEYS = (new_secret(), new_secret())
@@ -35,28 +32,6 @@ async def test_the_signed_bytes_are_the_sent_bytes(egress: MakeEgress, serve: Se
     assert request.headers["webhook-signature"] == signed["webhook-signature"].lower()
 
 
-@pytest.mark.rule("Webhook events 4")
-async def test_each_attempt_is_signed_at_its_own_time(egress: MakeEgress, serve: Serve) -> None:
-    server, clock = await serve(replies()), ManualClock()
-    sender = Sender(egress(server.entry), clock, 5)
-    for _ in range(2):
-        await sender.attempt(server.url(), KEYS, "evt_1", BODY)
-        clock.advance(60)
-    first, second = (request.headers for request in server.requests)
-    assert int(second["webhook-timestamp"]) - int(first["webhook-timestamp"]) == 60
-    assert first["webhook-id"] == second["webhook-id"]
-    assert first["webhook-signature"] != second["webhook-signature"]
-
-
-async def test_the_trace_is_passed_on_as_it_came(egress: MakeEgress, serve: Serve) -> None:
-    server = await serve(replies())
-    sender = Sender(egress(server.entry), ManualClock(), 5)
-    trace = f"00-{'a' * 32}-{'b' * 16}-01"
-    for given in (trace, None):
-        await sender.attempt(server.url(), KEYS, "evt_1", BODY, given)
-    assert [request.headers.get("traceparent") for request in server.requests] == [trace, None]
-
-
 @pytest.mark.rule("Webhook events 6")
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 async def test_any_2xx_is_success(egress: MakeEgress, serve: Serve, status: int) -> None:
@@ -65,7 +40,7 @@ async def test_any_2xx_is_success(egress: MakeEgress, serve: Serve, status: int)
 
 
 @pytest.mark.rule("Webhook events 6")
-@pytest.mark.parametrize("status", [301, 302, 307, 308, 400, 404, 410, 429, 500, 503, 599])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 400, 404, 410, 429, 500, 503, 599])
 async def test_everything_else_fails(egress: MakeEgress, serve: Serve, status: int) -> None:
     server = await serve(replies(b"why", f"{status} No", {"Location": "/other"}))
     outcome = await attempt(egress, server)
@@ -73,29 +48,6 @@ async def test_everything_else_fails(egress: MakeEgress, serve: Serve, status: i
     assert outcome.error is not None
     assert str(status) in outcome.error
     assert len(server.requests) == 1
-
-
-@pytest.mark.rule("Webhook events 6")
-async def test_silence_and_drips_end_with_the_clock(egress: MakeEgress, serve: Serve) -> None:
-    for answer in (drips(b"", b""), drips(OK + b"X: ", b"x")):
-        started = time.monotonic()
-        outcome = await attempt(egress, await serve(answer), 0.4)
-        assert 0.4 <= time.monotonic() - started < PROMPT
-        assert (outcome.status, outcome.error) == (None, "no answer within 0.4 seconds")
-
-
-async def test_a_huge_answer_is_kept_short(egress: MakeEgress, serve: Serve) -> None:
-    outcome = await attempt(egress, await serve(floods(ENDLESS, b"x" * 65_536)))
-    assert (outcome.error, outcome.snippet) == (None, "x" * 1_024)
-    packed = replies(bomb(), headers={"Content-Encoding": "gzip"})
-    outcome = await attempt(egress, await serve(packed))
-    assert (outcome.error, outcome.snippet) == (None, "")
-
-
-async def test_a_reset_is_a_failure(egress: MakeEgress, serve: Serve) -> None:
-    outcome = await attempt(egress, await serve(says(b"")))
-    assert outcome.status is None
-    assert outcome.error == "it closed the connection without an answer"
 
 
 async def test_a_private_address_is_refused_at_the_attempt(
