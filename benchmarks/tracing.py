@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Final
@@ -69,6 +72,15 @@ class _Companion:
         """There is nothing to do beside the server."""
 
 
+def _wait_until_listening(port: int) -> None:
+    """The companion is called a moment before the socket listens."""
+    until = time.monotonic() + READY_SECONDS
+    while time.monotonic() < until:
+        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+            return
+    raise TimeoutError("the server does not listen")
+
+
 def serve(
     folder: Path, recorder: Recorder, play: Callable[[int], None], **settings: object
 ) -> None:
@@ -88,6 +100,7 @@ def serve(
         sys.setprofile(None)  # the client is not a part of the server
         try:
             assert companion.ready.wait(READY_SECONDS), "the server did not start"
+            _wait_until_listening(companion.port)
             play(companion.port)
         finally:
             os.kill(os.getpid(), signal.SIGINT)

@@ -15,7 +15,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine
-from functools import partial
 from types import FrameType
 from typing import Any, Final, TypeAlias, TypeVar, TypeVarTuple, Unpack
 
@@ -39,9 +38,13 @@ class Submission:
     _ending = threading.Lock()
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, on_end: Callable[[], object] | None
+        self,
+        loop: asyncio.AbstractEventLoop,
+        open_: set[Submission],
+        on_end: Callable[[], object] | None,
     ) -> None:
         self._loop = loop
+        self._open = open_
         self._on_end = on_end
         self._task: asyncio.Task[None] | None = None
         self._over = False
@@ -74,7 +77,8 @@ class Submission:
         if self._task is not None:  # None: refused, because the loop was stopping
             self._task.cancel(why)
 
-    def _end(self) -> None:
+    def _end(self, _task: object = None) -> None:
+        self._open.discard(self)
         with self._ending:
             self._over = True
             ends = self._ended
@@ -120,7 +124,7 @@ class AgentLoop:
         this raises because the loop ends; it must not raise.
         """
         loop = self._usable()
-        submission = Submission(loop, on_end)
+        submission = Submission(loop, self._open, on_end)
         self._open.add(submission)
         try:
             loop.call_soon_threadsafe(self._begin, submission, coro_factory)
@@ -189,14 +193,10 @@ class AgentLoop:
 
     def _begin(self, submission: Submission, factory: Callable[[], _AnyCoroutine]) -> None:
         if self._stopping.is_set():
-            self._end(submission)
+            submission._end()
             return
         submission._task = asyncio.get_running_loop().create_task(_run_logged(factory))
-        submission._task.add_done_callback(partial(self._end, submission))
-
-    def _end(self, submission: Submission, _task: object = None) -> None:
-        self._open.discard(submission)
-        submission._end()
+        submission._task.add_done_callback(submission._end)
 
     def _main(self) -> None:
         try:
@@ -213,7 +213,7 @@ class AgentLoop:
         finally:
             # Work that arrived after the loop's last round will never start.
             for submission in list(self._open):
-                self._end(submission)
+                submission._end()
             self._started.set()
             self._closed.set()
 

@@ -54,6 +54,7 @@ LONG_AT = re.compile(r"message|files\.[0-9]+\.base64")
 one that holds megabytes."""
 
 _GIVEN_TWICE = "the field is given twice"
+_TOO_MANY_VALUES = f"the body holds more than {BODY_VALUES_MAX:,} values"
 _REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 Result = TypeVar("Result")
 RefuseFirst = Callable[[dict[str, Any]], None]
@@ -163,7 +164,8 @@ async def _feed(large: TakenApart, data: bytes | bytearray) -> None:
     try:
         large.feed(data)
     except TooMuchElse:
-        await asyncio.to_thread(_refuse_many_values, large.rest)
+        if await asyncio.to_thread(has_too_many_values, large.rest):
+            refuse(None, _TOO_MANY_VALUES)
         refuse(None, f"the body is over {BODY_REST_BYTES_MAX:,} bytes without its long texts")
 
 
@@ -172,11 +174,6 @@ def too_large(most: int) -> Refusal:
     return Refusal(
         ErrorCode.TOO_LARGE, f"The body is over {most} bytes; send large files as uploads."
     )
-
-
-def _refuse_many_values(data: bytearray) -> None:
-    if has_too_many_values(data):
-        refuse(None, f"the body holds more than {BODY_VALUES_MAX:,} values")
 
 
 def has_too_many_values(data: bytes | bytearray, most: int = BODY_VALUES_MAX) -> bool:
@@ -216,7 +213,8 @@ def _parse_object(
 
     ``texts``: those that were set aside, by what stands for them in ``data``.
     """
-    _refuse_many_values(data)
+    if has_too_many_values(data):
+        refuse(None, _TOO_MANY_VALUES)
     try:
         text = data.decode("utf-8")
         if text.startswith("\ufeff"):

@@ -39,16 +39,13 @@ def validate(shape: type[Shape], body: dict[str, Any]) -> Shape:
         ) from None
 
 
-def check_texts(body: dict[str, Any], problems: list[Problem], *, escapes: bool = True) -> None:
+def check_texts(
+    value: Any, problems: list[Problem], escapes: bool = True, where: str = "", depth: int = 0
+) -> None:
     """Add a problem for each text that no database takes; raise ``invalid_request`` for such a name
     and for what is nested too deeply. Without ``escapes`` only the depth is looked at: then the
-    JSON had no character that only an escape can bring in (U+0000, lone surrogates)."""
-    _check_value(body, "", 0, problems, escapes)
-
-
-def _check_value(
-    value: Any, where: str, depth: int, problems: list[Problem], escapes: bool
-) -> None:
+    JSON had no character that only an escape can bring in (U+0000, lone surrogates). ``where`` and
+    ``depth``: of the value in the body."""
     if depth > BODY_NESTING_MAX:
         refuse(where, NESTED_TOO_DEEPLY)
     if isinstance(value, str):
@@ -58,10 +55,12 @@ def _check_value(
         for name, item in value.items():
             if escapes and UNSTORABLE.search(name):
                 refuse(where, NAME_NOT_STORABLE)
-            _check_value(item, f"{where}.{name}" if where else name, depth + 1, problems, escapes)
+            inner = f"{where}.{name}" if where else name
+            check_texts(item, problems, escapes, inner, depth + 1)
     elif isinstance(value, list):
         for n, item in enumerate(value):
-            _check_value(item, f"{where}.{n}" if where else str(n), depth + 1, problems, escapes)
+            inner = f"{where}.{n}" if where else str(n)
+            check_texts(item, problems, escapes, inner, depth + 1)
 
 
 def refuse(field: str | None, sentence: str) -> NoReturn:

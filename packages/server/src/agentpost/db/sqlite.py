@@ -265,7 +265,7 @@ class SqliteDatabase:
 
     def _write_group(self, first: Write) -> bool:
         """Commit a group and tell everybody in it how it went; True when the queue says to stop."""
-        group = Group(first)
+        group = Group([first])
         careful = time.monotonic() < self._careful_until
         try:
             connection = self._open_connection()

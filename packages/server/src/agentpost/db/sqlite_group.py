@@ -15,6 +15,7 @@ import queue
 import sqlite3
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from agentpost.db.queued import Write
@@ -70,6 +71,7 @@ class SqliteTx:
         self.callbacks.append(callback)
 
 
+@dataclass(slots=True)
 class Group:
     """Functions that share a commit, of which there is always a first.
 
@@ -78,10 +80,9 @@ class Group:
         ran_again: one of them failed and the others had to run a second time.
     """
 
-    def __init__(self, first: Write) -> None:
-        self.items = [first]
-        self.last = False
-        self.ran_again = False
+    items: list[Write]
+    last: bool = False
+    ran_again: bool = False
 
     def run(
         self,

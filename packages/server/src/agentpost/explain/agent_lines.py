@@ -1,16 +1,40 @@
-"""Keeping what an agent's code printed and logged, for `agentpost explain`."""
+"""What an author's code prints and logs in a run: to the log with its ids, and kept with it for
+`agentpost explain`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 
+import structlog
+
+from agentpost.author.output import Capture, keeping
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.agent_lines import AgentLine
 from agentpost.explain import agent_line_rows
+
+log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def output_kept(ctx: AppContext, owner: str, **log_ids: str) -> AsyncIterator[None]:
+    """Inside, lines of the log have these ids (see `Capture`), and the first ones of the author's
+    are stored with the turn or job at the end, however that comes. They are no part of the record:
+    those that cannot be stored are in the log."""
+    lines: list[AgentLine] = []
+    try:
+        with keeping(lines, ctx.clock.now), Capture(**log_ids):
+            yield
+    finally:
+        if lines:
+            try:
+                await keep(ctx, owner, lines)
+            except Exception as error:
+                log.warning("agent_lines_not_kept", owner=owner, error=repr(error))
 
 
 async def keep(ctx: AppContext, owner: str, lines: Sequence[AgentLine]) -> None:

@@ -56,15 +56,14 @@ class _Methods:
         self.path = route.path
         head = {"HEAD"} if "GET" in route.handlers else set()
         allowed = ", ".join(sorted({*route.handlers, *head}))
-        self._handlers = {
+        self.handlers = {
             method: surround(handler, route.middlewares)
             for method, handler in route.handlers.items()
         }
+        if head:
+            self.handlers["HEAD"] = self.handlers["GET"]
         refuse = partial(_refuse_method, allowed)
-        self._refuse = surround(refuse, (*route.middlewares, *route.refusing))
-
-    def handler(self, method: str) -> Handler:
-        return self._handlers.get("GET" if method == "HEAD" else method, self._refuse)
+        self.refuse = surround(refuse, (*route.middlewares, *route.refusing))
 
 
 async def _refuse_method(allowed: str, request: Request) -> Response:
@@ -132,7 +131,10 @@ class Application:
             return
         request, began = Request(scope, receive, send), time.perf_counter()
         methods = self._methods(scope)
-        handler = methods.handler(scope["method"]) if methods else self._unknown(scope)
+        if methods is None:
+            handler = self._unknown(scope)
+        else:
+            handler = methods.handlers.get(scope["method"], methods.refuse)
         response, status = None, GONE_STATUS
         try:
             with suppress(ClientDisconnect):

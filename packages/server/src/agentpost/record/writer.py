@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from agentpost.context import AppContext
 from agentpost.contract.shape import dumps
@@ -25,11 +26,13 @@ from agentpost.jobs import rows as job_rows
 from agentpost.jobs import work_rows
 from agentpost.jobs.rules import EXECUTING, OPEN_JOBS, VIEWS, JobRole, JobState
 from agentpost.messages import rows as message_rows
+from agentpost.messages import status_rules
 from agentpost.messages.rules import OPEN_TURNS
-from agentpost.record import derivation, job_changes, lifecycle, transitions
+from agentpost.messages.shapes import FileFacts
+from agentpost.record import job_changes, lifecycle, transitions
 from agentpost.record import rows as record_rows
 from agentpost.record import signals as s
-from agentpost.record.events import Entry, EntryType
+from agentpost.record.events import Entry, EntryType, EventName, message_event
 from agentpost.record.records import EntryRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.webhooks import outbox
 
@@ -109,7 +112,7 @@ def apply_turn(
     if change.after not in OPEN_TURNS:
         message.turn_inputs_json = None  # read by runs of the turn only, and most of the row
     is_visible = not isinstance(signal, s.TurnBegun | s.TurnReclaimed)
-    line = derivation.line(change.entry, files, None)
+    line = _line(change.entry, files, None)
     _settle(tx, ctx, message, line, None, now, visible_change=is_visible, links=links)
     if change.after not in OPEN_TURNS and links is None and (message.reply_files or message.jobs):
         _release_unlisted_files(tx, now, message.id)
@@ -295,7 +298,7 @@ def _update_messages(
     listing = message_rows.lock_all_of(tx, job.id, job.work_id)
     if entry is not None:
         has_files = entry.with_files and (NO_FILES, job.id) not in tx.facts
-        entry = derivation.line(entry, job_rows.files(tx, job.id) if has_files else [], job)
+        entry = _line(entry, job_rows.files(tx, job.id) if has_files else [], job)
     for message, may_be_due in listing:
         _settle(tx, ctx, message, entry, job, now, visible_change=visible_change)
         if message.id == job.message_id:
@@ -336,7 +339,7 @@ def _settle(
         files = [] if (NO_FILES, job.id) in tx.facts else None
     if links is None:
         links = message_rows.links(tx, message.id) if message.jobs else []
-    event = derivation.derive(ctx, message, links)
+    event = _derive(ctx, message, links)
     message.version += 1
     if visible_change or event is not None:
         message.state_version += 1
@@ -352,3 +355,34 @@ def _release_unlisted_files(tx: Tx, now: int, message_id: str, work_id: str = ""
     work_rows.release_unlisted_files(
         tx, now + seconds(FILE_UNLISTED_KEEP_SECONDS), message_id, work_id
     )
+
+
+# --- what is derived ------------------------------------------------------------------------------
+def _derive(ctx: AppContext, message: MessageRecord, links: list[JobLink]) -> EventName | None:
+    """Bring status, finality and retention up to date; the event that is worth."""
+    before = (message.status, bool(message.final))
+    facts = [
+        status_rules.JobFacts(
+            link.job.state, VIEWS[link.job.state].reason or link.job.reason, link.job.question
+        )
+        for link in links
+    ]
+    view = status_rules.derive(message.turn_state, message.asked, facts)
+    message.status, message.reason = view.status, view.reason
+    message.question, message.final = view.question, int(view.final)
+    deadlines = [at or 0 for link in links for at in (link.job.queue_by, link.job.watch_by)]
+    keep = seconds(ctx.settings.message_retention_seconds)
+    message.expires_at = max([message.created_at, *deadlines]) + keep
+    return message_event(before, (message.status, bool(message.final)))
+
+
+def _line(entry: Entry | None, files: list[FileRecord], job: JobRecord | None) -> Entry | None:
+    """Complete a log line with what the tables do not know: title and files."""
+    if entry is None:
+        return None
+    fields: dict[str, Any] = dict(entry.fields)
+    if job is not None and entry.type is EntryType.RESULT:
+        fields = {"title": job.title, **fields}
+    if entry.with_files:
+        fields["files"] = [FileFacts.of(f) for f in files]
+    return Entry(entry.type, fields)

@@ -152,7 +152,7 @@ class Effects(ABC):
             return None
         key = f"{self.journal.owner}:{slot.n}"
         is_here = inspect.iscoroutinefunction(request.fn)
-        return Invocation(request.fn, request.args or (), key, request.kwargs, is_here)
+        return Invocation(request.fn, request.args or (), slot.n, key, request.kwargs, is_here)
 
     def readable(self, file: File) -> File:
         """The file as the run's code reads it."""

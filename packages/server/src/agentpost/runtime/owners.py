@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 from agentpost.context import AppContext
@@ -11,9 +11,9 @@ from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.rules import WORKER_KILLED_FAILURE
 from agentpost.nodes import poison_rules
-from agentpost.nodes.ownership import confirm_job
 
 
+@dataclass(slots=True)
 class Owner:
     """A turn's, which is short: what is counted is this run's, and nobody is told. All of it may
     raise `Fenced`.
@@ -22,9 +22,8 @@ class Owner:
         confirm: asks the record; the time at which it was ours (`nodes.ownership`).
     """
 
-    def __init__(self, ctx: AppContext, confirm: Callable[[], Coroutine[Any, Any, float]]) -> None:
-        self.ctx = ctx
-        self.confirm = confirm
+    ctx: AppContext
+    confirm: Callable[[], Coroutine[Any, Any, float]]
 
     async def note_interruption(
         self, reason: str, times: int, failure: str = WORKER_KILLED_FAILURE
@@ -44,23 +43,22 @@ class Owner:
         `OutOfCredits`."""
 
 
+@dataclass(slots=True)
 class JobOwner(Owner):
     """Of a job. Interruptions are counted in its row, so over restarts as well."""
 
-    def __init__(self, ctx: AppContext, claim: JobClaim) -> None:
-        super().__init__(ctx, partial(confirm_job, ctx, claim))
-        self._claim = claim
+    claim: JobClaim
 
     async def note_interruption(
         self, reason: str, times: int, failure: str = WORKER_KILLED_FAILURE
     ) -> bool:
-        return await jobs.note_interruption(self.ctx, self._claim, reason, failure)
+        return await jobs.note_interruption(self.ctx, self.claim, reason, failure)
 
     async def tell_waiting(self, text: str) -> None:
-        await jobs.progress(self.ctx, self._claim, None, text)
+        await jobs.progress(self.ctx, self.claim, None, text)
 
     async def code_fits(self) -> None:
-        await jobs.code_fits(self.ctx, self._claim)
+        await jobs.code_fits(self.ctx, self.claim)
 
     async def charge_owed(self, n: int) -> None:
-        await jobs.charge_owed(self.ctx, self._claim, n)
+        await jobs.charge_owed(self.ctx, self.claim, n)

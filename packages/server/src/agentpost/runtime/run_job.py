@@ -22,9 +22,11 @@ from agentpost.domain.credits import Charge
 from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.text import agent_text
+from agentpost.explain.agent_lines import output_kept
 from agentpost.jobs import actions as jobs
 from agentpost.jobs import rules as job_rules
 from agentpost.jobs.actions import JobClaim
+from agentpost.nodes.ownership import confirm_job
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
 from agentpost.record.tickets import JobTicket
@@ -34,7 +36,6 @@ from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.effects import Effects
 from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
-from agentpost.runtime.output_kept import output_kept
 from agentpost.runtime.outputs import Place
 from agentpost.runtime.owners import JobOwner
 from agentpost.runtime.runs import Run
@@ -52,7 +53,7 @@ async def run_job(
     """
     steps = steps.for_account(ticket.job.account_id)
     claim = JobClaim(ticket.job.id, ticket.job.account_id, ticket.epoch)
-    owner = JobOwner(ctx, claim)
+    owner = JobOwner(ctx, partial(confirm_job, ctx, claim), claim)
     journal = Journal(
         ticket.calls,
         steps.blobs,

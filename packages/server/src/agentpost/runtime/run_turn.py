@@ -17,6 +17,7 @@ from agentpost.context import AppContext
 from agentpost.domain.credits import Charge
 from agentpost.domain.errors import Fenced
 from agentpost.domain.times import SECOND, iso
+from agentpost.explain.agent_lines import output_kept
 from agentpost.jobs import starting
 from agentpost.jobs.starting import Start
 from agentpost.messages.rules import TurnFailure
@@ -30,7 +31,6 @@ from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.effects import Effects
 from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
-from agentpost.runtime.output_kept import output_kept
 from agentpost.runtime.outputs import Place
 from agentpost.runtime.owners import Owner
 from agentpost.runtime.runs import Run

@@ -146,10 +146,12 @@ class Blobs:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A body with what it is called with, and the key that tells its step apart."""
+    """A body with what it is called with, the number of its call, and the key that tells its step
+    apart."""
 
     fn: Body
     args: tuple[Any, ...]
+    n: int
     key: str
     kwargs: dict[str, Any]
     here: bool
@@ -188,7 +190,7 @@ class Steps:
         """Run a step's body; its value as recorded JSON."""
         if call.here:
             await run.ready()
-            with _keyed(call.key):
+            with _keyed(call):
                 if timeout is None:
                     return values.dump(await call.fn(*call.args, **call.kwargs))
                 async with asyncio.timeout(timeout):
@@ -205,7 +207,7 @@ class Steps:
             )
             return values.dump(value)
 
-        with Capture(call=_number(call.key)):
+        with Capture(call=call.n):
             return await unless_killed(attempt, run, call.key)
 
     async def run_with_retries(
@@ -242,7 +244,7 @@ class Steps:
             yield data.encode()
         elif data.here:
             await run.ready()
-            with _keyed(data.key):
+            with _keyed(data):
                 async with asyncio.timeout(timeout):
                     contents = await data.fn(*data.args, **data.kwargs)
             yield contents.encode() if isinstance(contents, str) else contents
@@ -260,7 +262,7 @@ class Steps:
                     timeout=timeout,
                     ready=run.ready,
                 )
-                with Capture(call=_number(key)):
+                with Capture(call=data.n):
                     await unless_killed(building, run, key)
                 yield into
 
@@ -273,7 +275,7 @@ class Steps:
 def _log_retry(call: Invocation, tries: int, retries: int, pause: float, error: Exception) -> None:
     log.info(
         "step_retried",
-        call=_number(call.key),
+        call=call.n,
         function=name_of(call.fn),
         attempt=tries,
         retries=retries,
@@ -319,16 +321,12 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
         raise InfrastructureError(f"there is no temporary folder: {error}") from error
 
 
-def _number(key: str) -> int:
-    return int(key.rpartition(":")[2])
-
-
 @contextmanager
-def _keyed(key: str) -> Iterator[None]:
-    """Inside: `step_key()` is that key, and lines of the log have the number of the call."""
-    token = current_step_key.set(key)
+def _keyed(call: Invocation) -> Iterator[None]:
+    """Inside: `step_key()` is its key, and lines of the log have its number."""
+    token = current_step_key.set(call.key)
     try:
-        with Capture(call=_number(key)):
+        with Capture(call=call.n):
             yield
     finally:
         current_step_key.reset(token)

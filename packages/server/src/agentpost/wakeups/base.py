@@ -42,7 +42,7 @@ class Wait:
         self._hub = hub
         self._subject = subject
         self.loop = asyncio.get_running_loop()
-        self._future: asyncio.Future[bool] | None = None
+        self._future: asyncio.Future[None] | None = None
         self._hinted = False
         self._over = False
         self._texts: list[str] | None = [] if texts else None
@@ -76,7 +76,8 @@ class Wait:
         end.waits.add(self)
         self._future = loop.create_future()
         try:
-            return await self._future or self._hinted  # a hint may come just after the time is over
+            await self._future
+            return self._hinted  # a hint may come just after the time is over
         finally:
             end.waits.discard(self)
             if not end.waits and ends.get((loop, number)) is end:
@@ -118,15 +119,11 @@ class Wait:
             self._texts.append(text)
             self.end(False)
 
-    def hint(self) -> None:
-        """Something may have changed; on its loop."""
-        self._hinted = True
-        self.end(True)
-
     def end(self, is_hinted: bool) -> None:
-        """Let the call that waits go on; on its loop."""
+        """Let the call that waits go on; ``is_hinted``: something may have changed. On its loop."""
+        self._hinted = self._hinted or is_hinted
         if self._future is not None and not self._future.done():
-            self._future.set_result(is_hinted)
+            self._future.set_result(None)
 
 
 @dataclass(slots=True)
@@ -182,7 +179,7 @@ class Wakeups:
         with self.lock:
             for subject in subjects:
                 for wait in self.waits.get(subject, ()):
-                    wait.loop.call_soon_threadsafe(wait.hint)
+                    wait.loop.call_soon_threadsafe(wait.end, True)
 
     @asynccontextmanager
     async def reader_lock(self, subject: str) -> AsyncIterator[bool]:
