@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.agents.llm import servers
 from agentpost.settings import CONFIG_ENV
 from tests.agents.llm.openai_stub import Calls, OpenAIStub, Reply, Request, Says, openai_stub
 from tests.docs.snippets import blocks
@@ -90,6 +89,8 @@ def test_a_crash_between_a_call_and_its_record(server: AgentServer, stub: OpenAI
 
 
 def test_the_page_s_mcp_file_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from agentpost.agents.llm import servers
+
     (text,) = [block.text for block in blocks(PAGE) if block.kind == "json"]
     path = tmp_path / "mcp.json"
     path.write_text(text)

@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
 
 from agentpost.api.app import OPERATIONS
 from agentpost.domain import ids
-from agentpost.doors.mcp.tools import TOOLS
 from agentpost.doors.routes import DOORS
 from agentpost.web.page import Page
 from agentpost.web.routes import PAGES
@@ -218,6 +216,8 @@ def of_openai(things: Things) -> Iterator[Call]:
 
 def of_a2a(things: Things) -> Iterator[Call]:
     """Each method of the protocol that is about tasks; the others are refused for everybody."""
+    from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
+
     models: Mapping[str, Any] = JsonRpcDispatcher.METHOD_TO_MODEL
     for method, model in models.items():
         fields = set(model.DESCRIPTOR.fields_by_name)
@@ -236,6 +236,8 @@ def of_a2a(things: Things) -> Iterator[Call]:
 
 def of_mcp(things: Things) -> Iterator[Call]:
     """Each tool, and the resources."""
+    from agentpost.doors.mcp.tools import TOOLS
+
     for tool, spec in TOOLS.items():
         renamed = {"message_id": "question_id"} if tool == "answer_question" else {}
         named, arguments = set(), {}

@@ -1,16 +1,27 @@
-"""One server with the tests' agent for each module of the doors."""
+"""One server with the tests' agent, and its clients, for each module of the doors."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.e2e.server import ACCOUNT, AgentServer
+from tests.e2e.server import ACCOUNT, KEY, AgentServer
+from tests.libraries import openai
 
 
 @pytest.fixture(scope="module")
 def server(start_server: Callable[..., AgentServer]) -> AgentServer:
     """The module's server."""
     return start_server()
+
+
+@pytest.fixture(scope="module")
+def client(server: AgentServer) -> Iterator[openai.OpenAI]:
+    """OpenAI's own client of the module's server; it repeats nothing."""
+    url = f"{server.url}/openai/v1"
+    with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """The Agent2Agent protocol, through the official client."""
 
+from __future__ import annotations
+
 import json
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -7,22 +9,18 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-import httpx
 import httpx2
 import pytest
-from a2a.client import Client, ClientConfig, create_client
-from a2a.types import a2a_pb2 as a2a
-from a2a.utils import errors
-from google.protobuf.json_format import MessageToDict
 
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
+from tests.libraries import a2a_client, a2a_errors
+from tests.libraries import a2a_pb2 as a2a
 
 # Both databases where a chain of messages or a list of tasks is read, as no other door does.
 BOTH = pytest.mark.databases("sqlite", "postgres")
 
-S = a2a.TaskState
 JOB: Script = [
     ["progress", "writing"],
     ["write", "out/report.txt", "all is well"],
@@ -33,11 +31,13 @@ JOB: Script = [
 @asynccontextmanager
 async def connected(
     server: AgentServer, key: str = KEY, *, streaming: bool = False
-) -> AsyncIterator[Client]:
+) -> AsyncIterator[a2a_client.Client]:
+    import httpx
+
     headers = {"Authorization": f"Bearer {key}"}
     async with httpx.AsyncClient(headers=headers, timeout=60, trust_env=False) as http:
-        config = ClientConfig(streaming=streaming, httpx_client=http)
-        async with await create_client(server.url, config) as client:
+        config = a2a_client.ClientConfig(streaming=streaming, httpx_client=http)
+        async with await a2a_client.create_client(server.url, config) as client:
             yield client
 
 
@@ -58,7 +58,7 @@ def request(
     return a2a.SendMessageRequest(message=made, configuration=configuration)
 
 
-async def send(client: Client, text: str, *more: a2a.Part, **given: Any) -> a2a.Task:
+async def send(client: a2a_client.Client, text: str, *more: a2a.Part, **given: Any) -> a2a.Task:
     """The task that a message begins or goes on with."""
     answers = [answer async for answer in client.send_message(request(text, *more, **given))]
     task: a2a.Task = answers[-1].task
@@ -73,10 +73,10 @@ async def test_a_plain_answer_and_its_context(server: AgentServer, caller: Calle
     async with connected(server) as client:
         task = await send(client, "good day", metadata={"case": "7"})
         assert (task.status.state, texts(task)) == (
-            S.TASK_STATE_COMPLETED,
+            a2a.TASK_STATE_COMPLETED,
             ["You said: good day"],
         )
-        reported = MessageToDict(task.metadata)
+        reported = task.metadata
         assert (reported["case"], reported["agentpost"]["status"]) == ("7", "completed")
         assert caller.get(task.id)["final"]
         again = await client.get_task(a2a.GetTaskRequest(id=task.id, history_length=1))
@@ -92,7 +92,7 @@ async def test_work_with_files_in_and_out(server: AgentServer) -> None:
         heard = await send(client, script(["read"]), a2a.Part(raw=b"now", filename="now.txt"))
         assert texts(heard) == ["now"]
         task = await send(client, script(["start", "Report", JOB]))
-        assert task.status.state == S.TASK_STATE_COMPLETED
+        assert task.status.state == a2a.TASK_STATE_COMPLETED
         assert [made.name for made in task.artifacts] == ["reply", "Report"]
         (file,) = [part for part in task.artifacts[1].parts if part.url]
         assert (file.filename, file.media_type) == ("report.txt", "text/plain")
@@ -103,31 +103,31 @@ async def test_work_with_files_in_and_out(server: AgentServer) -> None:
 async def test_a_question_is_answered_within_its_task(server: AgentServer) -> None:
     async with connected(server) as client:
         asked = await send(client, script(["ask", "Which year?"]))
-        assert asked.status.state == S.TASK_STATE_INPUT_REQUIRED
+        assert asked.status.state == a2a.TASK_STATE_INPUT_REQUIRED
         assert asked.status.message.parts[0].text == "Which year?"
         answered = await send(client, "1999", task_id=asked.id)
-        assert (answered.id, answered.status.state) == (asked.id, S.TASK_STATE_COMPLETED)
+        assert (answered.id, answered.status.state) == (asked.id, a2a.TASK_STATE_COMPLETED)
         said = [message.parts[0].text for message in answered.history]
         assert said == [script(["ask", "Which year?"]), "Which year?", "1999"]
         assert texts(answered) == ["You said: 1999"]
-        with pytest.raises(errors.UnsupportedOperationError, match="has ended"):
+        with pytest.raises(a2a_errors.UnsupportedOperationError, match="has ended"):
             await send(client, "2000", task_id=asked.id)
         other = await send(client, script(["ask", "And now?"]))
-        with pytest.raises(errors.InvalidParamsError, match="another contextId"):
+        with pytest.raises(a2a_errors.InvalidParamsError, match="another contextId"):
             await send(client, "x", task_id=other.id, context_id="elsewhere")
 
 
 async def test_an_answer_that_does_not_fit_its_question_is_refused(server: AgentServer) -> None:
     async with connected(server) as client:
         asked = await send(client, script(["ask", "Which?", {"choices": ["Bar", "Line"]}]))
-        with pytest.raises(errors.InvalidParamsError, match='"Bar", "Line"'):
+        with pytest.raises(a2a_errors.InvalidParamsError, match='"Bar", "Line"'):
             await send(client, "pie", task_id=asked.id)
         answered = await send(client, "line", task_id=asked.id)
-        assert answered.status.state == S.TASK_STATE_COMPLETED
+        assert answered.status.state == a2a.TASK_STATE_COMPLETED
         schema = {"type": "object", "required": ["year"]}
         asked = await send(client, script(["ask", "When?", {"schema": schema}]))
         for text in ("soon", "{}"):
-            with pytest.raises(errors.InvalidParamsError, match="year"):
+            with pytest.raises(a2a_errors.InvalidParamsError, match="year"):
                 await send(client, text, task_id=asked.id)
 
 
@@ -138,7 +138,7 @@ async def test_a_stream_tells_steps_artifacts_and_the_end(server: AgentServer) -
     kinds = [event.WhichOneof("payload") for event in events]
     assert kinds[0] == "task"
     assert kinds[-1] == "status_update"
-    assert events[-1].status_update.status.state == S.TASK_STATE_COMPLETED
+    assert events[-1].status_update.status.state == a2a.TASK_STATE_COMPLETED
     reported = [e.artifact_update.artifact.name for e in events if e.HasField("artifact_update")]
     begun = [made.name for made in events[0].task.artifacts]
     assert begun + reported == ["reply", "Report"]
@@ -188,27 +188,27 @@ async def test_a_task_in_the_background_is_found_again_subscribed_to_and_cancell
         gate = f"a2a-{uuid.uuid4().hex}"
         job = [["gate", gate], *JOB]
         task = await send(client, script(["start", "Report", job]), at_once=True)
-        assert task.status.state in (S.TASK_STATE_SUBMITTED, S.TASK_STATE_WORKING)
+        assert task.status.state in (a2a.TASK_STATE_SUBMITTED, a2a.TASK_STATE_WORKING)
         events = []
         async for event in watcher.subscribe(a2a.SubscribeToTaskRequest(id=task.id)):
             events.append(event)
             server.open_gate(gate)
-        assert events[-1].status_update.status.state == S.TASK_STATE_COMPLETED
+        assert events[-1].status_update.status.state == a2a.TASK_STATE_COMPLETED
         steps = [
             e.status_update.status.message.parts[0].text
             for e in events
             if e.HasField("status_update") and e.status_update.status.message.parts
         ]
         assert "writing" in steps
-        with pytest.raises(errors.UnsupportedOperationError):
+        with pytest.raises(a2a_errors.UnsupportedOperationError):
             async for _ in watcher.subscribe(a2a.SubscribeToTaskRequest(id=task.id)):
                 pass
 
         slow = await send(client, script(["start", "Slow", [["gate", "never"]]]), at_once=True)
 
         ended = await client.cancel_task(a2a.CancelTaskRequest(id=slow.id))
-        assert ended.status.state == S.TASK_STATE_CANCELED
-        with pytest.raises(errors.TaskNotCancelableError):
+        assert ended.status.state == a2a.TASK_STATE_CANCELED
+        with pytest.raises(a2a_errors.TaskNotCancelableError):
             await client.cancel_task(a2a.CancelTaskRequest(id=slow.id))
 
 
@@ -221,7 +221,7 @@ async def test_an_account_subscribes_only_so_often(
         subscription = a2a.SubscribeToTaskRequest(id=slow.id)
         events = watcher.subscribe(subscription)
         await anext(events)
-        with pytest.raises(errors.InternalError, match="event streams open"):
+        with pytest.raises(a2a_errors.InternalError, match="event streams open"):
             await anext(watcher.subscribe(subscription))
 
 
@@ -244,7 +244,7 @@ async def test_tasks_are_listed_newest_first(server: AgentServer) -> None:
         assert [task.id for task in second.tasks] == [made[0].id]
         assert second.next_page_token == ""
         asking = a2a.ListTasksRequest(
-            context_id=context, status=S.TASK_STATE_INPUT_REQUIRED, include_artifacts=True
+            context_id=context, status=a2a.TASK_STATE_INPUT_REQUIRED, include_artifacts=True
         )
         assert [task.id for task in (await client.list_tasks(asking)).tasks] == [question.id]
 
@@ -253,7 +253,7 @@ async def test_failed_work_says_why_and_what_to_do(server: AgentServer) -> None:
     async with connected(server) as client:
         job = [["fail", "There is no column 'price'."]]
         task = await send(client, script(["start", "Sums", job]))
-        assert task.status.state == S.TASK_STATE_FAILED
+        assert task.status.state == a2a.TASK_STATE_FAILED
         assert task.status.message.parts[0].text.startswith("There is no column 'price'.")
 
 
@@ -288,19 +288,19 @@ async def test_errors(server: AgentServer, caller: Caller, second_key: str) -> N
         connected(server, second_key) as client,
         connected(server, second_key, streaming=True) as watcher,
     ):
-        with pytest.raises(errors.TaskNotFoundError):
+        with pytest.raises(a2a_errors.TaskNotFoundError):
             await client.get_task(a2a.GetTaskRequest(id=made["id"]))
-        with pytest.raises(errors.TaskNotFoundError):
+        with pytest.raises(a2a_errors.TaskNotFoundError):
             await client.cancel_task(a2a.CancelTaskRequest(id=made["id"]))
-        with pytest.raises(errors.TaskNotFoundError):
+        with pytest.raises(a2a_errors.TaskNotFoundError):
             async for _ in watcher.subscribe(a2a.SubscribeToTaskRequest(id=made["id"])):
                 pass
-        with pytest.raises(errors.TaskNotFoundError):
+        with pytest.raises(a2a_errors.TaskNotFoundError):
             await send(client, "hello", task_id=made["id"])
         assert not (await client.list_tasks(a2a.ListTasksRequest())).tasks
-        with pytest.raises(errors.InvalidParamsError, match="20,000"):
+        with pytest.raises(a2a_errors.InvalidParamsError, match="20,000"):
             await send(client, "x" * 20_001)
-        with pytest.raises(errors.PushNotificationNotSupportedError):
+        with pytest.raises(a2a_errors.PushNotificationNotSupportedError):
             await client.create_task_push_notification_config(
                 a2a.TaskPushNotificationConfig(task_id=made["id"], url="https://a.example")
             )
@@ -310,6 +310,6 @@ async def test_a_key_that_may_only_read_sends_nothing(
     server: AgentServer, reading_key: str
 ) -> None:
     async with connected(server, reading_key) as client:
-        with pytest.raises(errors.InvalidParamsError, match="lacks the scope 'send'"):
+        with pytest.raises(a2a_errors.InvalidParamsError, match="lacks the scope 'send'"):
             await send(client, "hello")
         assert not (await client.list_tasks(a2a.ListTasksRequest())).tasks

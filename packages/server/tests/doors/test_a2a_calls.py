@@ -6,11 +6,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from a2a.compat.v0_3 import types as types_of_0_3
-from a2a.types import a2a_pb2 as a2a
-from google.protobuf.json_format import ParseDict
 
 from tests.e2e.server import KEY, AgentServer
+from tests.libraries import a2a_pb2
 
 
 def test_the_card_tells_how_to_call(server: AgentServer) -> None:
@@ -31,6 +29,9 @@ def test_the_card_has_the_form_of_the_version_that_is_asked_for(
     server: AgentServer, version: str | None, of_1_0: bool, of_0_3: bool
 ) -> None:
     """Clients of both versions ask for none; the models of the SDK take what is theirs."""
+    from a2a.compat.v0_3 import types as types_of_0_3
+    from google.protobuf.json_format import ParseDict
+
     headers = {} if version is None else {"A2A-Version": version}
     answer = httpx2.get(
         f"{server.url}/.well-known/agent-card.json", headers=headers, trust_env=False
@@ -40,7 +41,7 @@ def test_the_card_has_the_form_of_the_version_that_is_asked_for(
     assert ("url" in card, scheme.get("type")) == (of_0_3, "http" if of_0_3 else None)
     assert answer.headers["vary"] == "A2A-Version"
     if of_1_0 and not of_0_3:
-        ParseDict(card, a2a.AgentCard())  # which refuses what it does not know
+        ParseDict(card, a2a_pb2.AgentCard())  # which refuses what it does not know
     if of_0_3:
         assert types_of_0_3.AgentCard.model_validate(card).url == f"{server.url}/a2a"
 

@@ -1,14 +1,16 @@
 """The built-in agent behind OpenAI's official client: what a front end sends along with a message,
 with each call or by default, is no part of the request."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from openai import OpenAI
 
-from tests.e2e.server import KEY, AgentServer
+from tests.e2e.server import AgentServer
+from tests.libraries import openai
 
 TABLE = "month,revenue\nJanuary,100\nFebruary,250\nMarch,175"
 QUESTION = f"What is the total revenue?\n\n{TABLE}"
@@ -19,7 +21,8 @@ HISTORY = [
     {"role": "assistant", "content": "That of another program: 7.\n\na,b\n1,2"},
 ]
 _LINK = re.compile(r"\]\(.*?\)")
-Answer = Callable[[OpenAI, Any, str], str]
+Answer = Callable[[Any, Any, str], str]
+"""Of a client, to messages and instructions."""
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +30,7 @@ def server(start_server: Callable[..., AgentServer]) -> AgentServer:
     return start_server(agent="offline", pool_workers=1)
 
 
-@pytest.fixture(scope="module")
-def client(server: AgentServer) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
-        yield made
-
-
-def by_chat(client: OpenAI, messages: Any, instructions: str) -> str:
+def by_chat(client: openai.OpenAI, messages: Any, instructions: str) -> str:
     system: list[Any] = [{"role": "system", "content": instructions}] if instructions else []
     made: Any = client.chat.completions.create(
         model="agentpost",
@@ -43,7 +40,7 @@ def by_chat(client: OpenAI, messages: Any, instructions: str) -> str:
     return text
 
 
-def by_response(client: OpenAI, messages: Any, instructions: str) -> str:
+def by_response(client: openai.OpenAI, messages: Any, instructions: str) -> str:
     made: Any = client.responses.create(
         model="agentpost",
         input=messages,
@@ -60,7 +57,7 @@ def plain(text: str) -> str:
 @pytest.mark.parametrize("answer", [by_chat, by_response])
 @pytest.mark.parametrize("text", ["hello", QUESTION, CHART])
 def test_the_answer_is_the_one_to_the_bare_message(
-    client: OpenAI, answer: Answer, text: str
+    client: openai.OpenAI, answer: Answer, text: str
 ) -> None:
     message = {"role": "user", "content": text}
     bare = plain(answer(client, [message], ""))
@@ -75,7 +72,7 @@ def test_the_answer_is_the_one_to_the_bare_message(
 
 @pytest.mark.parametrize("answer", [by_chat, by_response])
 def test_a_conversation_goes_on_with_the_instructions_of_each_call(
-    client: OpenAI, answer: Answer
+    client: openai.OpenAI, answer: Answer
 ) -> None:
     """The messages before are read without them, too."""
     answers = []

@@ -1,19 +1,20 @@
 """The Chat Completions API, through the official client."""
 
+from __future__ import annotations
+
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httpx2
-import openai
 import pytest
-from openai import OpenAI
 
 from tests.doors.test_responses import JOB, script
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
+from tests.libraries import openai
 from tests.waiting import eventually
 
 MODEL = "agentpost"
@@ -22,19 +23,13 @@ SVG = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 Messages = list[dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def client(server: AgentServer) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
-        yield made
-
-
 def user(*operations: Any) -> dict[str, Any]:
     """A message of the user: a text, or a script."""
     plain = len(operations) == 1 and isinstance(operations[0], str)
     return {"role": "user", "content": operations[0] if plain else script(*operations)}
 
 
-def create(client: OpenAI, *messages: dict[str, Any], **more: Any) -> Any:
+def create(client: openai.OpenAI, *messages: dict[str, Any], **more: Any) -> Any:
     return client.chat.completions.create(**{"model": MODEL, "messages": list(messages), **more})
 
 
@@ -54,7 +49,7 @@ def text_of(chunks: list[Any], field: str = "content") -> str:
     return "".join(getattr(delta, field, None) or "" for delta in deltas)
 
 
-def test_three_turns_are_one_conversation_and_an_edit_begins_another(client: OpenAI) -> None:
+def test_three_turns_are_one_conversation_and_an_edit_begins_another(client: openai.OpenAI) -> None:
     """The client sends what was said, without any id of ours."""
     history: Messages = [user("first, of three")]
     first = create(client, *history)
@@ -80,7 +75,7 @@ def test_three_turns_are_one_conversation_and_an_edit_begins_another(client: Ope
         assert answer.agentpost["conversation"] not in names
 
 
-def test_a_history_that_is_not_ours_is_context(client: OpenAI) -> None:
+def test_a_history_that_is_not_ours_is_context(client: openai.OpenAI) -> None:
     messages = [
         {"role": "system", "content": "Be brief."},
         user("My name is Ada."),
@@ -94,7 +89,7 @@ def test_a_history_that_is_not_ours_is_context(client: OpenAI) -> None:
         assert part in answer.choices[0].message.content
 
 
-def test_reasoning_is_no_part_of_an_answer_and_quickly_left_out(client: OpenAI) -> None:
+def test_reasoning_is_no_part_of_an_answer_and_quickly_left_out(client: openai.OpenAI) -> None:
     """Front ends send it back with the answer; texts that only begin it are as long as a body."""
     first = user("what did you think?")
     text = create(client, first).choices[0].message.content
@@ -105,7 +100,7 @@ def test_reasoning_is_no_part_of_an_answer_and_quickly_left_out(client: OpenAI) 
     assert create(quick, first, endless, user("and now?")).choices[0].finish_reason == "stop"
 
 
-def test_a_conversation_may_be_named_and_is_then_the_history(client: OpenAI) -> None:
+def test_a_conversation_may_be_named_and_is_then_the_history(client: openai.OpenAI) -> None:
     calls = client.chat.completions.with_raw_response
     named = {CONVERSATION: "case-9"}
     messages: Any = [user("one")]
@@ -126,7 +121,7 @@ def test_a_conversation_may_be_named_and_is_then_the_history(client: OpenAI) -> 
 
 
 def test_a_stream_has_progress_as_reasoning_then_text_links_and_usage(
-    client: OpenAI, server: AgentServer
+    client: openai.OpenAI, server: AgentServer
 ) -> None:
     half = "The sum of all the rows is 1,042. "
     job: Script = [
@@ -156,7 +151,9 @@ def test_a_stream_has_progress_as_reasoning_then_text_links_and_usage(
     assert json.loads(text_of(plain))["history"] != []
 
 
-def test_hanging_up_stops_nothing(client: OpenAI, server: AgentServer, caller: Caller) -> None:
+def test_hanging_up_stops_nothing(
+    client: openai.OpenAI, server: AgentServer, caller: Caller
+) -> None:
     job = [["gate", "left"], ["return", "It is done."]]
     with create(client, user(["start", "Slow", job]), stream=True) as stream:
         message_id = next(iter(stream)).id.replace("chatcmpl-", "msg_")
@@ -164,7 +161,7 @@ def test_hanging_up_stops_nothing(client: OpenAI, server: AgentServer, caller: C
     eventually(lambda: caller.get(message_id)["status"] == "completed", what="its end")
 
 
-def test_files_come_in_all_forms(client: OpenAI) -> None:
+def test_files_come_in_all_forms(client: openai.OpenAI) -> None:
     uploaded = client.files.create(file=("up.txt", b"three"), purpose="user_data")
     one, two = (base64.b64encode(each).decode() for each in (b"one", b"two"))
     picture = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
@@ -185,7 +182,7 @@ def test_files_come_in_all_forms(client: OpenAI) -> None:
     assert files[2]["type"] == "image/png"
 
 
-def test_what_a_person_has_to_know_is_said(client: OpenAI) -> None:
+def test_what_a_person_has_to_know_is_said(client: openai.OpenAI) -> None:
     choices = {"choices": ["2024", "2025"]}
     asked = create(client, user(["ask", "Which year?", choices]))
     assert asked.choices[0].message.content == "Which year?\n\n- 2024\n- 2025"
@@ -204,7 +201,7 @@ def test_what_a_person_has_to_know_is_said(client: OpenAI) -> None:
     assert "no column 'price'" in both.choices[0].message.content
 
 
-def test_json_is_the_only_content_when_it_is_asked_for(client: OpenAI) -> None:
+def test_json_is_the_only_content_when_it_is_asked_for(client: openai.OpenAI) -> None:
     schema = {"type": "object", "properties": {"sum": {"type": "number"}}, "required": ["sum"]}
     wanted = {"type": "json_schema", "json_schema": {"name": "sums", "schema": schema}}
     made = script(["write", "out/x.txt", "x"], ["output", {"sum": 3}])
@@ -247,7 +244,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("given", "param", "code"), REFUSED, ids=lambda value: str(value)[:40])
 def test_what_cannot_be_kept_is_refused(
-    client: OpenAI, given: dict[str, Any], param: str, code: str
+    client: openai.OpenAI, given: dict[str, Any], param: str, code: str
 ) -> None:
     if given.get("response_format") == []:
         given = {"response_format": [1]}
@@ -258,7 +255,7 @@ def test_what_cannot_be_kept_is_refused(
     assert text.endswith("Correct the named fields, then retry.")  # this form has no `problems`
 
 
-def test_what_has_no_effect_is_named(client: OpenAI) -> None:
+def test_what_has_no_effect_is_named(client: openai.OpenAI) -> None:
     usual: dict[str, Any] = {"tools": [], "tool_choice": "auto", "n": 1, "temperature": 1}
     answer = create(client, user("hi"), **usual, user="me", metadata={"case": "7"})
     assert (answer.agentpost["ignored"], answer.agentpost["metadata"]) == ([], {"case": "7"})
@@ -269,7 +266,9 @@ def test_what_has_no_effect_is_named(client: OpenAI) -> None:
     ]  # fmt: skip
 
 
-def test_a_repeat_by_the_client_is_the_same_completion(client: OpenAI, reading_key: str) -> None:
+def test_a_repeat_by_the_client_is_the_same_completion(
+    client: openai.OpenAI, reading_key: str
+) -> None:
     first = create(client, user("once"))
     again = create(client, user("once"), extra_headers={"x-stainless-retry-count": "1"})
     assert again.id == first.id
@@ -282,7 +281,7 @@ def test_work_that_takes_longer_than_a_call_is_held_goes_on(
     start_server: Callable[..., AgentServer],
 ) -> None:
     server = start_server(door_wait_seconds=1)
-    client = OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0)
+    client = openai.OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0)
     history = [user(["start", "Slow", [["gate", "slow"], ["return", "It is done."]]])]
     held = create(client, *history)
     streamed = list(create(client, user(["start", "Slow", [["gate", "slow"]]]), stream=True))

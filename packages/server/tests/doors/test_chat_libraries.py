@@ -1,30 +1,31 @@
 """Three turns through libraries that speak Chat Completions: each sends back what was said, and the
 third turn needs the first two."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator
 
 import pytest
-from openai import AsyncOpenAI
-from pydantic_ai import Agent as PydanticAgent
-from pydantic_ai.messages import ModelMessage
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.openai import OpenAIProvider
 
 from tests.e2e.server import KEY, AgentServer
+from tests.libraries import openai
 from tests.node import run_official
 from tests.other_clients.turns import MESSAGES, check_turns
 
 
 @pytest.fixture
-async def client(server: AgentServer) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY) as made:
+async def client(server: AgentServer) -> AsyncIterator[openai.AsyncOpenAI]:
+    async with openai.AsyncOpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY) as made:
         yield made
 
 
-async def test_pydantic_ai(client: AsyncOpenAI) -> None:
-    agent = PydanticAgent(
-        OpenAIChatModel("agentpost", provider=OpenAIProvider(openai_client=client))
-    )
+async def test_pydantic_ai(client: openai.AsyncOpenAI) -> None:
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    agent = Agent(OpenAIChatModel("agentpost", provider=OpenAIProvider(openai_client=client)))
     history: list[ModelMessage] = []
     texts = []
     for message in MESSAGES:
@@ -40,7 +41,7 @@ async def test_pydantic_ai(client: AsyncOpenAI) -> None:
     check_turns(texts)
 
 
-async def test_openai_agents(client: AsyncOpenAI) -> None:
+async def test_openai_agents(client: openai.AsyncOpenAI) -> None:
     from agents import (
         Agent,
         OpenAIChatCompletionsModel,

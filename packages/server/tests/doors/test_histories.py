@@ -1,26 +1,19 @@
 """Calls of the Responses API that hold what was said before, as most of its clients send them."""
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import openai
 import pytest
-from openai import OpenAI
 
 from tests.doors.test_responses import create, native, script
 from tests.e2e import posting
 from tests.e2e.caller import Caller
-from tests.e2e.server import KEY, AgentServer
+from tests.libraries import openai
 
 SEE = script(["see"])
-
-
-@pytest.fixture(scope="module")
-def client(server: AgentServer) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
-        yield made
 
 
 def user(text: str) -> dict[str, Any]:
@@ -61,7 +54,7 @@ WORK = script(["start", "Report", [["return", "It is done."]]])
 
 @pytest.mark.parametrize("shown", [as_texts, as_items, as_references])
 @pytest.mark.parametrize("opening", ["hello", WORK])
-def test_three_turns_are_one_conversation(client: OpenAI, shown: Any, opening: str) -> None:
+def test_three_turns_are_one_conversation(client: openai.OpenAI, shown: Any, opening: str) -> None:
     """However the client sends the answers back, also one of several outputs."""
     said: list[Any] = [user(f"{opening}")]
     first = create(client, input=said, instructions="Be kind.", user=shown.__name__)
@@ -74,7 +67,7 @@ def test_three_turns_are_one_conversation(client: OpenAI, shown: Any, opening: s
     assert [role for role, _ in history_of(second)][:2] == ["user", "agent"]
 
 
-def test_an_edited_history_begins_anew_with_all_of_it(client: OpenAI) -> None:
+def test_an_edited_history_begins_anew_with_all_of_it(client: openai.OpenAI) -> None:
     first = create(client, input="hello")
     said = [user("hello"), assistant("Something else."), user("And now?")]
     second = create(client, input=said)
@@ -86,7 +79,7 @@ def test_an_edited_history_begins_anew_with_all_of_it(client: OpenAI) -> None:
     assert place_of(third) == place_of(second)
 
 
-def test_an_old_place_of_a_conversation_is_another_conversation(client: OpenAI) -> None:
+def test_an_old_place_of_a_conversation_is_another_conversation(client: openai.OpenAI) -> None:
     """To ask again from an earlier place means not to have said what came later."""
     said = [user("A fork?"), *as_texts(create(client, input="A fork?"))]
     left = create(client, input=[*said, user("left")])
@@ -95,7 +88,7 @@ def test_an_old_place_of_a_conversation_is_another_conversation(client: OpenAI) 
     assert "Assistant: You said: A fork?" in right.output_text
 
 
-def test_equal_conversations_are_kept_apart(client: OpenAI) -> None:
+def test_equal_conversations_are_kept_apart(client: openai.OpenAI) -> None:
     openings = [create(client, input="the same") for _ in range(2)]
     said = [user("the same"), *as_texts(openings[0])]
     with ThreadPoolExecutor() as threads:
@@ -106,14 +99,14 @@ def test_equal_conversations_are_kept_apart(client: OpenAI) -> None:
     assert {place_of(each) for each in openings} <= set(places)
 
 
-def test_labels_tell_conversations_apart(client: OpenAI) -> None:
+def test_labels_tell_conversations_apart(client: openai.OpenAI) -> None:
     first = create(client, input="mine", metadata={"of": "Ada"})
     said = [user("mine"), *as_texts(first), user("more")]
     assert place_of(create(client, input=said, metadata={"of": "Bob"})) != place_of(first)
     assert place_of(create(client, input=said, metadata={"of": "Ada"})) == place_of(first)
 
 
-def test_instructions_stand_before_the_text(client: OpenAI, caller: Caller) -> None:
+def test_instructions_stand_before_the_text(client: openai.OpenAI, caller: Caller) -> None:
     said = [{"role": "developer", "content": "In German."}, user("Good day")]
     answer = create(client, input=said, instructions="Be brief.")
     text = "[Instructions of the caller]\nBe brief.\nIn German.\n\n[Message]\nGood day"
@@ -121,7 +114,7 @@ def test_instructions_stand_before_the_text(client: OpenAI, caller: Caller) -> N
     assert caller.get(native(answer)["id"])["status"] == "completed"
 
 
-def test_what_is_too_long_for_a_message_comes_as_a_file(client: OpenAI) -> None:
+def test_what_is_too_long_for_a_message_comes_as_a_file(client: openai.OpenAI) -> None:
     said = [user("x" * 19_990), assistant("Long."), user("And now?")]
     answer = create(client, input=said)
     note = "[What the caller sent along is in the attached file context.txt.]"
@@ -130,7 +123,7 @@ def test_what_is_too_long_for_a_message_comes_as_a_file(client: OpenAI) -> None:
         create(client, input=[*said[:2], user("x" * 20_001)])
 
 
-def test_files_of_a_history_are_there(client: OpenAI, caller: Caller) -> None:
+def test_files_of_a_history_are_there(client: openai.OpenAI, caller: Caller) -> None:
     """In the conversation that goes on they are anyway; a new one gets them again, but uploads."""
     content = [
         {"type": "input_text", "text": "Look."},
@@ -146,7 +139,7 @@ def test_files_of_a_history_are_there(client: OpenAI, caller: Caller) -> None:
     assert caller.get(native(anew)["id"])["notes"] == []
 
 
-def test_a_typed_question_is_answered_in_the_history(client: OpenAI) -> None:
+def test_a_typed_question_is_answered_in_the_history(client: openai.OpenAI) -> None:
     question = script(["ask", "Which?", {"choices": ["Bar", "Line"]}])
     asked = create(client, input=question)
     said = [user(question), *as_texts(asked), user("line")]
@@ -155,7 +148,7 @@ def test_a_typed_question_is_answered_in_the_history(client: OpenAI) -> None:
     assert json.loads(answer.output_text) == [native(asked)["id"], "Line"]
 
 
-def test_a_reference_to_nothing_is_refused(client: OpenAI) -> None:
+def test_a_reference_to_nothing_is_refused(client: openai.OpenAI) -> None:
     for item_id in ("rs_1", "msg_" + "0" * 32):
         said = [{"type": "item_reference", "id": item_id}, user("hi")]
         with pytest.raises(openai.NotFoundError):

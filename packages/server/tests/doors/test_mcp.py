@@ -1,5 +1,7 @@
 """The tools of the Model Context Protocol, through the official client over both transports."""
 
+from __future__ import annotations
+
 import base64
 import json
 import sys
@@ -10,27 +12,23 @@ from typing import Any
 
 import anyio
 import httpx2
-import mcp.types as mcp
 import pytest
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
 
 from agentpost.clock import new_id
-from agentpost.doors.mcp.remote import HttpBackend
-from agentpost.doors.mcp.server import build
 from tests.e2e import posting
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
+from tests.libraries import mcp
 
 JOB: Script = [
     ["progress", "writing"],
     ["write", "out/report.txt", "all is well"],
     ["return", "It is done."],
 ]
-Connect = Callable[..., AbstractAsyncContextManager[Client]]
+Connect = Callable[..., AbstractAsyncContextManager[Any]]
+"""To the module's server with a key; what it opens is a client."""
 
 
 @pytest.fixture(scope="module")
@@ -40,31 +38,38 @@ def server(start_server: ServerMaker) -> AgentServer:
 
 
 @asynccontextmanager
-async def over_http(server: AgentServer, key: str = KEY) -> AsyncIterator[Client]:
+async def over_http(server: AgentServer, key: str = KEY) -> AsyncIterator[mcp.Client]:
+    from mcp.client.streamable_http import streamable_http_client
+
     headers = {"Authorization": f"Bearer {key}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
-        Client(streamable_http_client(f"{server.url}/mcp", http_client=http)) as client,
+        mcp.Client(streamable_http_client(f"{server.url}/mcp", http_client=http)) as client,
     ):
         yield client
 
 
 @asynccontextmanager
-async def over_stdio(server: AgentServer, key: str = KEY) -> AsyncIterator[Client]:
-    program = StdioServerParameters(
+async def over_stdio(server: AgentServer, key: str = KEY) -> AsyncIterator[mcp.Client]:
+    from mcp.client.stdio import stdio_client
+
+    program = mcp.StdioServerParameters(
         command=sys.executable,
         args=["-m", "agentpost", "mcp"],
         env={"AGENTPOST_URL": server.url, "AGENTPOST_KEY": key},
     )
-    async with Client(stdio_client(program)) as client:
+    async with mcp.Client(stdio_client(program)) as client:
         yield client
 
 
 @asynccontextmanager
-async def beside(server: AgentServer, key: str) -> AsyncIterator[Client]:
+async def beside(server: AgentServer, key: str) -> AsyncIterator[mcp.Client]:
     """What `agentpost mcp` serves, without its process: starting one takes seconds."""
+    from agentpost.doors.mcp.remote import HttpBackend
+    from agentpost.doors.mcp.server import build
+
     backend = HttpBackend(server.url, key)
-    async with Client(build(backend)) as client:
+    async with mcp.Client(build(backend)) as client:
         yield client
     await backend.aclose()
 
@@ -73,8 +78,8 @@ async def beside(server: AgentServer, key: str) -> AsyncIterator[Client]:
 def connect(request: pytest.FixtureRequest, server: AgentServer) -> Connect:
     """Connect to the module's server."""
 
-    def made(key: str = KEY) -> AbstractAsyncContextManager[Client]:
-        connected: AbstractAsyncContextManager[Client] = request.param(server, key)
+    def made(key: str = KEY) -> AbstractAsyncContextManager[mcp.Client]:
+        connected: AbstractAsyncContextManager[mcp.Client] = request.param(server, key)
         return connected
 
     return made
@@ -84,7 +89,7 @@ def script(*operations: list[Any]) -> str:
     return json.dumps(operations)
 
 
-async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+async def call(client: mcp.Client, tool: str, **arguments: Any) -> dict[str, Any]:
     """What a tool gives, which must not be an error."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
@@ -92,11 +97,11 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     return given
 
 
-async def refusal_code(client: Client, tool: str, **arguments: Any) -> str:
+async def refusal_code(client: mcp.Client, tool: str, **arguments: Any) -> str:
     """The code of a call that is refused; its text says what to do."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error
-    assert isinstance(result.content[0], mcp.TextContent)
+    assert isinstance(result.content[0], mcp.types.TextContent)
     assert result.structured_content is None  # it would have to fit the tool's output schema
     code, _, rest = result.content[0].text.partition(": ")
     assert rest
@@ -119,7 +124,7 @@ async def test_a_whole_journey(connect: Connect, server: AgentServer, caller: Ca
 
 
 async def long_work_is_followed(
-    client: Client, server: AgentServer, caller: Caller, gate: str
+    client: mcp.Client, server: AgentServer, caller: Caller, gate: str
 ) -> None:
     """It goes on after the call, tells its steps, and leaves a file."""
     shown = ["delta", "All is well so far as one can see."]
@@ -146,15 +151,15 @@ async def long_work_is_followed(
     recovery = await call(client, "recover_message", message_id=begun["message_id"])
     assert recovery["work"][0]["state"] == "settled"
 
-    (link,) = [part for part in followed.content if isinstance(part, mcp.ResourceLink)]
+    (link,) = [part for part in followed.content if isinstance(part, mcp.types.ResourceLink)]
     assert link.name == "report.txt"
     (read,) = (await client.read_resource(link.uri)).contents
-    assert isinstance(read, mcp.TextResourceContents)
+    assert isinstance(read, mcp.types.TextResourceContents)
     assert read.text == "all is well"
     assert link.uri in [resource.uri for resource in (await client.list_resources()).resources]
 
 
-async def questions_and_files(client: Client, caller: Caller) -> None:
+async def questions_and_files(client: mcp.Client, caller: Caller) -> None:
     """A question is answered in its conversation; files come in as bytes and as uploads."""
     asked = await call(client, "send_message", text=script(["ask", "Which year?"]))
     assert (asked["status"], asked["question"]) == ("needs_input", "Which year?")
@@ -194,7 +199,7 @@ async def questions_and_files(client: Client, caller: Caller) -> None:
     assert heard["reply"] == "now\nfrom an upload"
 
 
-async def answers_are_repeated(client: Client) -> None:
+async def answers_are_repeated(client: mcp.Client) -> None:
     """By the conversation alone, whatever has become of its question and was asked meanwhile."""
     choices = {"choices": ["Bar", "Line"]}
     asked = await call(client, "send_message", text=script(["ask", "Which?", choices]))
@@ -210,7 +215,7 @@ async def answers_are_repeated(client: Client) -> None:
     assert await refusal_code(client, "answer_question", **changed) == "idempotency_conflict"
 
 
-async def failures_and_ends(client: Client) -> None:
+async def failures_and_ends(client: mcp.Client) -> None:
     """A failure says why; a stop ends what runs."""
     failing = script(["start", "Sums", [["fail", "There is no column 'price'."]]])
     failed = await call(client, "send_message", text=failing)
@@ -223,7 +228,7 @@ async def failures_and_ends(client: Client) -> None:
     assert (stopped["status"], stopped["final"]) == ("failed", True)
 
 
-async def works(client: Client) -> None:
+async def works(client: mcp.Client) -> None:
     """They are listed, read and stopped; so are messages."""
     newest = await call(client, "list_messages", limit=2)
     assert len(newest["data"]) == 2
@@ -237,7 +242,7 @@ async def works(client: Client) -> None:
     await call(client, "stop_work", work_id=report["work_id"])
 
 
-async def refusals(client: Client) -> None:
+async def refusals(client: mcp.Client) -> None:
     """What is wrong is said with what to do."""
     assert await refusal_code(client, "send_message", text="") == "empty_message"
     assert await refusal_code(client, "send_message", txt="x") == "invalid_request"
@@ -248,7 +253,7 @@ async def refusals(client: Client) -> None:
     assert await refusal_code(client, "follow_message", message_id="msg_1") == "not_found"
     assert await refusal_code(client, "get_work", work_id="wrk_1") == "not_found"
     assert await refusal_code(client, "answer_question", text="1999") == "invalid_request"
-    with pytest.raises(MCPError, match="not_found"):
+    with pytest.raises(mcp.MCPError, match="not_found"):
         await client.read_resource("agentpost://files/wrk_1/x")
 
 
@@ -265,7 +270,7 @@ async def test_other_accounts_find_nothing(
         work_id = made["jobs"][0]["work_id"]
         assert await refusal_code(client, "get_work", work_id=work_id) == "not_found"
         assert await refusal_code(client, "stop_work", work_id=work_id) == "not_found"
-        with pytest.raises(MCPError, match="not_found"):
+        with pytest.raises(mcp.MCPError, match="not_found"):
             await client.read_resource(f"agentpost://files/{file_id}")
         assert (await call(client, "list_work"))["data"] == []
         for place in (made["id"], "msg_7"):

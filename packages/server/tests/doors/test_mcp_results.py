@@ -1,18 +1,22 @@
 """What a tool's result says of a message, row by row; and addresses of files."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp.types import TextContent
 
 from agentpost.contract.errors import CATALOGUE
 from agentpost.domain.limits import MCP_TEXT_CHARACTERS_MAX
-from agentpost.doors.mcp import files
 from agentpost.doors.mcp.backend import BackendError
-from agentpost.doors.mcp.results import next_step, of_message, summary
-from agentpost.doors.mcp.server import code_of
 from agentpost.jobs.rules import Reason
 from agentpost.messages.rules import MessageStatus
+from tests.libraries import Later, mcp
+
+if TYPE_CHECKING:
+    from agentpost.doors.mcp import files, results
+else:
+    files, results = Later("agentpost.doors.mcp.files"), Later("agentpost.doors.mcp.results")
 
 STEPS = [
     ("processing", None, False, "follow_message"),
@@ -35,12 +39,12 @@ STEPS = [
 
 @pytest.mark.parametrize(("status", "reason", "final", "said"), STEPS)
 def test_the_next_step(status: str, reason: str | None, final: bool, said: str) -> None:
-    assert said in next_step(status, reason, final)
+    assert said in results.next_step(status, reason, final)
 
 
 def test_every_status_and_reason_leads_somewhere() -> None:
     assert set(MessageStatus) <= {status for status, *_ in STEPS}
-    assert all(next_step("failed", reason, True) for reason in Reason)
+    assert all(results.next_step("failed", reason, True) for reason in Reason)
 
 
 def test_a_long_text_is_cut() -> None:
@@ -49,7 +53,7 @@ def test_a_long_text_is_cut() -> None:
         "reply": "x" * (MCP_TEXT_CHARACTERS_MAX + 1), "jobs": [], "files": [], "notes": [],
         "credits_used": 0,
     }  # fmt: skip
-    shown = summary(message, [])
+    shown = results.summary(message, [])
     assert shown["reply"].startswith("x" * MCP_TEXT_CHARACTERS_MAX + "…")
 
 
@@ -66,11 +70,11 @@ def test_a_question_says_what_its_answer_has_to_be(wanted: dict[str, Any], said:
         "reply": "Which?", "jobs": [], "files": [], "notes": [], "credits_used": 0,
         "answer_format": wanted,
     }  # fmt: skip
-    result = of_message(message, [])
+    result = results.of_message(message, [])
     assert result.structured_content is not None
     assert result.structured_content["answer_format"] == wanted
     text = result.content[0]
-    assert isinstance(text, TextContent)
+    assert isinstance(text, mcp.types.TextContent)
     assert said in text.text
 
 
@@ -87,5 +91,7 @@ def test_other_addresses_are_of_no_file() -> None:
 
 @pytest.mark.parametrize("code", CATALOGUE)
 def test_refusals_have_a_number_of_the_protocol(code: str) -> None:
+    from agentpost.doors.mcp.server import code_of
+
     theirs = code in ("internal", "unavailable")
     assert code_of(BackendError(code, "", "")) == (-32603 if theirs else -32602)

@@ -1,23 +1,17 @@
 """Files of the OpenAI API, through the official client."""
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterator
 from typing import Any
 
-import openai
 import pytest
-from openai import OpenAI
 
-from tests.e2e.server import ACCOUNT, KEY, AgentServer
-
-
-@pytest.fixture(scope="module")
-def client(server: AgentServer) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
-        yield made
+from tests.e2e.server import ACCOUNT, AgentServer
+from tests.libraries import openai
 
 
-def read_by_the_agent(client: OpenAI, file_id: str, attempt: int = 0) -> str:
+def read_by_the_agent(client: openai.OpenAI, file_id: str, attempt: int = 0) -> str:
     parts: Any = [
         {"type": "input_text", "text": json.dumps([["read"]])},
         {"type": "input_file", "file_id": file_id},
@@ -30,7 +24,9 @@ def read_by_the_agent(client: OpenAI, file_id: str, attempt: int = 0) -> str:
     return answer.output_text
 
 
-def test_an_uploaded_file_is_read_listed_sent_and_kept_with_its_message(client: OpenAI) -> None:
+def test_an_uploaded_file_is_read_listed_sent_and_kept_with_its_message(
+    client: openai.OpenAI,
+) -> None:
     data = "naïve text".encode()
     file = client.files.create(file=("Größe.txt", data), purpose="assistants")
     assert (file.filename, file.bytes, file.purpose) == ("Größe.txt", len(data), "assistants")
@@ -56,7 +52,7 @@ def test_an_uploaded_file_is_read_listed_sent_and_kept_with_its_message(client: 
 
 
 def test_what_is_no_file_is_refused_and_leaves_nothing(
-    client: OpenAI, server: AgentServer, foreign_key: str, reading_key: str
+    client: openai.OpenAI, server: AgentServer, foreign_key: str, reading_key: str
 ) -> None:
     foreign = client.with_options(api_key=foreign_key)
     post = foreign._client.post
@@ -103,7 +99,7 @@ def test_what_is_no_file_is_refused_and_leaves_nothing(
 
 
 def test_files_of_messages_of_other_keys_are_for_who_may_read_those(
-    server: AgentServer, client: OpenAI, reading_key: str
+    server: AgentServer, client: openai.OpenAI, reading_key: str
 ) -> None:
     named = ("--account", ACCOUNT, "--name", "auditor", "--scopes", "read,read_all")
     auditor = client.with_options(api_key=server.command("keys", "create", *named)["key"])

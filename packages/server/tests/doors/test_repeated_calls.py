@@ -1,5 +1,7 @@
 """Calls that OpenAI's clients repeat on a timeout or a broken connection, without a key."""
 
+from __future__ import annotations
+
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -9,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import openai
 import pytest
-from openai import OpenAI
 
 from tests.e2e.server import KEY, AgentServer
 from tests.forking import SetClock
+from tests.libraries import openai
 from tests.servers import Postgres
 from tests.waiting import PATIENCE
 
@@ -137,14 +138,14 @@ def test_the_clients_own_repeats_are_one_job(start_server: Callable[..., AgentSe
     server = start_server()
     text = json.dumps([["start", "Slow", [["gate", "slow"], ["return", "done"]]]])
     url = f"{server.url}/openai/v1"
-    with OpenAI(base_url=url, api_key=KEY) as client, ThreadPoolExecutor() as threads:
+    with openai.OpenAI(base_url=url, api_key=KEY) as client, ThreadPoolExecutor() as threads:
         call = threads.submit(client.responses.create, model="agentpost", input=text)
         server.await_gate("slow")
         server.kill()
         server.start()
         server.open_gate("slow")
         assert call.result(PATIENCE).output_text.endswith("done")
-    hasty = OpenAI(base_url=url, api_key=KEY, timeout=1)
+    hasty = openai.OpenAI(base_url=url, api_key=KEY, timeout=1)
     with hasty as client, pytest.raises(openai.APITimeoutError):
         client.responses.create(model="agentpost", input=text.replace("slow", "never"))
     assert len(server.rows("SELECT id FROM messages")) == 2

@@ -1,54 +1,48 @@
 """The Responses API, through the official client."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
-import openai
 import pytest
-from openai import AsyncOpenAI, OpenAI
-from openai.types.responses import Response
 
 from tests.e2e import posting
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
+from tests.libraries import openai
 from tests.waiting import eventually
 
 MODEL = "agentpost"
 JOB: Script = [["write", "out/report.txt", "all is well"], ["return", "It is done."]]
 
 
-@pytest.fixture(scope="module")
-def client(server: AgentServer) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
-        yield made
-
-
 def script(*operations: list[Any]) -> str:
     return json.dumps(operations)
 
 
-def create(client: OpenAI, **given: Any) -> Any:
+def create(client: openai.OpenAI, **given: Any) -> Any:
     """A response; its class has too many kinds of outputs to name the one that comes."""
     return client.responses.create(**{"model": MODEL, **given})
 
 
-def retrieve(client: OpenAI, response_id: str) -> Any:
+def retrieve(client: openai.OpenAI, response_id: str) -> Any:
     """It again."""
     return client.responses.retrieve(response_id)
 
 
-def native(response: Response) -> dict[str, Any]:
+def native(response: openai.types.responses.Response) -> dict[str, Any]:
     """The message as the API itself shows it."""
     shown = (response.model_extra or {})["agentpost"]
     assert isinstance(shown, dict)
     return shown
 
 
-def test_a_plain_answer(client: OpenAI, caller: Caller) -> None:
+def test_a_plain_answer(client: openai.OpenAI, caller: Caller) -> None:
     answer = create(client, input="good day", metadata={"case": "7"})
     assert (answer.status, answer.output_text) == ("completed", "You said: good day")
     assert answer.error is None
@@ -64,7 +58,9 @@ def test_a_plain_answer(client: OpenAI, caller: Caller) -> None:
     assert next(iter(client.models.list())).id == MODEL
 
 
-def test_a_call_is_held_until_the_work_has_ended_and_its_file_is_read(client: OpenAI) -> None:
+def test_a_call_is_held_until_the_work_has_ended_and_its_file_is_read(
+    client: openai.OpenAI,
+) -> None:
     answer = create(client, input=script(["start", "Report", JOB]))
     assert answer.status == "completed"
     texts = [part.text for item in answer.output for part in item.content]
@@ -74,7 +70,7 @@ def test_a_call_is_held_until_the_work_has_ended_and_its_file_is_read(client: Op
     assert client.files.content(cited.file_id).text == "all is well"
 
 
-def test_background_and_poll(server: AgentServer, client: OpenAI) -> None:
+def test_background_and_poll(server: AgentServer, client: openai.OpenAI) -> None:
     job = [["gate", "background"], *JOB]
     begun = create(client, input=script(["start", "Slow", job]), background=True)
     assert begun.status in ("queued", "in_progress")
@@ -92,7 +88,7 @@ def _ended(response: Any) -> Any:
 
 
 def test_the_stream_has_the_documented_events_and_goes_on_where_it_was_cut_off(
-    client: OpenAI,
+    client: openai.OpenAI,
 ) -> None:
     text = script(["start", "Report", JOB])
     with create(client, input=text, stream=True) as stream:
@@ -121,7 +117,7 @@ def text_of(events: list[Any]) -> str:
     return "".join(event.delta for event in events if event.type == "response.output_text.delta")
 
 
-def test_text_is_streamed_while_it_is_written(client: OpenAI, server: AgentServer) -> None:
+def test_text_is_streamed_while_it_is_written(client: openai.OpenAI, server: AgentServer) -> None:
     """Of the turn and of the job; the stream continues in the middle of a text, with its
     numbers."""
     reply, half = "It is being worked on, as you can see.", "The sum of all the rows is 1,042. "
@@ -162,7 +158,7 @@ def taken_until(stream: Iterator[Any], kind: str) -> list[Any]:
     return taken
 
 
-def test_text_that_comes_to_nothing_is_closed(client: OpenAI, server: AgentServer) -> None:
+def test_text_that_comes_to_nothing_is_closed(client: openai.OpenAI, server: AgentServer) -> None:
     """The client's helper refuses a stream that leaves an output open."""
     said = "Something that is not said in the end."
     job = [["gate", "left"], ["delta", said], ["gate", "told"], ["return", ""]]
@@ -178,7 +174,7 @@ def test_text_that_comes_to_nothing_is_closed(client: OpenAI, server: AgentServe
     assert events[-1].type == "response.completed"
 
 
-def test_the_stream_helper_of_the_client_collects_the_answer(client: OpenAI) -> None:
+def test_the_stream_helper_of_the_client_collects_the_answer(client: openai.OpenAI) -> None:
     with client.responses.stream(model=MODEL, input="good day") as stream:
         texts = [event.delta for event in stream if event.type == "response.output_text.delta"]
         assert stream.get_final_response().output_text == "You said: good day"
@@ -187,7 +183,7 @@ def test_the_stream_helper_of_the_client_collects_the_answer(client: OpenAI) -> 
 
 async def test_the_asynchronous_client(server: AgentServer) -> None:
     url = f"{server.url}/openai/v1"
-    async with AsyncOpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
+    async with openai.AsyncOpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
         calls = [client.responses.create(model=MODEL, input=f"hello {n}") for n in range(3)]
         answers = await asyncio.gather(*calls)
         assert [a.output_text for a in answers] == [f"You said: hello {n}" for n in range(3)]
@@ -195,7 +191,7 @@ async def test_the_asynchronous_client(server: AgentServer) -> None:
         assert [event.type async for event in stream][-1] == "response.completed"
 
 
-def test_a_question_is_answered_with_the_next_response(client: OpenAI) -> None:
+def test_a_question_is_answered_with_the_next_response(client: openai.OpenAI) -> None:
     asked = create(client, input=script(["ask", "Which year?"]))
     assert (asked.status, asked.output_text) == ("completed", "Which year?")
     assert native(asked)["status"] == "needs_input"
@@ -206,7 +202,9 @@ def test_a_question_is_answered_with_the_next_response(client: OpenAI) -> None:
     assert answer.conversation == asked.conversation
 
 
-def test_each_response_has_its_own_past_unless_a_conversation_is_named(client: OpenAI) -> None:
+def test_each_response_has_its_own_past_unless_a_conversation_is_named(
+    client: openai.OpenAI,
+) -> None:
     def history(**more: Any) -> list[Any]:
         answer = create(client, input=script(["see"]), **more)
         found: list[Any] = json.loads(answer.output_text)["history"]
@@ -216,7 +214,7 @@ def test_each_response_has_its_own_past_unless_a_conversation_is_named(client: O
     assert history(conversation={"id": "ada"}) != []
 
 
-def test_files_come_in_as_data_and_as_uploads(client: OpenAI, caller: Caller) -> None:
+def test_files_come_in_as_data_and_as_uploads(client: openai.OpenAI, caller: Caller) -> None:
     upload = posting.ready(caller, b"from an upload", "later.txt")
     content: Any = [
         {"type": "input_text", "text": script(["read"])},
@@ -231,7 +229,7 @@ def test_files_come_in_as_data_and_as_uploads(client: OpenAI, caller: Caller) ->
     assert answer.output_text == "now\nfrom an upload"
 
 
-def test_failed_work_says_why_and_what_to_do(client: OpenAI) -> None:
+def test_failed_work_says_why_and_what_to_do(client: openai.OpenAI) -> None:
     job = [["fail", "The file has no column 'price'."]]
     answer = create(client, input=script(["start", "Sums", job]))
     assert answer.status == "failed"
@@ -245,7 +243,7 @@ def test_failed_work_says_why_and_what_to_do(client: OpenAI) -> None:
     assert answer.output[-1].content[0].text == "\n\nIt is done."
 
 
-def test_cancel(client: OpenAI) -> None:
+def test_cancel(client: openai.OpenAI) -> None:
     job = [["gate", "never"]]
     begun = create(client, input=script(["start", "Slow", job]), background=True)
     eventually(lambda: native(retrieve(client, begun.id))["jobs"], what="the job to be started")
@@ -258,7 +256,9 @@ def test_cancel(client: OpenAI) -> None:
     assert "It was stopped." in last.response.error.message
 
 
-def test_a_response_is_deleted_once_it_has_ended(client: OpenAI, server: AgentServer) -> None:
+def test_a_response_is_deleted_once_it_has_ended(
+    client: openai.OpenAI, server: AgentServer
+) -> None:
     begun = create(client, input=script(["gate", "deleting"], ["reply", "x"]), background=True)
     with pytest.raises(openai.ConflictError) as early:
         client.responses.delete(begun.id)
@@ -292,7 +292,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("given", "param", "code"), REFUSED, ids=lambda value: str(value)[:30])
 def test_what_cannot_be_kept_is_refused(
-    client: OpenAI, given: dict[str, Any], param: str, code: str
+    client: openai.OpenAI, given: dict[str, Any], param: str, code: str
 ) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         create(client, **{"input": "good day", **given})
@@ -300,7 +300,7 @@ def test_what_cannot_be_kept_is_refused(
     assert refused.value.type == "invalid_request_error"
 
 
-def test_what_changes_no_answer_is_taken(client: OpenAI) -> None:
+def test_what_changes_no_answer_is_taken(client: openai.OpenAI) -> None:
     answer = create(
         client, input="hi", tools=[], temperature=1, truncation="auto", store=True, user="me"
     )
@@ -312,7 +312,7 @@ def test_what_changes_no_answer_is_taken(client: OpenAI) -> None:
     assert native(answer)["ignored"] == ["max_output_tokens", "reasoning", "store", "temperature"]
 
 
-def test_errors(client: OpenAI, server: AgentServer) -> None:
+def test_errors(client: openai.OpenAI, server: AgentServer) -> None:
     with pytest.raises(openai.AuthenticationError) as unknown:
         client.with_options(api_key="svc_key_wrong").responses.retrieve("resp_1")
     assert unknown.value.code == "invalid_api_key"
@@ -332,10 +332,13 @@ def test_errors(client: OpenAI, server: AgentServer) -> None:
     assert httpx2.post(f"{server.url}/openai/v1/responses", content=b"x" * 100).status_code == 401
 
 
-@pytest.mark.parametrize("base", ["", "/v1", "/openai", "/api/v1", "/openai/v1/v1"])
-@pytest.mark.parametrize("key", [KEY, "svc_key_wrong"])
+@pytest.mark.parametrize(
+    ("base", "key"),
+    [(base, KEY) for base in ("", "/v1", "/openai", "/api/v1", "/openai/v1/v1")]
+    + [("/v1", "svc_key_wrong")],
+)
 def test_a_wrong_base_address_is_told(
-    client: OpenAI, server: AgentServer, base: str, key: str
+    client: openai.OpenAI, server: AgentServer, base: str, key: str
 ) -> None:
     lost = client.with_options(base_url=f"{server.url}{base}", api_key=key)
     calls: list[Callable[[], object]] = [
@@ -354,7 +357,7 @@ def test_a_wrong_base_address_is_told(
 
 
 def test_what_belongs_to_others_is_not_found(
-    client: OpenAI, second_key: str, foreign_key: str
+    client: openai.OpenAI, second_key: str, foreign_key: str
 ) -> None:
     made = create(client, input=script(["start", "Report", JOB]))
     (cited,) = made.output[1].content[0].annotations
@@ -372,14 +375,14 @@ def test_what_belongs_to_others_is_not_found(
     assert same.files.content(cited.file_id).text == "all is well"
 
 
-def test_a_key_that_may_only_read_sends_nothing(client: OpenAI, reading_key: str) -> None:
+def test_a_key_that_may_only_read_sends_nothing(client: openai.OpenAI, reading_key: str) -> None:
     reading = client.with_options(api_key=reading_key)
     with pytest.raises(openai.PermissionDeniedError) as refused:
         create(reading, input="hi")
     assert refused.value.code == "forbidden"
 
 
-def test_a_repeated_call_with_its_key_is_the_same_response(client: OpenAI) -> None:
+def test_a_repeated_call_with_its_key_is_the_same_response(client: openai.OpenAI) -> None:
     again = client.with_options(max_retries=2)
     headers = {"Idempotency-Key": "the-same"}
     first = create(again, input="once", extra_headers=headers)

@@ -1,17 +1,16 @@
 """Libraries that call the Responses API in their default mode: three turns, one conversation."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
-from openai import AsyncOpenAI
-from pydantic_ai import Agent as PydanticAgent
-from pydantic_ai.models.openai import OpenAIResponsesModel as PydanticModel
-from pydantic_ai.providers.openai import OpenAIProvider
 
 from tests.doors.test_responses import JOB, MODEL, script
 from tests.e2e.server import KEY, AgentServer
+from tests.libraries import openai
 from tests.node import run_official
 
 Said = list[str]
@@ -20,7 +19,7 @@ OPENING = script(["start", "Report", JOB])
 TURNS = ["hello", OPENING, script(["see"])]
 
 
-async def of_openai_agents(client: AsyncOpenAI) -> Said:
+async def of_openai_agents(client: openai.AsyncOpenAI) -> Said:
     from agents import Agent, RunConfig, Runner
     from agents.models.openai_responses import OpenAIResponsesModel
 
@@ -37,7 +36,7 @@ async def of_openai_agents(client: AsyncOpenAI) -> Said:
     return texts
 
 
-async def of_openai_agents_streamed(client: AsyncOpenAI) -> Said:
+async def of_openai_agents_streamed(client: openai.AsyncOpenAI) -> Said:
     from agents import Agent, RunConfig, Runner
     from agents.models.openai_responses import OpenAIResponsesModel
 
@@ -52,9 +51,13 @@ async def of_openai_agents_streamed(client: AsyncOpenAI) -> Said:
     return [result.final_output]
 
 
-async def of_pydantic_ai(client: AsyncOpenAI) -> Said:
-    model = PydanticModel(MODEL, provider=OpenAIProvider(openai_client=client))
-    agent = PydanticAgent(model)
+async def of_pydantic_ai(client: openai.AsyncOpenAI) -> Said:
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIResponsesModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    model = OpenAIResponsesModel(MODEL, provider=OpenAIProvider(openai_client=client))
+    agent = Agent(model)
     texts: Said = []
     history: Sequence[Any] = []
     for text in TURNS:
@@ -84,14 +87,14 @@ def check(texts: Said) -> None:
 
 @pytest.mark.parametrize("library", [of_openai_agents, of_pydantic_ai])
 async def test_three_turns_are_one_conversation(
-    server: AgentServer, library: Callable[[AsyncOpenAI], Awaitable[Said]]
+    server: AgentServer, library: Callable[[openai.AsyncOpenAI], Awaitable[Said]]
 ) -> None:
-    async with AsyncOpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY) as client:
+    async with openai.AsyncOpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY) as client:
         check(await library(client))
 
 
 async def test_openai_agents_stream_with_instructions(server: AgentServer) -> None:
-    async with AsyncOpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY) as client:
+    async with openai.AsyncOpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY) as client:
         (text,) = await of_openai_agents_streamed(client)
     assert text.endswith("[Message]\nhello")
 

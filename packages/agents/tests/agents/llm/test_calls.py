@@ -6,17 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.openai import OpenAIProvider
 
 from agentpost.agents.adapters.conversing import NO_OUTPUT, Outcome, RunInput
-from agentpost.agents.adapters.pydantic_ai import PydanticAI
 from agentpost.agents.adapters.recording import Body, Usage
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import JobFailed, Json
-from agentpost.agents.llm import calls
-from agentpost.agents.llm.agent import Llm
 from agentpost.bootstrap import surroundings, way_out
 from agentpost.domain.text import CUT_SHORT
 from agentpost.settings import load_settings
@@ -77,6 +71,8 @@ class Direct:
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The waits between tries, which take no time here."""
+    from agentpost.agents.llm import calls
+
     found: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -104,6 +100,8 @@ def around(stub: OpenAIStub, **settings: Any) -> Surroundings:
 async def ask(
     stub: OpenAIStub, text: str = "Hello", given: dict[str, Any] | None = None, **settings: Any
 ) -> tuple[Outcome, Direct]:
+    from agentpost.agents.llm.agent import Llm
+
     llm = Llm("openai", "stub-1", [weigh])
     llm.attach(around(stub, **settings))
     recorder = Direct()
@@ -290,6 +288,12 @@ async def test_the_budget_is_kept(stub: OpenAIStub) -> None:
 
 async def test_an_author_s_agent_is_given_whole_answers(stub: OpenAIStub) -> None:
     """A stream without an end is asked for again; what is cut short says so."""
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from agentpost.agents.adapters.pydantic_ai import PydanticAI
+
     provider = OpenAIProvider(base_url=stub.url, api_key="none")
     agent = PydanticAI(Agent(OpenAIChatModel("stub-1", provider=provider)), None)
     stub.tell(Says(["Good "], finish=None), Says(["Good ", "day."], finish="length"))
@@ -339,6 +343,8 @@ async def test_a_stop_is_no_failure_of_the_call(stub: OpenAIStub, waits: list[fl
 
 @pytest.mark.parametrize(("prices", "price"), [((0, 0), None), ((2, 10), 3.2), ((0, 10), 1.2)])
 def test_tokens_have_a_price(prices: tuple[float, float], price: float | None) -> None:
+    from agentpost.agents.llm.agent import Llm
+
     llm = Llm("openai", "stub-1")
     made = load_settings(
         llm_base_url="http://127.0.0.1:1/v1",

@@ -1,48 +1,45 @@
 """What is left of a conversation that is longer than the model's budget."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
 
-from agentpost.agents.llm.context import fit, size
+from tests.libraries import Later
+from tests.libraries import pydantic_messages as ai
+
+if TYPE_CHECKING:
+    from agentpost.agents.llm import context
+else:
+    context = Later("agentpost.agents.llm.context")
 
 
-def user(text: str) -> ModelRequest:
-    return ModelRequest(parts=[UserPromptPart(text)])
+def user(text: str) -> ai.ModelRequest:
+    return ai.ModelRequest(parts=[ai.UserPromptPart(text)])
 
 
-def answer(text: str) -> ModelResponse:
-    return ModelResponse(parts=[TextPart(text)])
+def answer(text: str) -> ai.ModelResponse:
+    return ai.ModelResponse(parts=[ai.TextPart(text)])
 
 
-def used(result: str, argument: str = "a") -> list[ModelMessage]:
-    call = ToolCallPart("read", {"name": argument}, "call_1")
-    return [
-        ModelResponse(parts=[call]), ModelRequest(parts=[ToolReturnPart("read", result, "call_1")])
-    ]  # fmt: skip
+def used(result: str, argument: str = "a") -> list[ai.ModelMessage]:
+    call = ai.ToolCallPart("read", {"name": argument}, "call_1")
+    returned = ai.ToolReturnPart("read", result, "call_1")
+    return [ai.ModelResponse(parts=[call]), ai.ModelRequest(parts=[returned])]
 
 
-def texts(messages: list[ModelMessage]) -> list[str]:
+def texts(messages: list[ai.ModelMessage]) -> list[str]:
     """What each message has, with the number of its characters when it is long."""
     found = []
     for message in messages:
         part: Any = message.parts[0]
-        text = part.args_as_json_str() if isinstance(part, ToolCallPart) else str(part.content)
+        text = part.args_as_json_str() if isinstance(part, ai.ToolCallPart) else str(part.content)
         found.append(text if len(text) < 200 else f"{text[0]}{len(text)}")
     return found
 
 
 CALL = '{"name":"a"}'
-TALK = [user("p" * 5000), *used("r" * 5000), answer("first"), user("q" * 5000), *used("s" * 5000)]
 LEFT_OUT = "[231"
 
 
@@ -59,35 +56,37 @@ LEFT_OUT = "[231"
     ],
 )
 def test_the_oldest_parts_go_first(most: int, expected: list[str]) -> None:
-    kept = fit(TALK, most)
+    asked, found, next_asked, next_found = (letter * 5000 for letter in "prqs")
+    talk = [user(asked), *used(found), answer("first"), user(next_asked), *used(next_found)]
+    kept = context.fit(talk, most)
     assert texts(kept) == expected
-    assert size(kept) <= most or most == 1_000
-    assert texts(fit(TALK, most)) == expected
+    assert context.size(kept) <= most or most == 1_000
+    assert texts(context.fit(talk, most)) == expected
 
 
 def test_of_all_instructions_only_the_last_are_sent() -> None:
-    asked = [UserPromptPart("a")]
-    asked_with: list[ModelMessage] = [ModelRequest(asked, instructions="x" * 100)]
-    asked_with.append(ModelRequest(asked, instructions="xyz"))
-    assert size(asked_with) - size([user("a"), user("a")]) == 3
+    asked = [ai.UserPromptPart("a")]
+    asked_with: list[ai.ModelMessage] = [ai.ModelRequest(asked, instructions="x" * 100)]
+    asked_with.append(ai.ModelRequest(asked, instructions="xyz"))
+    assert context.size(asked_with) - context.size([user("a"), user("a")]) == 3
 
 
 def test_what_the_model_wrote_itself_is_shortened_too() -> None:
     talk = [user("a"), *used("ok", "x" * 9000), answer("done"), user("b")]
-    kept = fit(talk, 1_000)
+    kept = context.fit(talk, 1_000)
     assert texts(kept) == ["a", "{543", "ok", "done", "b"]
     call = kept[1].parts[0]
-    assert isinstance(call, ToolCallPart)
+    assert isinstance(call, ai.ToolCallPart)
     assert call.args_as_dict()["name"].startswith("xxx")
 
 
 def test_the_last_messages_that_are_left_out_are_named() -> None:
     talk = [one for n in range(50) for one in (user(f"order {n}\nmore"), answer("y" * 100))]
-    first: Any = fit([*talk, user("last")], 200)[0].parts[0]
+    first: Any = context.fit([*talk, user("last")], 200)[0].parts[0]
     assert first.content.startswith("[The beginning of this conversation is left out: 49")
     assert first.content.count("\n- order ") == 20
     assert "more" not in first.content
 
 
 def test_texts_of_other_alphabets_count_by_their_bytes() -> None:
-    assert size([user("日本語")]) == 9
+    assert context.size([user("日本語")]) == 9

@@ -1,5 +1,7 @@
 """Tools of MCP servers: programs and addresses, those that fail, and files that are wrong."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import os
@@ -7,24 +9,10 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic_ai import Agent, DeferredToolRequests, ModelRetry, RunContext, ToolReturn
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelResponse,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-)
-from pydantic_ai.models.function import AgentInfo, FunctionModel
-from pydantic_ai.models.test import TestModel
-from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
-from pydantic_ai.usage import RunUsage
 
-from agentpost.agents.llm import servers
-from agentpost.agents.llm.servers import Hidden
 from agentpost.testing import crash_after, run
 from agentpost.threads.loop import AgentLoop
 from tests.agents.llm import mcp_stub
@@ -36,6 +24,17 @@ from tests.agents.llm.openai_stub import (
     openai_stub,
 )
 from tests.agents.llm.test_calls import ask
+from tests.libraries import Later
+from tests.libraries import pydantic_messages as ai
+
+if TYPE_CHECKING:
+    from pydantic_ai.models.function import AgentInfo
+    from pydantic_ai.toolsets import AbstractToolset
+
+    from agentpost.agents.llm import servers
+    from tests.agents.llm import toolsets
+else:
+    servers, toolsets = Later("agentpost.agents.llm.servers"), Later("tests.agents.llm.toolsets")
 
 PROGRAM = {"command": sys.executable, "args": ["-I", "-S", mcp_stub.__file__]}
 
@@ -116,21 +115,9 @@ async def test_a_server_that_is_down_is_left_out(
         assert f"The tools of '{name}' cannot be reached now." in instructions_of(stub.requests[0])
 
 
-class Down(FunctionToolset[Any]):
-    """A server that can be reached at its third try."""
-
-    tries = 0
-
-    async def __aenter__(self) -> "Down":
-        self.tries += 1
-        if self.tries < 3:
-            raise ConnectionError("nobody listens")
-        return self
-
-
 async def test_a_server_that_is_down_is_tried_again_later() -> None:
     """Each failure makes the pause longer; an opened one begins with the first pause again."""
-    down = Down()
+    down = toolsets.Down()
     server = servers.Server.of(down, "down")
     now = asyncio.get_running_loop().time()
     pauses = []
@@ -146,20 +133,8 @@ async def test_a_server_that_is_down_is_tried_again_later() -> None:
     assert server.reach.failures == 0
 
 
-class Silent(FunctionToolset[Any]):
-    """A server that fails once all runs have begun."""
-
-    tries = 0
-
-    async def __aenter__(self) -> "Silent":
-        self.tries += 1
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        raise ConnectionError("nobody answers")
-
-
 async def test_runs_that_begin_together_try_once() -> None:
-    silent = Silent()
+    silent = toolsets.Silent()
     root = servers.Server.of(silent, "silent")
 
     async def begin() -> bool:
@@ -195,17 +170,20 @@ async def test_runs_that_lose_a_program_together_share_the_next_one(tmp_path: Pa
     (root,) = servers.of_file(write_config(tmp_path, {"here": here}))
 
     async def counted(run: AbstractToolset[Any]) -> Any:
-        tool = (await run.get_tools(in_run()))["here_count"]
-        return await run.call_tool("here_count", {"word": "abc"}, in_run(), tool)
+        tool = (await run.get_tools(toolsets.in_run()))["here_count"]
+        return await run.call_tool("here_count", {"word": "abc"}, toolsets.in_run(), tool)
 
-    async with await root.for_run(in_run()) as first, await root.for_run(in_run()) as second:
+    async with (
+        await root.for_run(toolsets.in_run()) as first,
+        await root.for_run(toolsets.in_run()) as second,
+    ):
         for starts in (1, 2, 3):
             assert {*await asyncio.gather(counted(first), counted(second))} == {"3 letters"}
             pids = pid_file.read_text().split()
             assert len(pids) == starts
             os.kill(int(pids[-1]), signal.SIGKILL)
             await await_end(pids[-1])
-    async with await root.for_run(in_run()) as third:
+    async with await root.for_run(toolsets.in_run()) as third:
         assert await counted(third) == "3 letters"
 
 
@@ -215,32 +193,10 @@ async def await_end(pid: str) -> None:
         await asyncio.sleep(0.01)
 
 
-class Odd(FunctionToolset[Any]):
-    """A server with one tool, whose result or failure is given."""
+async def test_what_is_kept_of_a_result() -> None:
+    from pydantic_ai import ModelRetry, ToolReturn
 
-    def __init__(self, given: Any) -> None:
-        super().__init__()
-        self.given = given
-        self.add_function(self.find, takes_ctx=False, name="find")
-
-    def find(self) -> Any:
-        if isinstance(self.given, Exception):
-            raise self.given
-        return self.given
-
-
-def in_run() -> RunContext[Any]:
-    return RunContext(deps=None, model=TestModel(), usage=RunUsage(), max_retries=2)
-
-
-async def called(server: servers.Server) -> Any:
-    tools = await server.get_tools(in_run())
-    return await server.call_tool("find", {}, in_run(), tools["find"])
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
+    for given, expected in (
         ("found", "found"),
         ({"found": [1, None]}, {"found": [1, None]}),
         ("a\0b\ud800c", "a\ufffdb\ufffdc"),
@@ -250,35 +206,29 @@ async def called(server: servers.Server) -> Any:
         (["x" * 100_000], '["' + "x" * 99_998 + "\n[4 characters are left out]"),
         (ModelRetry("no\0such"), "find failed: no\ufffdsuch"),
         (ValueError("broken"), "find failed: broken"),
-    ],
-    ids=lambda value: repr(value)[:24],
-)
-async def test_what_is_kept_of_a_result(given: Any, kept: Any) -> None:
-    async with servers.Server.of(Odd(given), "odd") as server:
-        assert await called(server) == kept
-
-
-async def test_an_error_is_bounded_too() -> None:
-    async with servers.Server.of(Odd(ModelRetry("x" * 200_000)), "odd") as server:
-        assert len(await called(server)) < servers.RESULT_CHARACTERS + 100
+    ):
+        async with servers.Server.of(toolsets.Odd(given), "odd") as server:
+            assert await toolsets.called(server) == expected, repr(given)[:24]
+    endless = toolsets.Odd(ModelRetry("x" * 200_000))
+    async with servers.Server.of(endless, "odd") as server:
+        assert len(await toolsets.called(server)) < servers.RESULT_CHARACTERS + 100
 
 
 URL = "https://me:password@tools.example/mcp/key-in-the-path?token=in%2Dthe-query#end"
 
 
-@pytest.mark.parametrize("failure", [ModelRetry, ConnectionError], ids=lambda kind: kind.__name__)
-async def test_no_key_of_an_address_is_told(
-    failure: type[Exception], caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_no_key_of_an_address_is_told(caplog: pytest.LogCaptureFixture) -> None:
     """Neither in the log nor to the model."""
-    broken = failure(f"401 for {URL} and key-in-a-header, token in-the-query")
-    hidden = Hidden.of(URL, {"Authorization": "Bearer key-in-a-header"})
-    server = servers.Server.of(Odd(broken), "odd", hidden)
-    async with server:
-        result = await called(server)
-    expected = "401 for https://…@tools.example/mcp/…?token=…#end and …, token …"
-    assert result == f"find failed: {expected}"
-    assert "key-" not in caplog.text
+    from pydantic_ai import ModelRetry
+
+    hidden = servers.Hidden.of(URL, {"Authorization": "Bearer key-in-a-header"})
+    for failure in (ModelRetry, ConnectionError):
+        broken = failure(f"401 for {URL} and key-in-a-header, token in-the-query")
+        async with servers.Server.of(toolsets.Odd(broken), "odd", hidden) as server:
+            result = await toolsets.called(server)
+        expected = "401 for https://…@tools.example/mcp/…?token=…#end and …, token …"
+        assert result == f"find failed: {expected}", failure
+        assert "key-" not in caplog.text, failure
 
 
 async def test_a_tool_that_fails_often_fails_no_run(stub: OpenAIStub, tmp_path: Path) -> None:
@@ -288,31 +238,22 @@ async def test_a_tool_that_fails_often_fails_no_run(stub: OpenAIStub, tmp_path: 
     assert done.text == "There is none."
 
 
-class GoesDown(Odd):
-    """A server that cannot be reached from its third opening on."""
-
-    opened = 0
-
-    async def __aenter__(self) -> "GoesDown":
-        self.opened += 1
-        if self.opened > 2:
-            raise ConnectionError("nobody listens")
-        return self
-
-
 @pytest.mark.parametrize("after", [1, 2, 3])
 def test_a_repeated_job_offers_the_same_tools(after: int) -> None:
     """The server is down when the job runs again: its recorded calls stand, others say so."""
-    down = GoesDown("found")
+    from pydantic_ai import Agent, DeferredToolRequests
+    from pydantic_ai.models.function import FunctionModel
+
+    down = toolsets.GoesDown("found")
     seen: list[Any] = []
 
-    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    def answer(messages: list[ai.ModelMessage], info: AgentInfo) -> ai.ModelResponse:
         assert [tool.name for tool in info.function_tools] == ["find"]
-        results = [p.content for m in messages for p in m.parts if isinstance(p, ToolReturnPart)]
+        results = [p.content for m in messages for p in m.parts if isinstance(p, ai.ToolReturnPart)]
         if len(results) < 2:
-            return ModelResponse(parts=[ToolCallPart("find", {})])
+            return ai.ModelResponse(parts=[ai.ToolCallPart("find", {})])
         seen.append(results)
-        return ModelResponse(parts=[TextPart("Done.")])
+        return ai.ModelResponse(parts=[ai.TextPart("Done.")])
 
     agent = Agent(
         FunctionModel(answer),

@@ -6,9 +6,10 @@ import importlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic_ai.models import Model
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,73 @@
+"""Toolsets that are as odd as MCP servers may be, and runs in which they are called.
+
+Apart from their tests, since they derive from classes of pydantic-ai: importing it takes a second.
+"""
+
+import asyncio
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.toolsets import FunctionToolset
+from pydantic_ai.usage import RunUsage
+
+from agentpost.agents.llm import servers
+
+
+class Down(FunctionToolset[Any]):
+    """A server that can be reached at its third try."""
+
+    tries = 0
+
+    async def __aenter__(self) -> "Down":
+        self.tries += 1
+        if self.tries < 3:
+            raise ConnectionError("nobody listens")
+        return self
+
+
+class Silent(FunctionToolset[Any]):
+    """A server that fails once all runs have begun."""
+
+    tries = 0
+
+    async def __aenter__(self) -> "Silent":
+        self.tries += 1
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        raise ConnectionError("nobody answers")
+
+
+class Odd(FunctionToolset[Any]):
+    """A server with one tool, whose result or failure is given."""
+
+    def __init__(self, given: Any) -> None:
+        super().__init__()
+        self.given = given
+        self.add_function(self.find, takes_ctx=False, name="find")
+
+    def find(self) -> Any:
+        if isinstance(self.given, Exception):
+            raise self.given
+        return self.given
+
+
+def in_run() -> RunContext[Any]:
+    return RunContext(deps=None, model=TestModel(), usage=RunUsage(), max_retries=2)
+
+
+async def called(server: servers.Server) -> Any:
+    tools = await server.get_tools(in_run())
+    return await server.call_tool("find", {}, in_run(), tools["find"])
+
+
+class GoesDown(Odd):
+    """A server that cannot be reached from its third opening on."""
+
+    opened = 0
+
+    async def __aenter__(self) -> "GoesDown":
+        self.opened += 1
+        if self.opened > 2:
+            raise ConnectionError("nobody listens")
+        return self
