@@ -39,6 +39,10 @@ def add(server: AgentServer, amount: float) -> None:
 # --- out of credits -------------------------------------------------------------------------------
 @pytest.mark.rule(
     "What the service does 5",
+    "Finality 3",
+    "Job.started_at",
+    "Message event log state",
+    "Reasons out_of_credits",
     "Transitions 2",
     "Transitions 4",
     "createMessage 3",

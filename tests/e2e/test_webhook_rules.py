@@ -59,7 +59,10 @@ def delivery_of(receiver: Receiver, secret: str, name: str) -> Delivery:
 
 @pytest.mark.rule(
     "What the service does 3",
+    "Webhook events job.blocked",
+    "Webhook events job.resumed",
     "Webhook events message.blocked",
+    "Webhook events message.completed",
     "Webhook events 1",
     "Webhook events 2",
 )
@@ -95,6 +98,7 @@ def test_each_status_reached_is_reported_as_a_read_shows_it(
 
 
 @pytest.mark.rule(
+    "Webhook events job.failed",
     "Webhook events message.partial",
     "Webhook events message.failed",
     "Webhook events message.needs_input",

@@ -56,34 +56,15 @@ async def add(harness: Harness, amount: float) -> None:
     await credits.add(harness.ctx, harness.account_id, amount)
 
 
-async def test_a_step_is_held_then_charged(harness: Harness) -> None:
+@pytest.mark.parametrize("failed", [False, True])
+async def test_a_step_is_held_then_charged_unless_it_fails(harness: Harness, failed: bool) -> None:
     message_id, [job] = await harness.working()
     n = await hold(harness, job, 30)
     assert wallet(harness) == (100, 30)
     assert harness.view(message_id)["credits_used"] == 0
-    await settle(harness, job, n, 30)
-    assert wallet(harness) == (70, 0)
-    assert harness.view(message_id)["credits_used"] == 30
-
-
-async def test_a_failed_step_costs_nothing(harness: Harness) -> None:
-    message_id, [job] = await harness.working()
-    n = await hold(harness, job, 30)
-    await settle(harness, job, n, 30, failed=True)
-    assert wallet(harness) == (100, 0)
-    assert harness.view(message_id)["credits_used"] == 0
-
-
-async def test_a_charge_takes_what_there_is_and_the_next_one_parks(harness: Harness) -> None:
-    message_id, [job] = await harness.working()
-    await charge(harness, job, 60)
-    await charge(harness, job, 60)
-    assert wallet(harness) == (0, 0)
-    assert harness.view(message_id)["credits_used"] == 100
-    assert harness.job(message_id)["status"] == "running"
-    with pytest.raises(OutOfCredits):
-        await charge(harness, job, 0.000_001)
-    assert harness.job(message_id)["status"] == "blocked"
+    await settle(harness, job, n, 30, failed=failed)
+    assert wallet(harness) == ((100, 0) if failed else (70, 0))
+    assert harness.view(message_id)["credits_used"] == (0 if failed else 30)
 
 
 async def test_follow_ups_do_not_pay(harness: Harness) -> None:

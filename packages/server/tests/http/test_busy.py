@@ -34,7 +34,9 @@ def occupy(
     return running
 
 
-@pytest.mark.rule("Reasons agent_busy", "Errors outcomes")
+@pytest.mark.rule(
+    "Message.retry_after_seconds", "Reasons agent_busy", "Transitions 12", "Errors outcomes"
+)
 def test_a_message_that_waits_too_long_ends_busy(
     caller: Caller, server: AgentServer, pool: ThreadPoolExecutor
 ) -> None:

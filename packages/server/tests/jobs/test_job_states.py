@@ -47,67 +47,6 @@ async def without_credits(harness: Harness) -> None:
     await jobs.finish(harness.ctx, job, "Spent.", None, "{}")
 
 
-# --- new ------------------------------------------------------------------------------------------
-@pytest.mark.rule("Job.job_id", "Job.kind", "Job.started_at", "Job.settled_at", "Transitions 1")
-async def test_work_starts(harness: Harness) -> None:
-    message_id, [job] = await harness.working("Chart")
-    shown = harness.view(message_id)
-    assert facts(shown) == ("processing", None, False)
-    listed = shown["jobs"][0]
-    assert facts(listed) == ("running", None, False)
-    assert (listed["kind"], listed["role"]) == ("execution", "execution")
-    assert listed["job_id"].startswith("exe_")
-    assert listed["started_at"] is not None
-    assert (listed["settled_at"], listed["queued"], listed["resume_by"]) == (None, None, None)
-    assert harness.engine.placed == [(job.job_id, job.epoch)]
-    assert harness.names(message_id) == []
-
-
-@pytest.mark.rule(
-    "Job.started_at",
-    "Transitions 2",
-    "Reasons out_of_credits",
-    "Webhook events message.blocked",
-    "Webhook events job.blocked",
-)
-async def test_work_without_credits_is_queued(harness: Harness) -> None:
-    await without_credits(harness)
-    message_id, _ = await harness.working("Chart")
-    shown = harness.view(message_id)
-    assert facts(shown) == ("blocked", "out_of_credits", False)
-    listed = shown["jobs"][0]
-    assert facts(listed) == ("blocked", "out_of_credits", False)
-    assert (listed["kind"], listed["queued"], listed["started_at"]) == ("execution", True, None)
-    assert shown["resume"] == "add_credits"
-    assert shown["resume_by"] == listed["resume_by"]
-    assert harness.names(message_id) == ["job.blocked", "message.blocked"]
-    assert harness.types(message_id) == ["agent_reply"]
-
-
-# --- queued ---------------------------------------------------------------------------------------
-@pytest.mark.rule(
-    "Finality 3", "Transitions 4", "Message event log state", "Webhook events job.resumed"
-)
-async def test_credits_resume_queued_work(harness: Harness) -> None:
-    await without_credits(harness)
-    message_id, [job] = await harness.working("Chart")
-    harness.tick()
-    await credits.add(harness.ctx, harness.account_id, 5)
-    shown = harness.view(message_id)
-    assert facts(shown) == ("processing", None, False)
-    assert facts(shown["jobs"][0]) == ("running", None, False)
-    assert not {"resume", "resume_by"} & set(shown)
-    await jobs.finish(harness.ctx, harness.owned(job.job_id), "Charted.", None, "{}")
-    assert facts(harness.view(message_id)) == ("completed", None, True)
-    assert harness.names(message_id, "job.") == ["job.blocked", "job.resumed", "job.completed"]
-    assert harness.names(message_id, "message.") == ["message.blocked", "message.completed"]
-    assert [e.get("state") or e["type"] for e in harness.log(message_id)] == [
-        "agent_reply",
-        "resumed",
-        "result",
-    ]
-
-
 @pytest.mark.rule("Limits queue-and-cap")
 async def test_queued_work_waits_for_a_slot(harness: Harness) -> None:
     """No resume while 5 run; a freed slot resumes the oldest."""
@@ -171,28 +110,6 @@ async def test_a_message_is_kept_for_14_days_after_its_latest_deadline(harness: 
     assert harness.one(sql, message_id) == (expected,)
     await stop_work(harness, message_id)
     assert harness.one(sql, message_id) == (expected,)
-
-
-# --- running --------------------------------------------------------------------------------------
-@pytest.mark.rule("Transitions 7", "Message event log result", "Webhook events job.completed")
-async def test_work_finishes(harness: Harness) -> None:
-    message_id, [job] = await harness.working("Chart")
-    harness.tick()
-    await jobs.write_file(
-        harness.ctx, job, harness.call(job.job_id), await harness.file(job, "a/b.txt"), 0
-    )
-    harness.tick()
-    await jobs.finish(harness.ctx, job, "Charted.", None, "{}")
-    shown = harness.view(message_id)
-    assert facts(shown) == ("completed", None, True)
-    assert facts(shown["jobs"][0]) == ("completed", None, True)
-    assert shown["files"] == shown["jobs"][0]["files"]
-    assert [file["name"] for file in shown["files"]] == ["b.txt"]
-    result = harness.log(message_id)[-1]
-    reported = [result[key] for key in ("type", "job_id", "title", "text", "outcome")]
-    assert reported == ["result", job.job_id, "Chart", "Charted.", "completed"]
-    assert [file["name"] for file in result["files"]] == ["b.txt"]
-    assert sorted(harness.names(message_id)) == ["job.completed", "message.completed"]
 
 
 @pytest.mark.rule(

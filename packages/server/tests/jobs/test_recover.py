@@ -41,26 +41,6 @@ async def entry_types(at: ManualHarness, message_id: str) -> list[object]:
     return [row[0] for row in found]
 
 
-@pytest.mark.rule(
-    "Recovery.state", "recoverMessage.rearms", "recoverMessage.repeat", "Retry safety 2"
-)
-async def test_work_that_still_runs_is_watched_again(at: ManualHarness) -> None:
-    message_id, owned = await expired(at)
-    assert (await at.shape(message_id))["final"] is True
-
-    assert await recover(at, message_id) == [R.RECOVERING]
-    shape = await at.shape(message_id)
-    assert (shape["status"], shape["final"]) == ("processing", False)
-    assert shape["jobs"][0]["status"] == "running"
-    assert await recover(at, message_id) == [R.WATCHING], "safe to repeat"
-
-    await at.finish(owned)
-    shape = await at.shape(message_id)
-    assert (shape["status"], shape["final"]) == ("completed", True)
-    assert await entry_types(at, message_id) == ["agent_reply", "state", "result"]
-    assert await recover(at, message_id) == [R.SETTLED]
-
-
 @pytest.mark.rule("recoverMessage.repeat")
 async def test_a_result_that_came_late_is_kept_for_a_recover(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
@@ -80,14 +60,6 @@ async def test_a_result_that_came_late_is_kept_for_a_recover(at: ManualHarness) 
     assert len(await entry_types(at, message_id)) == 3
 
 
-async def test_a_late_failure_is_reported_too(at: ManualHarness) -> None:
-    message_id, owned = await expired(at)
-    await jobs.fail(at.ctx, owned, "broke in the end")
-    assert await recover(at, message_id) == [R.SETTLED]
-    shape = await at.shape(message_id)
-    assert (shape["status"], shape["reason"]) == ("failed", "execution_failed")
-
-
 @pytest.mark.rule("Transitions 11", "Reasons result_unknown")
 async def test_idle_with_nothing_to_show_is_result_unknown(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
@@ -102,11 +74,14 @@ async def test_idle_with_nothing_to_show_is_result_unknown(at: ManualHarness) ->
     assert await entry_types(at, message_id) == ["agent_reply", "state", "state"]
 
 
-@pytest.mark.rule("Recovery.state")
+@pytest.mark.rule("Recovery.state", "recoverMessage.repeat")
 async def test_it_is_watched_again_three_times_at_most(at: ManualHarness) -> None:
     message_id, owned = await expired(at)
     for _ in range(RECOVER_REQUESTS_MAX):
         assert await recover(at, message_id) == [R.RECOVERING]
+        assert await recover(at, message_id) == [R.WATCHING], "safe to repeat"
+        shape = await at.shape(message_id)
+        assert (shape["status"], shape["final"]) == ("processing", False)
         at.clock.advance(7 * DAY)
         await upkeep.expire_jobs(at.ctx)
     assert await recover(at, message_id) == [R.EXHAUSTED]

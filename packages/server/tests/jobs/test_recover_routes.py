@@ -33,7 +33,15 @@ def recover(caller: Caller, message_id: str) -> list[str]:
 
 
 @pytest.mark.databases("sqlite", "postgres")
-@pytest.mark.rule("Recovery.id", "Recovery.object", "Transitions 10")
+@pytest.mark.rule(
+    "Recovery.id",
+    "Recovery.object",
+    "Recovery.state",
+    "Retry safety 2",
+    "Transitions 10",
+    "recoverMessage.rearms",
+    "recoverMessage.repeat",
+)
 def test_expired_work_goes_on_and_its_result_arrives(
     hasty: AgentServer, callers: Callable[..., Caller]
 ) -> None:

@@ -47,7 +47,16 @@ def test_a_question_is_asked_and_the_reply_shown(caller: Caller) -> None:
 
 @pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule(
-    "What the service does 1", "What the service does 2", "Message.updated_at", "Job.link"
+    "What the service does 1",
+    "What the service does 2",
+    "Message.updated_at",
+    "Job.job_id",
+    "Job.kind",
+    "Job.link",
+    "Job.started_at",
+    "Job.settled_at",
+    "Transitions 1",
+    "Transitions 7",
 )
 def test_work_goes_on_after_the_answer(caller: Caller, server: AgentServer) -> None:
     job = [["progress", "Counting"], ["gate", "counted"], ["return", "It is 42."]]
@@ -61,12 +70,14 @@ def test_work_goes_on_after_the_answer(caller: Caller, server: AgentServer) -> N
     assert running["job_id"].startswith("exe_")
     assert running["link"].endswith(f"/chat/{running['work_id']}")
     assert running["queued"] is running["resume_by"] is running["settled_at"] is None
+    assert message["created_at"] <= running["started_at"] <= message["updated_at"]
 
     server.open_gate("counted")
     done = caller.final(message["id"])
     assert done["status"] == "completed"
     assert done["jobs"][0]["status"] == "completed"
     assert done["jobs"][0]["final"] is True
+    assert done["jobs"][0]["started_at"] == running["started_at"] < done["jobs"][0]["settled_at"]
     assert done["updated_at"] == message["updated_at"], "the turn's end, not the job's"
     assert caller.work(running["work_id"])["text"] == "It is 42."
 
@@ -270,14 +281,14 @@ def test_the_etag_says_whether_there_is_news(caller: Caller) -> None:
         ("", 200),
     ],
 )
-@pytest.mark.parametrize("wait", [0, 30])
-def test_entity_tags_are_read_as_http_says(
-    caller: Caller, tags: str, status: int, wait: int
-) -> None:
+def test_entity_tags_are_read_as_http_says(caller: Caller, tags: str, status: int) -> None:
+    """Of a final message, whether or not the call may wait."""
     answer = caller.post("x")
-    path = f"/v1/messages/{answer.json()['id']}?wait={wait}"
+    path = f"/v1/messages/{answer.json()['id']}"
     headers = {"If-None-Match": tags.format(answer.headers["ETag"])}
-    assert caller.call("GET", path, headers=headers).status_code == status
+    for wait in (0, 30):
+        answered = caller.call("GET", f"{path}?wait={wait}", headers=headers)
+        assert answered.status_code == status
 
 
 def test_entity_tags_may_come_in_several_headers(caller: Caller) -> None:
@@ -339,6 +350,7 @@ def test_with_an_etag_too_progress_alone_answers_nobody(
 
 
 @pytest.mark.databases("sqlite", "postgres")
+@pytest.mark.rule("Message event log result")
 def test_the_log_of_a_whole_job(caller: Caller) -> None:
     job = [["progress", "Drawing"], ["write", "out/a.txt", "text"], ["return", "Done."]]
     message = caller.send([["start", "Log", job]])

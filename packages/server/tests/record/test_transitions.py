@@ -154,6 +154,7 @@ def test_each_row_of_turns(row: Row) -> None:
     "Transitions 9",
     "Transitions 10",
     "Transitions 11",
+    "Webhook events job.failed",
 )
 @pytest.mark.parametrize("row", rows(JOBS), ids=str)
 def test_each_row_of_jobs(row: Row) -> None:

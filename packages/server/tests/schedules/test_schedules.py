@@ -95,48 +95,25 @@ async def test_a_run_that_was_sent_before_a_crash_is_not_sent_again(
 
 @ON_SQLITE
 @pytest.mark.rule("Additions createSchedule-missed")
-async def test_missed_runs_are_skipped_and_told(harness: Harness) -> None:
-    schedule_id = await hourly(harness)
-    until(harness, (await read(harness, schedule_id)).next_at, more=3 * HOUR + 600)
+@pytest.mark.parametrize(
+    ("missed", "late", "outcome", "count"),
+    [
+        pytest.param(Missed.SKIP, 3 * HOUR + 600, "missed", 4, id="skipped and told"),
+        pytest.param(Missed.RUN_ONCE, 3 * HOUR + 600, "sent", 3, id="made up for by one"),
+        pytest.param(Missed.SKIP, 2 * HOUR + 60, "sent", 2, id="the last one is not late"),
+    ],
+)
+async def test_missed_runs(
+    harness: Harness, missed: Missed, late: float, outcome: str, count: int
+) -> None:
+    schedule_id = await hourly(harness, missed)
+    until(harness, (await read(harness, schedule_id)).next_at, more=late)
     await schedules.run_due(harness.ctx)
     found = await read(harness, schedule_id)
-    assert message_texts(harness) == []
-    assert (found.last_outcome, found.missed_runs) == ("missed", 4)
+    assert message_texts(harness) == (["the report"] if outcome == "sent" else [])
+    assert (found.last_outcome, found.missed_runs) == (outcome, count)
     assert found.next_at is not None
     assert found.next_at > harness.clock.now()
-
-
-@ON_SQLITE
-@pytest.mark.rule("Additions createSchedule-missed")
-async def test_missed_runs_are_made_up_for_by_one(harness: Harness) -> None:
-    schedule_id = await hourly(harness, Missed.RUN_ONCE)
-    until(harness, (await read(harness, schedule_id)).next_at, more=3 * HOUR + 600)
-    await schedules.run_due(harness.ctx)
-    found = await read(harness, schedule_id)
-    assert message_texts(harness) == ["the report"]
-    assert (found.last_outcome, found.missed_runs) == ("sent", 3)
-
-
-@ON_SQLITE
-@pytest.mark.rule("Additions createSchedule-missed")
-async def test_the_last_of_missed_runs_is_sent_when_it_is_not_late(harness: Harness) -> None:
-    schedule_id = await hourly(harness)
-    until(harness, (await read(harness, schedule_id)).next_at, more=2 * HOUR + 60)
-    await schedules.run_due(harness.ctx)
-    found = await read(harness, schedule_id)
-    assert message_texts(harness) == ["the report"]
-    assert (found.last_outcome, found.missed_runs) == ("sent", 2)
-
-
-@ON_SQLITE
-async def test_one_time_is_run_once_and_ends(harness: Harness) -> None:
-    at = harness.clock.now() + 60 * MINUTE
-    new = NewSchedule(None, at, "UTC", Missed.SKIP, {"message": "once"})
-    schedule_id = (await schedules.create(harness.ctx, harness.caller, new)).id
-    until(harness, at)
-    await schedules.run_due(harness.ctx)
-    found = await read(harness, schedule_id)
-    assert (message_texts(harness), found.status, found.next_at) == (["once"], "ended", None)
 
 
 @ON_SQLITE

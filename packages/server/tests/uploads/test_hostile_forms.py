@@ -44,15 +44,9 @@ KEYS = (
 )
 EXTRAS = (
     "acl",
-    "success_action_status",
     "success_action_redirect",
-    "redirect",
-    "AWSAccessKeyId",
-    "x-amz-security-token",
     "x-amz-meta-a",
-    "Content-Disposition",
     "x-ignore",
-    "bucket",
 )
 POLICIES: dict[str, Callable[[Json], Any]] = {
     "wider": lambda p: {**p, "conditions": [*p["conditions"][:2], ["content-length-range", 0, 99]]},
