@@ -62,9 +62,28 @@ class Line:
     old_until: int | None
 
 
-async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
-    """The keys, with the form for another one."""
-    return await _page(ctx, viewer, Form())
+async def show(
+    ctx: AppContext,
+    _: Request,
+    viewer: Viewer,
+    form: Form | None = None,
+    new_key: NewKey | None = None,
+) -> View:
+    """The keys, with the form for another one, or with a key that was made just now."""
+    form = form or Form()
+    now = ctx.clock.now()
+    lines = [_line(key, now) for key in await accounts.keys_of(ctx, viewer.account_id)]
+    model = {
+        "live": _sort_lines(lines, live=True),
+        "ended": _sort_lines(lines, live=False),
+        "form": form,
+        "lifetimes": LIFETIMES,
+        "scopes": SCOPES,
+        "default_scopes": scopes.DEFAULT_SCOPES,
+        "made": new_key,
+        "api": ctx.settings.public_url,
+    }
+    return PageView("accounts/keys.html", "API keys", model, 422 if form.errors else 200)
 
 
 async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -73,16 +92,16 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     days = form.text("expires")
     if days not in dict(LIFETIMES):
         form.wrong("expires", "Choose one of the times.")
-        return await _page(ctx, viewer, form)
+        return await show(ctx, request, viewer, form)
     lifetime = int(days) * DAY / SECOND if days else None
     try:
         scope_set = scopes.parse(form.all("scopes"))
     except ValueError:
         form.wrong("scopes", "Choose at least one permission.")
-        return await _page(ctx, viewer, form)
+        return await show(ctx, request, viewer, form)
     allowed = _networks(form)
     if allowed is None:
-        return await _page(ctx, viewer, form)
+        return await show(ctx, request, viewer, form)
     audited.state(
         request,
         viewer.account_email,
@@ -98,8 +117,8 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     except ValueError as problem:
         text = str(problem)
         form.wrong("name", f"{text[0].upper()}{text[1:]}.")
-        return await _page(ctx, viewer, form)
-    return await _page(ctx, viewer, Form(), new_key)
+        return await show(ctx, request, viewer, form)
+    return await show(ctx, request, viewer, None, new_key)
 
 
 async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -134,7 +153,7 @@ async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         text = str(problem)
         form.wrong("overlap", f"{text[0].upper()}{text[1:]}.")
         return _settings(ctx, await _live_key(ctx, request, viewer), form)
-    return await _page(ctx, viewer, Form(), new_key)
+    return await show(ctx, request, viewer, None, new_key)
 
 
 async def revoke(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -171,22 +190,6 @@ def _networks(form: Form) -> tuple[Network, ...] | None:
 def _settings(ctx: AppContext, key: KeyRecord, form: Form) -> View:
     model = {"line": _line(key, ctx.clock.now()), "form": form, "overlaps": OVERLAPS}
     return PageView("accounts/key.html", "API key", model, 422 if form.errors else 200)
-
-
-async def _page(ctx: AppContext, viewer: Viewer, form: Form, new_key: NewKey | None = None) -> View:
-    now = ctx.clock.now()
-    lines = [_line(key, now) for key in await accounts.keys_of(ctx, viewer.account_id)]
-    model = {
-        "live": _sort_lines(lines, live=True),
-        "ended": _sort_lines(lines, live=False),
-        "form": form,
-        "lifetimes": LIFETIMES,
-        "scopes": SCOPES,
-        "default_scopes": scopes.DEFAULT_SCOPES,
-        "made": new_key,
-        "api": ctx.settings.public_url,
-    }
-    return PageView("accounts/keys.html", "API keys", model, 422 if form.errors else 200)
 
 
 def _line(key: KeyRecord, now: int) -> Line:

@@ -31,9 +31,26 @@ RECOVERED: Final = {
 """What a page says once after a recover."""
 
 
-async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show(
+    ctx: AppContext, request: Request, viewer: Viewer, form: Form | None = None
+) -> PageView:
     """A page of the chat, by default its newest; raises ``not_found``."""
-    return await _chat_page(ctx, request, viewer, Form())
+    form = form or Form()
+    before = request.query_params.get("before", "")
+    turn = int(before) if before.isdecimal() and len(before) <= _TURN_DIGITS_MAX else None
+    chat = await lists.conversation(ctx, viewer.account_id, _chat_id(request), turn)
+    beside = await lists.list_(ctx, viewer.account_id)
+    model = {
+        "view": chat,
+        "chat_id": chat.work.id if chat.work else chat.id,
+        "own_key": viewer.account_id,
+        "me": viewer.user.id,
+        "beside": beside.lines[:12],
+        "form": form,
+        "answer_fields": answer_form.fields(chat.asking[1]) if chat.asking else None,
+        "may_delete": chat.can_be_deleted and chatting.may_delete(viewer.user, chat.begun_by),
+    }
+    return PageView("chats/chat.html", chat.title, model, 422 if form.errors else 200)
 
 
 async def say(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -48,7 +65,7 @@ async def say(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         await chatting.say(ctx, viewer.account_id, new, chat_id)
     except (Refusal, RateLimited) as refusal:
         form.wrong("text", refusal.message)
-        return await _chat_page(ctx, request, viewer, form)
+        return await show(ctx, request, viewer, form)
     return Redirect(f"/chat/{chat_id}")
 
 
@@ -70,7 +87,7 @@ async def _answer(
     except (Refusal, RateLimited, ValueError) as refusal:
         form.wrong("answer", str(refusal))
     if form.errors:
-        return await _chat_page(ctx, request, viewer, form)
+        return await show(ctx, request, viewer, form)
     return Redirect(f"/chat/{chat_id}")
 
 
@@ -97,24 +114,6 @@ async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Delete results and files; raises ``not_found``."""
     await chatting.delete(ctx, viewer.account_id, _chat_id(request), viewer.user)
     return Redirect("/chat", note="deleted")
-
-
-async def _chat_page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> PageView:
-    before = request.query_params.get("before", "")
-    turn = int(before) if before.isdecimal() and len(before) <= _TURN_DIGITS_MAX else None
-    chat = await lists.conversation(ctx, viewer.account_id, _chat_id(request), turn)
-    beside = await lists.list_(ctx, viewer.account_id)
-    model = {
-        "view": chat,
-        "chat_id": chat.work.id if chat.work else chat.id,
-        "own_key": viewer.account_id,
-        "me": viewer.user.id,
-        "beside": beside.lines[:12],
-        "form": form,
-        "answer_fields": answer_form.fields(chat.asking[1]) if chat.asking else None,
-        "may_delete": chat.can_be_deleted and chatting.may_delete(viewer.user, chat.begun_by),
-    }
-    return PageView("chats/chat.html", chat.title, model, 422 if form.errors else 200)
 
 
 def _chat_id(request: Request) -> str:

@@ -44,9 +44,26 @@ WITH_TABLE: Final = (
 )
 
 
-async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show(
+    ctx: AppContext, request: Request, viewer: Viewer, form: Form | None = None
+) -> PageView:
     """The list, newest first, or what a search finds."""
-    return await _chats_page(ctx, request, viewer, Form())
+    form = form or Form()
+    search = request.query_params.get("q", "").strip()[:200]
+    before = request.query_params.get("before", "")[:64]
+    listing = await lists.list_(ctx, viewer.account_id, search, before)
+    query = {name: text for name, text in (("q", search), ("before", listing.older or "")) if text}
+    model = {
+        "chats": listing.lines,
+        "older": f"/chat?{urlencode(query)}" if listing.older else None,
+        "search": search,
+        "me": viewer.user.id,
+        "is_first": not search and not before and not listing.lines,
+        "examples": _examples(ctx),
+        "has_table": _has_table(ctx),
+        "form": form,
+    }
+    return PageView("chats/chats.html", "Chat", model, 422 if form.errors else 200)
 
 
 async def begin(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -58,7 +75,7 @@ async def begin(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         conversation_id = await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:
         form.wrong("text", refusal.message)
-        return await _chats_page(ctx, request, viewer, form)
+        return await show(ctx, request, viewer, form)
     return Redirect(f"/chat/{conversation_id}")
 
 
@@ -75,7 +92,7 @@ async def begin_example(ctx: AppContext, request: Request, viewer: Viewer) -> Vi
         conversation_id = await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:
         form.wrong("text", refusal.message)
-        return await _chats_page(ctx, request, viewer, form)
+        return await show(ctx, request, viewer, form)
     return Redirect(f"/chat/{conversation_id}")
 
 
@@ -87,24 +104,6 @@ def _examples(ctx: AppContext) -> tuple[Example, ...]:
     if ctx.examples is None:
         return WITH_TABLE
     return tuple(Example(text) for text in ctx.examples[:_EXAMPLES_MAX])
-
-
-async def _chats_page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> PageView:
-    search = request.query_params.get("q", "").strip()[:200]
-    before = request.query_params.get("before", "")[:64]
-    listing = await lists.list_(ctx, viewer.account_id, search, before)
-    query = {name: text for name, text in (("q", search), ("before", listing.older or "")) if text}
-    model = {
-        "chats": listing.lines,
-        "older": f"/chat?{urlencode(query)}" if listing.older else None,
-        "search": search,
-        "me": viewer.user.id,
-        "is_first": not search and not before and not listing.lines,
-        "examples": _examples(ctx),
-        "has_table": _has_table(ctx),
-        "form": form,
-    }
-    return PageView("chats/chats.html", "Chat", model, 422 if form.errors else 200)
 
 
 PAGES = (

@@ -24,13 +24,11 @@ def find(tx: Tx, key_id: str, attempt: Attempt, now: int) -> MessageRecord | Non
     return newest if newest is not None and _is_of(attempt, newest, now) else None
 
 
-def take_key(tx: Tx, message: MessageRecord, attempt: Attempt | None) -> bool:
-    """Give a new message the next key of its attempt, if it is one.
+def take_key(tx: Tx, message: MessageRecord, attempt: Attempt) -> bool:
+    """Give a new message the next key of its attempt.
 
     False: a message that stands for the attempt has been committed since `find`.
     """
-    if attempt is None:
-        return True
     newest = message_rows.highest_of_prefix(tx, message.key_id, attempt.prefix)
     if newest is not None and _is_of(attempt, newest, message.created_at):
         return False

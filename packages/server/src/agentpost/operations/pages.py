@@ -42,32 +42,9 @@ _LIMIT_NAMES: Final = {
 }
 
 
-async def show(ctx: AppContext, request: Request, _: Viewer) -> View:
-    """The server, and the accounts that fit the search."""
-    return await _page(ctx, request, Form())
-
-
-async def create(ctx: AppContext, request: Request, _: Viewer) -> View:
-    """A new account, with an address that is free. Its owner is mailed a link; without a mail
-    server the answer shows it, and nothing else ever does."""
-    form = await forms.read(ctx, request)
-    try:
-        amount = float(form.text("credits", "0") or "0")
-    except ValueError:
-        form.wrong("credits", "Enter a number, such as 100.")
-        return await _page(ctx, request, form)
-    audited.state(request, form.text("email"), credits=amount)
-    try:
-        account = await accounts.create(ctx, form.text("email"), form.text("name"), amount)
-    except ValueError as problem:
-        text = str(problem)
-        form.wrong("email", f"{text[0].upper()}{text[1:]}.")
-        return await _page(ctx, request, form)
-    invitation = await password_links.invite_first(ctx, account.id)
-    return await _account(ctx, account.id, Form(), invitation)
-
-
-async def _page(ctx: AppContext, request: Request, new: Form) -> View:
+async def show(ctx: AppContext, request: Request, _: Viewer, new: Form | None = None) -> View:
+    """The server, the accounts that fit the search, and the form for a new one."""
+    new = new or Form()
     listing = Listing.of(request, _PATH, ids.ACCOUNT, ("q",))
     text = listing.filters.get("q", "").strip()[:200]
     overview = await server_overview.server(ctx, text, listing.before)
@@ -75,6 +52,26 @@ async def _page(ctx: AppContext, request: Request, new: Form) -> View:
     model["mails"] = password_links.sends_mail(ctx)
     model["sign_ins"] = await oidc.failures(ctx)
     return PageView("operations/operator.html", "Operator", model, 422 if new.errors else 200)
+
+
+async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+    """A new account, with an address that is free. Its owner is mailed a link; without a mail
+    server the answer shows it, and nothing else ever does."""
+    form = await forms.read(ctx, request)
+    try:
+        amount = float(form.text("credits", "0") or "0")
+    except ValueError:
+        form.wrong("credits", "Enter a number, such as 100.")
+        return await show(ctx, request, viewer, form)
+    audited.state(request, form.text("email"), credits=amount)
+    try:
+        account = await accounts.create(ctx, form.text("email"), form.text("name"), amount)
+    except ValueError as problem:
+        text = str(problem)
+        form.wrong("email", f"{text[0].upper()}{text[1:]}.")
+        return await show(ctx, request, viewer, form)
+    invitation = await password_links.invite_first(ctx, account.id)
+    return await _account(ctx, account.id, Form(), invitation)
 
 
 async def switch(ctx: AppContext, request: Request, _: Viewer) -> View:

@@ -62,9 +62,33 @@ class Line:
         return cls(schedule, text, when, kind, state)
 
 
-async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show(ctx: AppContext, request: Request, viewer: Viewer, form: Form | None = None) -> View:
     """The account's schedules, with the form for another one."""
-    return await _page(ctx, request, viewer, Form())
+    form = form or Form()
+    listing = Listing.of(request, PATH, ids.SCHEDULE)
+    page_rows, more = await account_lists.page(ctx, viewer.account_id, listing.before, _PAGE)
+    keys = await accounts.keys_of(ctx, viewer.account_id)
+    now = ctx.clock.now()
+    senders = [
+        (key.id, key.name)
+        for key in keys
+        if accounts.is_live(key, now) and Scope.SEND in of_stored(key.scopes)
+    ]
+    list_model: dict[str, Any] = listing.model(more)
+    model = {
+        **list_model,
+        "lines": [Line.of(schedule) for schedule in page_rows],
+        "names": {key.id: key.name for key in keys},
+        "senders": senders,
+        "missed": _MISSED,
+        "new": form,
+        "api": ctx.settings.public_url,
+        "most": ctx.settings.schedules_max,
+        "may_make": viewer.may("schedules"),
+    }
+    live: dict[str, str] | None = None if listing.before or form.values else {}
+    status = 422 if form.errors else 200
+    return PageView("schedules/schedules.html", "Schedules", model, status, live)
 
 
 async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -104,7 +128,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             form.wrong("message" if of_text else "key", refused.message)
         else:
             return Redirect(f"{PATH}/{schedule.id}", note="made")
-    return await _page(ctx, request, viewer, form)
+    return await show(ctx, request, viewer, form)
 
 
 def _at(form: Form, zone: str) -> int | None:
@@ -118,33 +142,6 @@ def _at(form: Form, zone: str) -> int | None:
     except (ValueError, OverflowError):
         form.wrong("at", "Enter a time such as 2030-01-31T09:00.")
         return None
-
-
-async def _page(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> View:
-    listing = Listing.of(request, PATH, ids.SCHEDULE)
-    page_rows, more = await account_lists.page(ctx, viewer.account_id, listing.before, _PAGE)
-    keys = await accounts.keys_of(ctx, viewer.account_id)
-    now = ctx.clock.now()
-    senders = [
-        (key.id, key.name)
-        for key in keys
-        if accounts.is_live(key, now) and Scope.SEND in of_stored(key.scopes)
-    ]
-    list_model: dict[str, Any] = listing.model(more)
-    model = {
-        **list_model,
-        "lines": [Line.of(schedule) for schedule in page_rows],
-        "names": {key.id: key.name for key in keys},
-        "senders": senders,
-        "missed": _MISSED,
-        "new": form,
-        "api": ctx.settings.public_url,
-        "most": ctx.settings.schedules_max,
-        "may_make": viewer.may("schedules"),
-    }
-    live: dict[str, str] | None = None if listing.before or form.values else {}
-    status = 422 if form.errors else 200
-    return PageView("schedules/schedules.html", "Schedules", model, status, live)
 
 
 async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:

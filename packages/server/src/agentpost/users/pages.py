@@ -37,9 +37,39 @@ WHAT: Final = {
 """What each role may do, in a few words; docs/signing-in.md has the table."""
 
 
-async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show(
+    ctx: AppContext,
+    request: Request,
+    viewer: Viewer,
+    form: Form | None = None,
+    *,
+    invitation: InvitationLink | None = None,
+) -> PageView:
     """The users, newest first, with the form to invite another one."""
-    return await _page(ctx, request, viewer, Form())
+    form = form or Form()
+    account_id = _account_id(request, viewer)
+    cursor = request.query_params.get("before", "")
+    before = cursor if ids.is_id(ids.USER, cursor) else None
+    account = await accounts.find(ctx, account_id)
+    user_page = await users.list_(ctx, account.id, before)
+    query = {} if account.id == viewer.account_id else {"account": account.id}
+    older = {**query, "before": user_page.more} if user_page.more else {}
+    roles = roles_below(viewer.user.role)
+    model = {
+        "lines": [(each, may_manage(viewer.user.role, each.role)) for each in user_page.users],
+        "whose": account,
+        "is_own": account.id == viewer.account_id,
+        "query": f"?{urlencode(query)}" if query else "",
+        "older": f"{PATH}?{urlencode(older)}" if older else None,
+        "newer": PATH + (f"?{urlencode(query)}" if query else "") if before else None,
+        "roles": [(role.value, f"{role.value}: {WHAT[role]}") for role in roles],
+        "names": [role.value for role in roles],
+        "form": form,
+        "invited": invitation,
+        "mails": password_links.sends_mail(ctx),
+        "provider": ctx.settings.oidc_name if ctx.settings.oidc_issuer else "",
+    }
+    return PageView("users/users.html", "Users", model, 422 if form.errors else 200)
 
 
 async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -49,7 +79,7 @@ async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     role, account_id = _role(form), _account_id(request, viewer)
     if role is None:
         form.wrong("role", "Choose one of the roles.")
-        return await _page(ctx, request, viewer, form)
+        return await show(ctx, request, viewer, form)
     audited.state(request, form.text("email"), role=role.value, account_id=account_id)
     try:
         invitation = await password_links.invite(
@@ -58,8 +88,8 @@ async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     except ValueError as problem:
         text = str(problem)
         form.wrong("email", f"{text[0].upper()}{text[1:]}.")
-        return await _page(ctx, request, viewer, form)
-    return await _page(ctx, request, viewer, Form(), invitation=invitation)
+        return await show(ctx, request, viewer, form)
+    return await show(ctx, request, viewer, invitation=invitation)
 
 
 async def change_role(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -85,7 +115,7 @@ async def link(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         invitation = await password_links.renew(ctx, _id(request), viewer.user)
     except Refusal as refusal:
         return await _refusal_page(ctx, request, viewer, refusal)
-    return await _page(ctx, request, viewer, Form(), invitation=invitation)
+    return await show(ctx, request, viewer, invitation=invitation)
 
 
 async def _apply_change(
@@ -110,40 +140,7 @@ async def _refusal_page(
         raise refusal
     form = Form()
     form.wrong("form", refusal.message)
-    return await _page(ctx, request, viewer, form)
-
-
-async def _page(
-    ctx: AppContext,
-    request: Request,
-    viewer: Viewer,
-    form: Form,
-    *,
-    invitation: InvitationLink | None = None,
-) -> PageView:
-    account_id = _account_id(request, viewer)
-    cursor = request.query_params.get("before", "")
-    before = cursor if ids.is_id(ids.USER, cursor) else None
-    account = await accounts.find(ctx, account_id)
-    user_page = await users.list_(ctx, account.id, before)
-    query = {} if account.id == viewer.account_id else {"account": account.id}
-    older = {**query, "before": user_page.more} if user_page.more else {}
-    roles = roles_below(viewer.user.role)
-    model = {
-        "lines": [(each, may_manage(viewer.user.role, each.role)) for each in user_page.users],
-        "whose": account,
-        "is_own": account.id == viewer.account_id,
-        "query": f"?{urlencode(query)}" if query else "",
-        "older": f"{PATH}?{urlencode(older)}" if older else None,
-        "newer": PATH + (f"?{urlencode(query)}" if query else "") if before else None,
-        "roles": [(role.value, f"{role.value}: {WHAT[role]}") for role in roles],
-        "names": [role.value for role in roles],
-        "form": form,
-        "invited": invitation,
-        "mails": password_links.sends_mail(ctx),
-        "provider": ctx.settings.oidc_name if ctx.settings.oidc_issuer else "",
-    }
-    return PageView("users/users.html", "Users", model, 422 if form.errors else 200)
+    return await show(ctx, request, viewer, form)
 
 
 def _account_id(request: Request, viewer: Viewer) -> str:

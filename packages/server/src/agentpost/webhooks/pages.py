@@ -74,9 +74,18 @@ class Line:
         return cls(health, endpoint, kind, state, () if ALL_EVENTS in events else tuple(events))
 
 
-async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
+async def show(ctx: AppContext, _: Request, viewer: Viewer, form: Form | None = None) -> View:
     """The endpoints, newest first, with the form for another one."""
-    return await _page(ctx, viewer, Form())
+    form = form or Form()
+    of_endpoints = await health.all_of(ctx, viewer.account_id)
+    model = {
+        "lines": [Line.of(each) for each in of_endpoints],
+        "form": form,
+        "events": EVENTS,
+        "most": WEBHOOK_ENDPOINTS_MAX,
+        "characters": WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
+    }
+    return PageView("webhooks/webhooks.html", "Webhooks", model, 422 if form.errors else 200)
 
 
 async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -95,7 +104,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         )
     except Refusal as problem:
         form.wrong("url", problem.message)
-        return await _page(ctx, viewer, form)
+        return await show(ctx, request, viewer, form)
     audited.state(request, endpoint.id)
     return _secret(endpoint, "Endpoint added")
 
@@ -158,18 +167,6 @@ async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Remove an endpoint; raises ``not_found``."""
     await endpoints.delete(ctx, viewer.account_id, _id(request))
     return Redirect(PATH, note="deleted")
-
-
-async def _page(ctx: AppContext, viewer: Viewer, form: Form) -> View:
-    of_endpoints = await health.all_of(ctx, viewer.account_id)
-    model = {
-        "lines": [Line.of(each) for each in of_endpoints],
-        "form": form,
-        "events": EVENTS,
-        "most": WEBHOOK_ENDPOINTS_MAX,
-        "characters": WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
-    }
-    return PageView("webhooks/webhooks.html", "Webhooks", model, 422 if form.errors else 200)
 
 
 def _settings(ctx: AppContext, endpoint: EndpointRecord, form: Form) -> View:
