@@ -210,10 +210,17 @@ async def test_every_message_gets_a_reply(text: str) -> None:
         "0" * 100_000,
         "不" * 100_000,
         "\n" * 100_000 + "chart",
+        "😀🎉👨‍👩‍👧" * 10_000,
+        "." * 100_000,
+        "and " * 20_000,
+        " " * 100_000 + "x",
+        f"What is the revenue above {'9' * 100_000}?",
+        "a.a" * 30_000 + ".csv",
+        "chart this:\n" + "|" * 100_000,
     ],
 )
-async def test_a_very_long_message_is_read_quickly(text: str) -> None:
-    turn = await Conversation().say(text)
+async def test_a_very_long_message_is_read_quickly(csv: File, text: str) -> None:
+    turn = await Conversation().say(text, csv)
     assert turn.replies or turn.questions
 
 

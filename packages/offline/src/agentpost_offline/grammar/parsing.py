@@ -62,6 +62,8 @@ class _Parser:
         self.draft = Draft(clause)
         self.calendar = self._calendar(today)
         self.pending: Aggregate | None = None
+        self._ends: dict[tuple[str, ...], dict[int, int]] = {}
+        """Where places lead that are skipped, by what is skipped besides glue; see `_skip`."""
         self.unknown: list[tuple[int, int]] = []
         self.people: list[tuple[int, int]] = []
         """Words for people where no column has any."""
@@ -142,12 +144,17 @@ class _Parser:
         return self.phrases[at] if 0 <= at < len(self.phrases) else None
 
     def _skip(self, at: int, *more: str) -> int:
-        """The next place that is no glue, nor one of the meanings."""
-        while (term := self._at(at)) is not None and not self._names(term):
+        """The next place that is no glue, nor one of the meanings. It is remembered: each of 20,000
+        dots would walk over all that follow it."""
+        ends = self._ends.setdefault(more, {})
+        first = at
+        while at not in ends and (term := self._at(at)) is not None and not self._names(term):
             if not (term.is_glue or (more and term.has(*more))) or term.has("small.and"):
                 break
             at += 1
-        return at
+        end = ends.get(at, at)
+        ends.update(dict.fromkeys(range(first, at), end))
+        return end
 
     def _names(self, term: Term) -> bool:
         return bool(term.columns or term.values)
@@ -765,6 +772,7 @@ class _Parser:
         term = self.phrases[at]
         if self._is_language(at):  # "auf englisch", where there are marks in English
             term.columns = ()
+            self._ends.clear()
         columns = term.columns
         column = self._column(term)
         if column is None:
