@@ -58,6 +58,20 @@ def plain_server(
         server.stop()
 
 
+@pytest.fixture(scope="session")
+def offline_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
+    """One with the built-in agent. Its workers load libraries for seconds, so every module that
+    talks to that agent talks to this one."""
+    server = AgentServer(
+        tmp_path_factory.mktemp("offline-server"),
+        agent="agentpost_offline:agent",
+        pool_workers=2,
+        running_jobs_max=1_000,
+    ).start()
+    yield server
+    server.stop()
+
+
 @pytest.fixture(scope="module")
 def caller(server: AgentServer) -> Iterator[Caller]:
     """The first key of the module's `server`."""

@@ -273,34 +273,24 @@ def _tables() -> dict[str, Input]:
     }  # fmt: skip
 
 
-NAMES = (
-    "../../etc/passwd.csv", "a\x01b\x1b[31m.csv", "x" * 251 + ".csv", "a\u202evsc.exe.csv",
-    '#read("/etc/passwd").csv', "'; drop table t0; --.csv", "CON.csv", ".csv",
-)  # fmt: skip
+NAMES = ("../../etc/passwd.csv", "a\x01b\x1b[31m.csv", "'; drop table t0; --.csv", ".csv")
 
 
 def _messages() -> dict[str, Input]:
+    """Longer ones, of nothing but marks, are in `tests.offline.test_turn`."""
     not_done = {
-        "emoji": "😀🎉👨‍👩‍👧" * 500,
-        "marks": '"' * 19_999, "and": "and " * 5_000, "dots": "." * 20_000,
-        "letters": "a" * 20_000, "digits": "1,1" * 6_600,
-        "spaces": " " * 19_000 + "x", "number": f"What is the revenue above {'9' * 19_000}?",
+        "number": f"What is the revenue above {'9' * 19_000}?",
         "years": "revenue between 0000 and 99999 and in month 13 of 2025",
         "top": "top 99999999999999999999 regions by revenue",
-        "file names": "a.a" * 6_600 + ".csv", "brackets": "(" * 20_000,
-    }  # fmt: skip
+    }
     found = {
-        f"message of {name}": one(
-            text, "s.csv", TABLE, "needs_input", "s.csv|don’t have|not understand|not know|Which"
-        )
+        f"message of {name}": one(text, "s.csv", TABLE, "needs_input", "not understand")
         for name, text in not_done.items()
     }
     return found | {
         "message of words": one("revenue " * 2_400, "s.csv", TABLE, "completed", "Revenue: 60"),
         "long message": one("chart revenue by month " + "and region please " * 1_100, "s.csv",
                             TABLE, "completed", "s.csv"),
-        "table of bars": Input("chart this:\n" + "|" * 19_000, ends="needs_input", says="Attach"),
-        "empty lines": Input("chart this:\n" + "\n" * 19_000, ends="needs_input", says="Attach"),
         "film": one("Make a video of revenue by region, 100000 seconds long", "s.csv", TABLE,
                     "failed", "up to 180 seconds"),
     } | {

@@ -6,6 +6,7 @@ agent is `tests.e2e.agents:agent`, whose gates a test opens here.
 
 import json
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -219,6 +220,18 @@ class AgentServer:
             with psycopg.connect(self.database_url) as connection:
                 connection.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE".encode())
                 yield
+
+    @contextmanager
+    def files_up_to(self, size: int) -> Iterator[None]:
+        """Meanwhile no file of the server grows beyond that many bytes, as on a disk that is full;
+        nor does one of a worker that it starts."""
+        pid = self.pid
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            yield
+        finally:
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
 
     @property
     def _database_file(self) -> Path:

@@ -102,15 +102,10 @@ def test_jobs_of_a_failed_turn_go_on(caller: Caller, server: AgentServer) -> Non
     assert (message["status"], message["final"]) == ("failed", False)
 
     server.open_gate("orphan")
-    done = failed_turn_in_the_end(caller, message)
-    assert done["jobs"][0]["status"] == "completed"
-    assert caller.log(message["id"])[-1]["text"] == "Done anyway."
-
-
-def failed_turn_in_the_end(caller: Caller, message: Json) -> Json:
     done = caller.final(message["id"])
     assert (done["status"], done["reason"]) == ("failed", "turn_failed")
-    return done
+    assert done["jobs"][0]["status"] == "completed"
+    assert caller.log(message["id"])[-1]["text"] == "Done anyway."
 
 
 def test_a_blocking_agent_leaves_the_api_answering(
@@ -150,23 +145,6 @@ def test_a_broken_step_fails_the_job_and_costs_nothing(caller: Caller) -> None:
     assert done["jobs"][0]["status"] == "failed"
     assert done["credits_used"] == 0
     assert caller.credits() == before
-
-
-def test_some_fail_and_some_do_not(caller: Caller) -> None:
-    jobs = [["start", "Good", [["return", "ok"]]], ["start", "Bad", [["fail", "no"]]]]
-    done = caller.final(caller.send(jobs)["id"])
-    assert (done["status"], done["reason"]) == ("partial", "execution_failed")
-    assert done["final"] is True
-
-
-def test_a_stopped_job_does_not_wait_for_its_step(caller: Caller, server: AgentServer) -> None:
-    """The step's gate stays shut."""
-    message = caller.send([["start", "Slow", [["step_gate", "slow", "slow"]]]])
-    server.await_gate("slow")
-    began = time.monotonic()
-    caller.call("POST", f"/v1/work/{message['jobs'][0]['work_id']}/stop")
-    assert caller.final(message["id"])["jobs"][0]["status"] == "cancelled"
-    assert time.monotonic() - began < PROMPT
 
 
 def test_a_job_hears_what_is_said_to_it(caller: Caller, server: AgentServer) -> None:
@@ -215,12 +193,3 @@ def test_it_stops_when_it_is_reported_to_and_answers_who_waits(start_server: Ser
     assert caller.final(answered["id"], 5)["reply"] == "after"
     assert [line.split()[0] for line in server.trace()] == ["once", "two"]
     caller.close()
-
-
-def test_one_data_folder_has_one_server(start_server: ServerMaker) -> None:
-    server = start_server()
-    second = AgentServer(server.home / "second", data_dir=server.home / "data")
-    with pytest.raises(AssertionError, match="ended with 1") as failure:
-        second.start()
-    assert "Traceback" not in str(failure.value.__notes__)
-    assert eventually(lambda: Caller(server).call("GET", "/v1/me").status_code == 200)

@@ -1,7 +1,7 @@
 """People's conversations with the built-in agent over real HTTP: in each language a message with a
 file, what is made of it, and a question; in some of them a change.
 
-The kinds of files are in test_file_types.py.
+What is made of files is in test_built_in_agent.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.waiting import eventually
 
@@ -33,8 +32,8 @@ def csv(delimiter: str = ",", names: tuple[str, ...] = ()) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(agent="agentpost_offline:agent", pool_workers=2, running_jobs_max=1_000)
+def server(offline_server: AgentServer) -> AgentServer:
+    return offline_server
 
 
 def say(caller: Caller, conversation: str, message: str, **files: bytes) -> Json:

@@ -52,6 +52,8 @@ def add(server: AgentServer, amount: float) -> None:
 def test_without_credits_work_is_queued_and_a_top_up_starts_it(
     caller: Caller, server: AgentServer
 ) -> None:
+    """Talking is free."""
+    assert caller.send("hello")["status"] == "completed"
     answer = caller.post([["start", "Queued", [["step", "queued", 1], ["return", "Ran."]]]])
     assert answer.status_code == 201
     message = answer.json()
@@ -143,12 +145,6 @@ def test_queued_work_can_be_stopped(caller: Caller) -> None:
     assert (done["status"], done["reason"], done["final"]) == ("failed", "stopped", True)
     assert (done["jobs"][0]["status"], done["jobs"][0]["queued"]) == ("cancelled", None)
     assert "resume" not in done
-
-
-@pytest.mark.rule("What the service does 5")
-@pytest.mark.usefixtures("spent")
-def test_talking_is_free(caller: Caller) -> None:
-    assert caller.send("hello")["status"] == "completed"
 
 
 def test_work_that_waits_or_runs_too_long_expires(

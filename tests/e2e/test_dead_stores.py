@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -106,17 +106,6 @@ def send(caller: Caller, **body: object) -> httpx2.Response:
     return caller.http.post("/v1/messages", json={"message": "hi", **body}, timeout=60)
 
 
-@contextmanager
-def files_up_to(server: AgentServer, size: int) -> Iterator[None]:
-    assert server.process is not None
-    pid, before = server.process.pid, resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
-
-
 def test_a_data_folder_that_was_deleted(start_server: ServerMaker, callers: Callers) -> None:
     server = start_server()
     caller = callers(server)
@@ -149,6 +138,7 @@ def test_a_data_folder_that_comes_back(start_server: ServerMaker, callers: Calle
     await_ready(server)
     assert send(caller).status_code == 201
     assert caller.get(kept)["id"] == kept
+    eventually(lambda: len(lines(server, "store_recovered")) >= 2, what="a line for each")
     back = lines(server, "store_recovered")
     assert len(back) == 2
     assert all('"level": "info"' in line for line in back)
@@ -195,7 +185,7 @@ def test_a_folder_of_files_that_is_not_there(
 def test_a_full_disk(start_server: ServerMaker, callers: Callers) -> None:
     server = start_server()
     caller = callers(server)
-    with files_up_to(server, 0):
+    with server.files_up_to(0):
         await_failing(server, "blobs", "database")
         assert send(caller).status_code == 500
 

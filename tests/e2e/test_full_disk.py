@@ -1,22 +1,24 @@
-"""A disk that is full: said plainly, nothing half recorded, and over when there is room again.
+"""A disk that is full: said plainly, nothing half recorded, and over when there is room again; what
+could not be recorded never looks like the agent's fault (design: Faults of our own).
 
 A limit on the size of the server's files stands for the disk; it can be set and lifted from here.
 """
 
 import json
-import resource
 import signal
-import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import httpx2
 import pytest
 
 from tests import forking
-from tests.e2e.caller import Caller
+from tests.e2e.agents import Script
+from tests.e2e.caller import Caller, kinds
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import announce, complete, post, problem
 from tests.e2e.server import AgentServer
@@ -25,32 +27,27 @@ from tests.waiting import PATIENCE, PROMPT, eventually
 MIB = 2**20
 LARGE = "YWFh" * (8 * MIB // 3)  # 8 MB
 TABLES = ("messages", "attachments", "files", "conversations", "entries", "uploads")
+SOON_SECONDS = 60.0
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(metrics_token="m")
-
-
-@contextmanager
-def files_up_to(server: AgentServer, size: int) -> Iterator[None]:
-    """No file of the server grows beyond that."""
-    assert server.process is not None
-    pid, before = server.process.pid, resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+    return start_server(metrics_token="m", bootstrap_credits=1000)
 
 
 def rows(server: AgentServer) -> dict[str, int]:
-    with closing(sqlite3.connect(f"file:{server.home}/data/agentpost.db?mode=ro", uri=True)) as db:
-        return {t: db.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in TABLES}
+    return {t: server.rows(f"SELECT count(*) AS n FROM {t}")[0]["n"] for t in TABLES}
 
 
 def blobs(server: AgentServer) -> int:
     return sum(path.is_file() for path in (server.home / "data" / "blobs").rglob("*"))
+
+
+def traces(server: AgentServer, name: str) -> Counter[str]:
+    """How often each step of that name began."""
+    began = [line.split() for line in server.trace() if line.startswith(f"{name}.")]
+    assert len({tuple(line) for line in began}) == len({step for step, _ in began}), "one key each"
+    return Counter(step for step, _ in began)
 
 
 def send(caller: Caller, key: str, **body: object) -> httpx2.Response:
@@ -64,17 +61,17 @@ def assert_plain_fault(answer: httpx2.Response) -> None:
         assert reported not in answer.json()["message"]
 
 
-def test_files_that_do_not_fit(server: AgentServer, callers: Callable[..., Caller]) -> None:
-    caller = callers(server)
+# --- what arrives ---------------------------------------------------------------------------------
+def test_files_that_do_not_fit(server: AgentServer, caller: Caller) -> None:
     files = [{"name": f"{n}.txt", "base64": data} for n, data in enumerate(["YWFh", LARGE])]
     made = announce(caller, size=8 * MIB)
-    before = rows(server)
-    with files_up_to(server, 6 * MIB):
+    before, stored = rows(server), blobs(server)
+    with server.files_up_to(6 * MIB):
         for _ in range(3):
             assert_plain_fault(send(caller, "large", files=files))
             assert problem(post(made, b"x" * 8 * MIB)) == (500, "InternalError")
         assert rows(server) == before
-        eventually(lambda: blobs(server) == 0, what="what was stored of it going")
+        eventually(lambda: blobs(server) == stored, what="what was stored of it going")
         caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
         assert send(caller, "small").status_code == 201, "small ones still fit"
     assert send(caller, "large", files=files).status_code == 201
@@ -82,11 +79,10 @@ def test_files_that_do_not_fit(server: AgentServer, callers: Callable[..., Calle
     assert complete(caller, made).json()["size"] == 8 * MIB
 
 
-def test_a_database_that_cannot_grow(server: AgentServer, callers: Callable[..., Caller]) -> None:
-    caller = callers(server)
+def test_a_database_that_cannot_grow(server: AgentServer, caller: Caller) -> None:
     message = caller.send([["reply", "before"]])
     before = rows(server)
-    with files_up_to(server, 4_096):
+    with server.files_up_to(4_096):
         for n in range(3):
             assert_plain_fault(send(caller, f"{n}"))
             assert caller.get(message["id"])["reply"] == "before", "what is there can be read"
@@ -96,23 +92,87 @@ def test_a_database_that_cannot_grow(server: AgentServer, callers: Callable[...,
     assert rows(server)["messages"] == before["messages"] + 3
 
 
-def test_a_turn_under_way_ends_when_there_is_room(
-    start_server: ServerMaker, callers: Callable[..., Caller]
+# --- what runs ------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("name", "hindered", "entries"),
+    [
+        ("s", [["step_watched", "s.1", 1]], []),
+        ("w", [["write_watched", "w.1", "text", 1]], ["progress"]),
+        ("g", [["steps_at_once", "g.1", "g.2"]], []),
+    ],
+)
+def test_a_job_whose_calls_cannot_be_recorded_goes_on_later(
+    caller: Caller, server: AgentServer, name: str, hindered: Script, entries: list[str]
 ) -> None:
-    """Its end is written until it is written: the answer is there, and nobody else has it."""
-    server = start_server(turn_reply_seconds=0.1)
-    caller = callers(server)
-    message = caller.send([["gate", "full"], ["reply", "made it"]])
-    server.await_gate("full")
-    with files_up_to(server, 4_096):
-        server.open_gate("full")
-        eventually(
-            lambda: "result_not_recorded" in server.log_file.read_text(), what="a failed try"
-        )
-        assert caller.get(message["id"])["status"] == "processing"
-    assert caller.get(message["id"], wait=20)["reply"] == "made it"
+    before = caller.credits()
+    script = [["step", f"{name}.0", 1], ["gate", name], *hindered, ["return", "ok"]]
+    message = caller.send([["start", "Work", script]])
+    server.await_gate(name)
+    with server.files_up_to(0):
+        server.open_gate(name)
+        server.await_gate(f"{name}.1")
+        assert caller.http.get(f"/v1/messages/{message['id']}").json()["status"] == "processing"
+    done = caller.final(message["id"], SOON_SECONDS)
+
+    assert (done["status"], done["reason"]) == ("completed", None)
+    assert sorted(kinds(caller.log(message["id"]))) == ["agent_reply", *entries, "result"]
+    steps = 1 if name == "g" else 2
+    assert (done["credits_used"], caller.credits()) == (steps, before - steps)
+    began = traces(server, name)
+    assert began[f"{name}.0"] == 1, "what was recorded never runs again"
+    assert all(step.count(".") == 1 for step in began), f"the author's handler saw it: {began}"
 
 
+def test_a_turn_whose_calls_cannot_be_recorded_goes_on_later(
+    caller: Caller, server: AgentServer
+) -> None:
+    script: Script = [["step", "t.0"], ["gate", "t"], ["step_watched", "t.1"], ["reply", "said"]]
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(caller.send, script)
+        server.await_gate("t")
+        with server.files_up_to(0):
+            server.open_gate("t")
+            server.await_gate("t.1")
+        message = call.result()
+    done = caller.final(message["id"], SOON_SECONDS)
+    assert (done["status"], done["reply"]) == ("completed", "said")
+    assert traces(server, "t") == {"t.0": 1, "t.1": 2}
+    assert kinds(caller.log(done["id"])) == ["agent_reply"]
+
+
+@pytest.mark.parametrize(
+    ("gate", "script", "epoch"),
+    [
+        (
+            "end of a job",
+            [["start", "Work", [["gate", "end of a job"], ["return", "ok"]]]],
+            "SELECT epoch AS n FROM jobs WHERE message_id = '{}'",
+        ),
+        (
+            "end of a turn",
+            [["gate", "end of a turn"], ["reply", "made it"]],
+            "SELECT turn_epoch AS n FROM messages WHERE id = '{}'",
+        ),
+    ],
+)
+def test_an_end_that_cannot_be_recorded_is_recorded_later(
+    caller: Caller, server: AgentServer, gate: str, script: Script, epoch: str
+) -> None:
+    """It is written until it is written: the answer is there, and nobody makes another."""
+    message = caller.send(script, wait=0)
+    server.await_gate(gate)
+    with server.files_up_to(0):
+        server.open_gate(gate)
+        for _ in range(20):  # the end waits in the same queue
+            assert_plain_fault(caller.http.post("/v1/messages", json={"message": "hello"}))
+        assert caller.http.get(f"/v1/messages/{message['id']}").json()["status"] == "processing"
+    done = caller.final(message["id"], SOON_SECONDS)
+    assert done["status"] == "completed"
+    assert server.rows(epoch.format(message["id"])) == [{"n": 1}]
+    assert server.command("doctor") == {"ok": True, "findings": [], "warnings": []}
+
+
+# --- what waits for space -------------------------------------------------------------------------
 @contextmanager
 def under_the_floor(server: AgentServer) -> Iterator[None]:
     """No disk has the space that the setting asks for, which is read again."""
@@ -147,14 +207,14 @@ def storage_away(server: AgentServer) -> Iterator[None]:
 )
 def test_a_job_that_waits_for_space_says_so_and_goes_on(
     server: AgentServer,
-    callers: Callable[..., Caller],
+    caller: Caller,
     without: Callable[[AgentServer], AbstractContextManager[None]],
     cause: str,
     ready: str,
 ) -> None:
     """Where the client looks, and where the operator does; without being run again and again."""
-    caller = callers(server)
     gate = without.__name__
+    logged = server.log_file.stat().st_size
     job = [["gate", gate], ["write", "a.txt", "worth waiting for"], ["return", "stored"]]
     message = caller.send([["start", "Write", job]])
     server.await_gate(gate)
@@ -188,7 +248,7 @@ def test_a_job_that_waits_for_space_says_so_and_goes_on(
         )
         if without is under_the_floor:  # a doctor beside the server makes the folder that is away
             eventually(lambda: any("waits to store a file" in each for each in found()))
-        assert '"file_waits"' in server.log_file.read_text()
+        assert any('"file_waits"' in line for line in server.log_lines(logged))
     began = time.monotonic()
     assert caller.final(message["id"])["status"] == "completed"
     assert time.monotonic() - began < PROMPT

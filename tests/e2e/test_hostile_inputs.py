@@ -15,7 +15,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.hostile_files import TABLE
 from tests.e2e.hostile_inputs import INPUTS, Input
 from tests.e2e.server import AgentServer
@@ -26,8 +25,8 @@ LEAKS = re.compile(r"Traceback|unexpectedly|File \"|\.py\b|/tmp/|/root/|site-pac
 
 
 @pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(agent="agentpost_offline:agent", pool_workers=2, running_jobs_max=1_000)
+def server(offline_server: AgentServer) -> AgentServer:
+    return offline_server
 
 
 class Sent:

@@ -66,7 +66,6 @@ def steady(caller: Caller, server: AgentServer) -> str:
     ("how", "reason"),
     [
         ("exit", "its process exited with code 3"),
-        ("crash", "its process was ended by SIGSEGV"),
         ("killed", "its process was killed from outside (SIGKILL)"),
         ("leak", "it ran out of memory (the limit is 300 MiB)"),
         ("garble", "it said what cannot be understood"),

@@ -47,6 +47,7 @@ async def test_everything_else_fails(egress: MakeEgress, serve: Serve, status: i
     assert outcome.status == status
     assert outcome.error is not None
     assert str(status) in outcome.error
+    assert ("redirects are not followed" in outcome.error) == (status < 400)
     assert len(server.requests) == 1
 
 
