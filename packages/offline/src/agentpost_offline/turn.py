@@ -103,7 +103,10 @@ async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -
     turn.state["language"] = language
     material = ""
     if pending.message:
-        texts = (one.text for one in turn.history if one.message_id == pending.message)
+        texts = (
+            one.text for one in turn.history
+            if one.message_id == pending.message and one.role == "user"
+        )  # fmt: skip
         material = next((data for text in texts if (data := _data_in(text, language))), "")
     works = requested.works_of(turn)
     if not (pending.files or material) and works:

@@ -42,7 +42,8 @@ class Conversation:
         turn.outcome = outcome or Started(f"exe_{number}", f"work_{number}_0", "running")
         await agent(turn)
         self.state = turn.state
-        self.history += [turn.message, utterance("\n".join(turn.replies), role="agent")]
+        reply = utterance("\n".join(turn.replies), role="agent")
+        self.history += [turn.message, replace(reply, message_id=message.message_id)]
         for at, job in enumerate(turn.started):
             work = job.work or f"work_{number}_{at}"
             state: dict[str, Json] = {

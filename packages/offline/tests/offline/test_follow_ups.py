@@ -267,3 +267,35 @@ async def test_a_measure_is_not_put_into_rows_that_have_none(csv: File) -> None:
     await talk.say("orders as a table sorted by unit price", csv)
     turn = await talk.say("unit price 2")
     assert turn.replies or turn.questions
+
+
+async def test_a_part_has_no_colour_of_its_own(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("pie chart of revenue by region", csv)
+    turn = await talk.say("make the North orange")
+    assert turn.questions
+    assert not turn.started
+
+
+async def test_a_format_alone_is_of_no_question(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("chart of revenue by salesperson", csv)
+    turn = await talk.say("as pdf pls")
+    assert turn.questions
+    assert not turn.started
+
+
+async def test_the_words_of_a_question_are_no_data(csv: File) -> None:
+    talk = Conversation()
+    question = await talk.say("short report on may 2025 for the owners. not june", csv)
+    assert question.questions
+    (job,) = (await talk.say("Do this")).started
+    assert frame(job).text == ""
+
+
+async def test_a_verb_makes_a_new_request(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("which channel has the highest revenue", csv)
+    turn = await talk.say("ok. now what we earned in each region, biggest on top")
+    assert "North" in turn.text
+    assert "highest" not in turn.text

@@ -74,6 +74,8 @@ class Format:
         ambiguous: the cells do not tell whether the day comes first.
         years: numbers that are years.
         codes: texts of two capitals, of which NA may be Namibia.
+        is_span: numbers are durations like ``1:39``, which are read as minutes.
+        ends_in_seconds: of durations of two parts, the second are seconds.
         spaced: texts with several blanks or line breaks in a row.
         bad: the share of filled cells that do not fit, which are read as missing.
     """
@@ -86,6 +88,8 @@ class Format:
     ambiguous: bool = False
     years: bool = False
     codes: bool = False
+    is_span: bool = False
+    ends_in_seconds: bool = False
     spaced: bool = False
     bad: float = 0.0
     mixed: tuple[str, ...] = ()
@@ -136,10 +140,14 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
         result = _numbers(present, comma_elsewhere)
         if result is not None:
             return result
-    return _dates(present, comma_elsewhere) or Format(
-        Kind.TEXT,
-        codes=_may_have_na(values),
-        spaced=any(re.search(r"\s\s|[\t\r\n]", value) for value in values),
+    return (
+        _durations(present, name)
+        or _dates(present, comma_elsewhere)
+        or Format(
+            Kind.TEXT,
+            codes=_may_have_na(values),
+            spaced=any(re.search(r"\s\s|[\t\r\n]", value) for value in values),
+        )
     )
 
 
@@ -188,6 +196,8 @@ def _numbers(present: Mapping[str, int], comma_elsewhere: bool) -> Format | None
     if fits < total * ENOUGH:
         return None
     unit_counts = {unit: count for unit, count in units.items() if unit}
+    if 1 < len(unit_counts) == len(present) and not set(unit_counts) & set(CURRENCIES.values()):
+        return None  # "1 Rosemary", "2 Thyme": names with a number
     if len(unit_counts) > 1:
         return _of_several_units(units, total, thousands)
     unit = next(iter(unit_counts), "")
@@ -305,11 +315,46 @@ def number(text: str, form: Format) -> float | None:
     """The number in a cell of a column of this format, None when there is none."""
     if is_missing(text):
         return None
+    if form.is_span:
+        return _minutes(text, ends_in_seconds=form.ends_in_seconds)
     result = parts(text, form.thousands)
     if result is None or not form.factors:
         return result[0] if result else None
     factor = form.factors.get(result[1])
     return None if factor is None else result[0] * factor
+
+
+_SPAN = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d)(?:\.\d+)?)?")
+_HOURS_FIRST = re.compile(r"\bh{1,2}:m|\bhrs?:min|\bstd\.?:min", re.IGNORECASE)
+_SECONDS_LAST = re.compile(r"\bm{1,2}:s|\bmin:s", re.IGNORECASE)
+
+
+def _minutes(text: str, *, ends_in_seconds: bool) -> float | None:
+    """The minutes of a duration as people write it: ``1:39``, ``0:42:10``."""
+    match = _SPAN.fullmatch(text.strip())
+    if match is None:
+        return None
+    first, second, third = int(match[1]), int(match[2]), int(match[3] or 0)
+    if ends_in_seconds and match[3] is None:
+        return first + second / 60
+    return first * 60 + second + third / 60
+
+
+def _durations(present: Mapping[str, int], name: str) -> Format | None:
+    """Durations, where the column's name says so: ``1:39`` alone may be a time of day, and minutes
+    with seconds."""
+    matches = {value: _SPAN.fullmatch(value.strip()) for value in present}
+    fits = sum(count for value, count in present.items() if matches[value])
+    if fits < sum(present.values()) * ENOUGH:
+        return None
+    says_parts = _HOURS_FIRST.search(name) or _SECONDS_LAST.search(name)
+    has_three = all(match is None or match[3] for match in matches.values())
+    if not (says_parts or (has_three and words.names(name, "duration"))):
+        return None
+    return Format(
+        Kind.NUMBER, unit="min", is_span=True, bad=1 - fits / sum(present.values()),
+        ends_in_seconds=_SECONDS_LAST.search(name) is not None,
+    )  # fmt: skip
 
 
 # Dates

@@ -37,6 +37,8 @@ _LIKE_UNIT = re.compile(
 )
 _NO_SHOWS = re.compile(r"no-[^\W\d]{3,}", re.IGNORECASE)
 """Where "no" is no number: "No-shows"."""
+_NUMBERED = re.compile(r"(?:n[°º]|nr\.?|no\.|[#№])\s*\w", re.IGNORECASE)
+"""As in "N° ruche" and "No. order"."""
 _CODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_\-/.]*")
 
 
@@ -90,8 +92,10 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
         return Role.TIME
     if kind is Kind.BOOLEAN:
         return Role.CATEGORY
-    identifying = _ends_as_number(name) or (
-        words.names(name, "identifier") and not _NO_SHOWS.match(name)
+    identifying = (
+        _ends_as_number(name)
+        or _NUMBERED.match(name.strip()) is not None
+        or (words.names(name, "identifier") and not _NO_SHOWS.match(name))
     )
     if kind is Kind.TEXT:
         return _of_text(identifying, facts)
@@ -114,6 +118,11 @@ def is_additive(column: Column) -> bool:
     if column.role is not Role.AMOUNT or words.names(column.name, "level"):
         return False
     return column.unit is not None or words.names(column.name, "amount")
+
+
+def is_reading(column: Column) -> bool:
+    """Whether a column holds the readings of a meter, which are neither added up nor averaged."""
+    return column.kind is Kind.NUMBER and words.names(column.name, "reading")
 
 
 def currencies(columns: Sequence[Column], measures: Sequence[Column]) -> Column | None:

@@ -63,6 +63,8 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     """The edit that a clause is; None for a new request. Raises `Unclear`."""
     if not works or draft.asks - {"what"} or draft.counts or draft.talk or draft.which_columns:
         return None
+    if draft.marks & {"sold", "earned", "spent"}:  # a verb makes a question of its own
+        return None
     if (
         draft.by_numbers
         or draft.comparing
@@ -181,7 +183,10 @@ def _may_replace_measure(draft: Draft) -> bool:
     """Whether a clause leaves the measure, or is one like "and the cost?", "as a share"."""
     names_measure = draft.measures or draft.aggregate or draft.derivation or draft.unwanted
     continues = draft.marks & {"about", "change", "it", "too"}
-    names_column = draft.groups or draft.mentions or draft.values or draft.filters or draft.ranking
+    keeps_groups = draft.sort is not None and not (draft.groups or draft.mentions)
+    names_column = not keeps_groups and (
+        draft.groups or draft.mentions or draft.values or draft.filters or draft.ranking
+    )
     if draft.derivation not in (None, Derivation.SHARE):
         return False
     return not names_measure or bool(continues and not names_column)
@@ -317,7 +322,8 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     if draft.ranking is not None:
         fields["order"] = Order(draft.ranking.is_top, draft.ranking.count)
     elif draft.sort is not None:
-        fields["order"] = Order(draft.sort, old.order.count if old.order else None)
+        count = old.order.count if old.order and not groups else None
+        fields["order"] = Order(draft.sort, count)
     result = msgspec.structs.replace(old, **fields)
     if result.order is not None and not (result.groups or result.time):
         raise Unclear("nothing_to_rank")

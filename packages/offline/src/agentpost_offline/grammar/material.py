@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -11,11 +12,13 @@ from agentpost_offline.data.model import Column, Kind, Role, Table
 from agentpost_offline.frame import Grain
 from agentpost_offline.grammar.text import fold, name_tokens, normal
 from agentpost_offline.grammar.text import tokens as text_tokens
-from agentpost_offline.grammar.vocabulary import Lexicon, concept_of
+from agentpost_offline.grammar.vocabulary import Lexicon, carry_of, concept_of
 from agentpost_offline.style import dates
 
 Keys = tuple[str, ...]
 _VALUE_WORDS = 8
+_IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
+"""What stands behind a name, as a unit does."""
 _FEW = 12
 
 
@@ -72,7 +75,10 @@ class Material:
     def is_price_of_row(self, column: Column) -> bool:
         """Whether a column is the price of what each row is, since none says how many: a rental."""
         is_price = column.unit in roles.CURRENCIES or concept_of(column.name) == "price"
-        return column.role is Role.RATE and is_price and "quantity" not in self.concepts
+        says_how_many = "quantity" in self.concepts or any(
+            one.role is Role.AMOUNT and one.unit not in roles.CURRENCIES for one in self.numbers
+        )
+        return column.role is Role.RATE and is_price and not says_how_many
 
     @property
     def takings(self) -> list[str]:
@@ -125,11 +131,14 @@ def material_of(table: Table, words: Lexicon) -> Material:
     """Index a table's names and values for a language."""
     result = Material(table)
     for column in table.columns:
-        for name in dict.fromkeys((column.name, column.label)):
+        plain = _IN_BRACKETS.sub("", normal(column.name)) or column.name
+        for name in dict.fromkeys((column.name, column.label, plain)):
             _add_column(result, column, name, words)
         concept = concept_of(column.name)
         if concept is not None and (concept == "date") == (column.kind is Kind.DATE):
             result.concepts.setdefault(concept, []).append(column.name)
+        if _is_sold(column):
+            result.concepts.setdefault("sold", []).append(column.name)
         if column.kind in (Kind.TEXT, Kind.BOOLEAN):
             for value in column.values:
                 _add_value(result, column, value, words)
@@ -137,6 +146,12 @@ def material_of(table: Table, words: Lexicon) -> Material:
     items = [word for word in name_tokens(stem) if len(word) > 2]
     result.own, result.own_words = frozenset(map(words.key, items)), frozenset(map(fold, items))
     return result
+
+
+def _is_sold(column: Column) -> bool:
+    """Whether a column says how many were sold."""
+    is_count = column.kind is Kind.NUMBER and column.role is Role.AMOUNT
+    return is_count and column.unit not in roles.CURRENCIES and carry_of(column.name) == "sold"
 
 
 _SPENT = frozenset(("cost", "budget", "salary"))

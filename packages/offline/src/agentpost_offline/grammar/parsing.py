@@ -71,6 +71,7 @@ class _Parser:
         self.last_measure_at = -9
         if any(term.has("needs.table") for term in phrases):
             self.draft.marks.add("table")
+        self.repeated = self._repetitions()
         at = 0
         while at < len(phrases):
             at += self._take(at)
@@ -103,7 +104,25 @@ class _Parser:
             self.draft.time = time_columns[0].name
         return calendar_of((time_columns or self.material.date_columns)[0], today)
 
+    def _repetitions(self) -> set[int]:
+        """The places of what goes on with a column's name: "against varroa" of "treated against
+        varroa", where the column is "Treated varroa"."""
+        places: set[int] = set()
+        last = -1
+        for at, term in enumerate(self.phrases):
+            between = self.phrases[last + 1 : at]
+            if term.is_literal or term.values or not term.columns:
+                continue
+            if last >= 0 and self.phrases[last].columns == term.columns and all(
+                one.is_glue or one.has("small", "versus") for one in between
+            ) and term.text != self.phrases[last].text:  # fmt: skip
+                places |= set(range(last + 1, at + 1))
+            last = at
+        return places
+
     def _take(self, at: int) -> int:
+        if at in self.repeated:
+            return 1
         term = self.phrases[at]
         for production in _PRODUCTIONS:
             size = production(self, at)
@@ -231,7 +250,7 @@ class _Parser:
         first = end = at + 1
         while (one := self._at(end)) is not None and not self._goes_on(end):
             after = self._at(end + 1)
-            if one.has("small.in") and after is not None:
+            if one.has("place") or (one.has("small.in") and after is not None):
                 break
             end += 1
         if first == end:
@@ -241,7 +260,9 @@ class _Parser:
             "small.it", "small.in", "small.polite"
         ):
             last -= 1
-        text = self.text[self.phrases[first].start : self.phrases[last - 1].end].strip(" .!。,，'")
+        text = self.text[self.phrases[first].start : self.phrases[last - 1].end].strip(
+            " .!。,，':："
+        )
         ending = self.phrases[last - 1]
         if ending.has("small") and not (
             ending.typo_of or ending.text.isupper()
@@ -249,6 +270,17 @@ class _Parser:
             self.draft.unknown.append(self.phrases[last - 1].text)
         self.draft.options["text"] = text
         return end - at
+
+    def place(self, at: int) -> int:
+        """Where a caption stands: "at the bottom", as it does unasked, or "at the top"."""
+        term = self.phrases[at]
+        if not (self.has_images and term.has("place")) or not any(
+            one.has("option.caption", "small.verb") for one in self.phrases
+        ):  # fmt: skip
+            return 0
+        if term.has("place.top"):
+            self.draft.options["top"] = True
+        return 1
 
     def amount(self, at: int) -> int:
         """As in "6 slides", "max 4 pages", "20 seconds", "800 pixels wide", "90°"."""
@@ -305,6 +337,10 @@ class _Parser:
     def _measure_out(self, unit: str, value: float) -> None:
         options = self.draft.options
         if unit in ("slides", "pages"):
+            names_thing = any(one.has("thing", "kind", "format") for one in self.phrases)
+            if unit == "pages" and value == 1 and not names_thing and self.material is not None:
+                self.draft.things.append(Thing.SITE)  # "everything on one page"
+                return
             self._set("pages", int(value), f"{value:g}")
             if unit == "slides" and Thing.DECK not in self.draft.things:
                 self.draft.things.append(Thing.DECK)
@@ -549,8 +585,6 @@ class _Parser:
                 return 0
         if not term.has("extreme") or term.columns:
             return 0
-        if self.has_images and "text" in self.draft.options and term.text.casefold() == "bottom":
-            return 1  # where a caption stands anyway
         if term.has("edit") and not any(map(self._names, self.phrases)):  # "shorter: 2 slides"
             return 0
         key = str(term.key("extreme"))
@@ -588,6 +622,7 @@ class _Parser:
                 return 0
             is_low = str(term.key("extreme")).startswith("bottom")
             self.draft.sort = self.draft.is_descending = not is_low
+            self.draft.look_words["sort"] = term.text
             return place + 1 - at
         if not term.has("sort") or term.columns or term.has("sort.first"):
             return 0
@@ -595,6 +630,7 @@ class _Parser:
             self.draft.is_descending = not term.has("sort.asc")
         if not term.has("sort.sort") or self.draft.sort is None:
             self.draft.sort = not term.has("sort.asc")
+        self.draft.look_words["sort"] = term.text
         return 1
 
     def value(self, at: int) -> int:
@@ -895,10 +931,21 @@ class _Parser:
         derivation = Derivation(str(term.key("derived")))
         if self.draft.derivation not in (None, derivation):
             return 0
+        if derivation is Derivation.SHARE and self._shows_shares(at):
+            return 1
         self.draft.derivation = derivation
         if term.has("fall"):
             self.draft.marks.add("fall")
         return 1
+
+    def _shows_shares(self, at: int) -> bool:
+        """Whether "with percentages" only names what a pie shows anyway."""
+        place = at - 1
+        while place > 0 and self.phrases[place].is_glue:
+            place -= 1
+        before = self._at(place)
+        is_beside = before is not None and before.has("small.in", "small.and", "not.not")
+        return is_beside and any(one.has("kind.donut") for one in self.phrases)
 
     def thing(self, at: int) -> int:
         """What is to be made: "line chart", "a deck", "as a spreadsheet"."""
@@ -1076,8 +1123,11 @@ class _Parser:
                 return 0
             self.draft.marks.add("source")
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
+        if term.has("axis"):  # "clients down, quarters across"
+            return int(any(one.has("option.pivot") for one in self.phrases))
         if term.has("small.still"):
-            return int(any(one.values or one.has("not") for one in self.phrases))
+            goes_on = any(one.values or one.has("not") for one in self.phrases)
+            return int(goes_on or self.has_images)
         is_unit = self._is_unit(term) or (term.text == "%" and at > 0)
         after = self._at(at + 1)
         is_unit = is_unit or (
@@ -1101,7 +1151,8 @@ class _Parser:
 
 
 _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (
-    _Parser.title, _Parser.caption, _Parser.amount, _Parser.sorting, _Parser.exclusion,
+    _Parser.title, _Parser.caption, _Parser.place, _Parser.amount, _Parser.sorting,
+    _Parser.exclusion,
     _Parser.period, _Parser.comparison, _Parser.postfix, _Parser.which, _Parser.ranking,
     _Parser.counted_group,
     _Parser.value, _Parser.axis, _Parser.aggregate, _Parser.column, _Parser.grain,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import msgspec
 
-from agentpost_offline.data.model import Table
-from agentpost_offline.frame import Act, Derivation, Frame, Query, Thing
+from agentpost_offline.data.model import Role, Table
+from agentpost_offline.frame import Act, Aggregate, Derivation, Frame, Measure, Query, Thing
 from agentpost_offline.grammar import edits
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.draft import Draft
@@ -29,8 +30,8 @@ _THING_OF_FORMAT = {
     "html": Thing.SITE, "mp4": Thing.VIDEO, "gif": Thing.VIDEO,
 }  # fmt: skip
 _IMAGE_OPTIONS = frozenset(
-    ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale", "text", "left",
-     "right", "portrait", "landscape", "wide", "high", "percent")
+    ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale", "text", "top",
+     "left", "right", "portrait", "landscape", "wide", "high", "percent")
 )  # fmt: skip
 _OPTIONS = {
     Thing.IMAGE: _IMAGE_OPTIONS, Thing.TABLE: frozenset(("pivot", "clean", "convert")),
@@ -38,6 +39,8 @@ _OPTIONS = {
     Thing.SITE: frozenset(("dark",)),
     Thing.DOCUMENT: frozenset(("convert", "headings")), Thing.DECK: frozenset(("headings",)),
 }  # fmt: skip
+_RACING = 2
+"""So many bars race at least."""
 _PAGED = (Thing.DECK, Thing.REPORT, Thing.SITE, Thing.DOCUMENT)
 
 
@@ -102,7 +105,13 @@ def _read_over(text: str, material: Material | None, around: Surrounding) -> lis
     result = terms(text, around.language, material)
     clauses = _clauses(text, result)
     readings = _read_clauses(text, clauses, material, around)
-    if len(clauses) > 1 and not all(one.is_sure or one.draft.is_talk for one in readings):
+    # Two questions are two demands, and so are two figures of which one may be narrowed.
+    is_one = sum(bool(one.draft.asks) for one in readings) < 2 and not any(
+        one.question is not None and one.question.key == "which_data" for one in readings
+    )
+    if is_one and len(clauses) > 1 and not all(
+        one.is_sure or one.draft.is_talk for one in readings
+    ):  # fmt: skip
         whole = _read_clauses(text, [result], material, around)
         if all(one.is_sure for one in whole):  # "over 100 in North, how many rows?"
             return whole
@@ -122,7 +131,25 @@ def _read_clauses(
         _reading(draft, material, around, drafts, is_later=at > 0)
         for at, draft in enumerate(drafts)
     ]
-    return [one for one in readings if not _is_courtesy(one, len(readings))]
+    readings = [one for one in readings if not _is_courtesy(one, len(readings))]
+    for before, one in pairwise(readings):
+        _ask_of_which_rows(before, one)
+    return readings
+
+
+def _ask_of_which_rows(before: Reading, one: Reading) -> None:
+    """A demand without a condition behind one that has some may be about the same rows."""
+    if before.frame is None or one.frame is None or one.is_edit:
+        return
+    if len(before.frame.queries) != 1 or len(one.frame.queries) != 1:
+        return
+    (first,), (second,) = before.frame.queries, one.frame.queries
+    if not first.filters or second.filters or first.table != second.table:
+        return
+    query = msgspec.structs.replace(second, filters=first.filters)
+    frames = (msgspec.structs.replace(one.frame, queries=(query,)), one.frame)
+    choices = [Choice(frame_text(each, one.table), (each,)) for each in frames]
+    one.question = Question("which_data", {}, choices)
 
 
 def _is_courtesy(one: Reading, count: int) -> bool:
@@ -162,11 +189,26 @@ def _with_what_hands_over(clauses: Sequence[Sequence[Term]]) -> list[Sequence[Te
     "clean this table and give it to me as Excel" is one job."""
     results: list[Sequence[Term]] = []
     for clause in clauses:
-        if results and _makes(results[-1]) and _hands_over(clause):
+        if results and _narrows(clause):
+            results[-1] = [*results[-1], *clause]
+        elif results and _makes(results[-1]) and _hands_over(clause):
             results[-1] = [*results[-1], *(one for one in clause if not one.has("small.it"))]
         else:
             results.append(clause)
     return results
+
+
+def _narrows(clause: Sequence[Term]) -> bool:
+    """Whether a clause only leaves something out of the one before: "A report on January. Not
+    February"."""
+    first = next((one for one in clause if not one.is_glue and one.kind != "mark"), None)
+    asks_more = any(
+        one.has("thing", "kind", "ask", "aggregate", "talk", "control", "model", "edit.undo")
+        for one in clause
+    )
+    return first is not None and first.has("not.not", "only") and not first.columns and (
+        not asks_more
+    )  # fmt: skip
 
 
 def _makes(clause: Sequence[Term]) -> bool:
@@ -209,7 +251,9 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
                 each.has("thing", "kind") and not each.has("kind.grouped", "kind.stacked")
                 for each in phrases[start:at]
             )
-        if one.has("ask.many", "ask.much", "ask.which", "ask.who", "ask.why"):
+        if one.has("ask.many", "ask.much", "ask.which", "ask.who", "ask.why") or (
+            one.has("ask.what") and any(each.has("aggregate") for each in phrases[at : at + 6])
+        ):  # fmt: skip
             return True
         if not (one.is_glue or one.has("small", "number", "edit") or one.number is not None):
             return False
@@ -249,6 +293,7 @@ def _reading(
                 edit.is_free,
             )
             result.is_edit = True
+            _check_colour_of_part(draft)
             _check_look(draft, edit.frame.thing or Thing.ANSWER)
             result.notes = edit.notes
             return result
@@ -279,6 +324,14 @@ def _reading(
     return result
 
 
+def _check_colour_of_part(draft: Draft) -> None:
+    """A colour is that of the whole result: "make the cats orange" is not understood."""
+    names_part = bool(draft.values or draft.measures or draft.mentions)
+    if draft.style.colour is not None and names_part and not draft.marks & {"only", "split"}:
+        draft.unknown.append(draft.look_words["colour"])
+        draft.marks.add("unable")
+
+
 def _ask_which_of_alike(draft: Draft, frame: Frame, material: Material) -> None:
     """A word that is not understood may belong to the column's name: of "Pieces" and "Pieces
     returned" the longer names are offered first. Raises `Unclear`."""
@@ -306,7 +359,8 @@ def _ask_of_which_data(
     draft: Draft, frame: Frame, material: Material | None, around: Surrounding
 ) -> None:
     """A bare "excel please" after an answer may mean the answer or the file: raises `Unclear`."""
-    if "it" in draft.marks and around.is_unanswered and not frame.queries:
+    is_form = bool(draft.formats or "as" in draft.marks) and not around.has_files
+    if ("it" in draft.marks or is_form) and around.is_unanswered and not frame.queries:
         raise Unclear("ask_anew")
     is_bare = not (frame.queries or around.has_files or draft.marks & {"source", "table"})
     if not is_bare or frame.thing not in (Thing.CHART, Thing.TABLE) or draft.options:
@@ -377,6 +431,8 @@ def thing_of(draft: Draft, around: Surrounding) -> Thing:
     images = "image" in around.kinds and "table" not in around.kinds
     is_only_beside = not draft.things and not _names_chart(draft, around)
     if draft.style.chart == "grouped" and (images or is_only_beside):  # "side by side"
+        if images:
+            draft.options["collage"] = True
         draft.style = msgspec.structs.replace(draft.style, chart=None)
     things = list(draft.things)
     if not images and (things or draft.formats):  # "turn it into a PDF"
@@ -391,7 +447,7 @@ def thing_of(draft: Draft, around: Surrounding) -> Thing:
     if len(things) > 1 and Thing.CHART in things and Thing.TABLE not in things:
         things.remove(Thing.CHART)
     picture = bool(draft.options.keys() & _IMAGE_OPTIONS - {"convert", "left", "right"})
-    if images and (picture or draft.formats or things == [Thing.IMAGE]):
+    if images and (picture or draft.formats or draft.style.size or things == [Thing.IMAGE]):
         return Thing.IMAGE
     if documents and not draft.has_query and (things or draft.formats or draft.options):
         return Thing.DOCUMENT
@@ -420,6 +476,10 @@ def _frame(
     if not draft.has_query and thing is not Thing.ANSWER:
         source = next((one for one in drafts if one.has_query), draft)
     queries: tuple[Query, ...] = ()
+    if thing is Thing.VIDEO and material is not None and material.date_columns and (
+        source.has_query and not source.grains
+    ):  # fmt: skip
+        source.is_trend = True
     if material is not None and (source.has_query or source.aggregate or thing is Thing.ANSWER):
         resolved = Resolved(source, material, thing, around.today, around.language)
         reading.notes += resolved.notes
@@ -427,8 +487,10 @@ def _frame(
         queries = () if whole else (resolved.query,)
     if thing is Thing.ANSWER and not queries:
         return None
-    if thing is Thing.VIDEO and material is not None and not material.date_columns:
-        raise Unclear("film_needs_time", table=material.table.name)
+    if thing is Thing.VIDEO and material is not None:
+        if not material.date_columns:
+            raise Unclear("film_needs_time", table=material.table.name)
+        queries = _raced(source, queries, material)
     style = msgspec.structs.replace(draft.style, options=dict(draft.options))
     formats = tuple(draft.formats)
     if thing is Thing.DOCUMENT:
@@ -439,6 +501,29 @@ def _frame(
         Act.ASK if thing is Thing.ANSWER else Act.MAKE, thing, queries, style, formats,
         draft.language or around.language, said=draft.text,
     )  # fmt: skip
+
+
+def _raced(draft: Draft, queries: Sequence[Query], material: Material) -> tuple[Query, ...]:
+    """The queries of a race of bars. Where no column has names, the columns of numbers race: the
+    clubs of a table with a column for each; one that is named whole has nothing to race against."""
+    names = [one for one in material.groups if one.distinct > 1]
+    if names or len(material.numbers) < _RACING or not all(map(_is_plain, queries)):
+        return tuple(queries)
+    if any(name_tokens(one.word) == name_tokens(one.column) for one in draft.measures):
+        if len(draft.measures) < _RACING:
+            raise Unclear("film_needs_names", table=material.table.name)
+        return tuple(queries)
+    measures = tuple(
+        Measure(one.name, Aggregate.MEAN if one.role is Role.RATE else Aggregate.SUM)
+        for one in material.table.columns if one in material.numbers
+    )  # fmt: skip
+    query = queries[0] if queries else Query(material.table.id)
+    time = query.time or material.date_columns[0].name
+    return (msgspec.structs.replace(query, measures=measures, time=time),)
+
+
+def _is_plain(query: Query) -> bool:
+    return not (query.groups or query.having or query.order)
 
 
 def _document_formats(draft: Draft) -> tuple[str, ...]:
@@ -468,6 +553,7 @@ def _check_look(draft: Draft, thing: Thing) -> None:
         for key, value in draft.options.items()
         if (key not in options and key not in ("which", "no_total"))
         or (key in ("left", "right") and "rotate" not in draft.options)
+        or (key == "top" and "text" not in draft.options)
     ]  # fmt: skip
     unfit += [
         (name, str(value))

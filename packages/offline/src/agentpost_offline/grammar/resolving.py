@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from agentpost_offline.data import roles
+from agentpost_offline.data import roles, words
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
     Act,
@@ -38,9 +38,12 @@ from agentpost_offline.grammar.material import (
 )
 from agentpost_offline.grammar.periods import Period
 from agentpost_offline.grammar.reading import Choice, Unclear
+from agentpost_offline.grammar.text import fold, name_tokens
 from agentpost_offline.grammar.vocabulary import concept_of
 
 _MOST_CHOICES = 4
+_BEGINNING = 4
+"""Letters by which a word of a request is like one of a column's name."""
 _NAMED = 12
 """As many values are named beside their number; more of them are listed."""
 _COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
@@ -49,7 +52,7 @@ _SUM_WORDS = ("sum", "som")
 _OVERALL = ("overall", "insgesamt", "en general", "globalement", "总体", "إجمالا")
 """Words for a sum that of a rate only say that it is that of all rows."""
 _CARRIED = {
-    "sold": ("quantity", "revenue"),
+    "sold": ("sold", "quantity", "revenue"),
     "earned": ("revenue", "salary"),
     "spent": ("amount", "cost"),
 }
@@ -360,6 +363,8 @@ class Resolved:
     def _measure(self, one: MeasureRequest) -> Measure:
         column = self.material.column(one.column)
         how = one.aggregate or self.draft.aggregate
+        if roles.is_reading(column) and how in (None, Aggregate.SUM, Aggregate.MEAN):
+            return self._of_readings(column, one, how)
         can_add = column.role is not Role.RATE or self.material.is_price_of_row(column)
         if how is Aggregate.SUM and not can_add and (
             self.draft.aggregate_word.casefold() in _OVERALL
@@ -373,6 +378,15 @@ class Resolved:
         if how is not None:
             return Measure(column.name, how)
         return Measure(column.name, self._usual(column))
+
+    def _of_readings(self, column: Column, one: MeasureRequest, how: Aggregate | None) -> Measure:
+        """A meter goes on counting: its last reading may be shown, while what was used is the
+        difference of two readings, which is not computed here."""
+        is_named = any(words.names(word, "reading") for word in name_tokens(one.word))
+        if how is None and is_named:
+            return Measure(column.name, Aggregate.MAX)
+        choices = self._as_choices([Measure(column.name, Aggregate.MAX)])
+        raise Unclear("readings", choices, column=column.label)
 
     def _usual(self, column: Column) -> Aggregate:
         """How a column is computed when it is not said."""
@@ -451,7 +465,7 @@ class Resolved:
             for name in self.material.concepts.get(concept, ())
         }  # fmt: skip
         if "sold" in draft.marks or (things and "quantity" in self.material.concepts):
-            return [self._of_concept("quantity", "revenue")]
+            return [self._of_concept(*_CARRIED["sold"])]
         if self._counts_all and draft.has_query:
             return [Measure(None, Aggregate.COUNT)]
         has_condition = draft.values or draft.filters or draft.comparing
@@ -515,14 +529,14 @@ class Resolved:
         if draft.ranking is not None and draft.ranking.concept not in ("", "sold"):
             return [self._ranked_concept(draft.ranking)]
         if draft.ranking is not None and draft.ranking.concept == "sold":
-            return [self._of_concept("quantity", "revenue")]
+            return [self._of_concept(*_CARRIED["sold"])]
         for mark, concepts in _CARRIED.items():
             if mark not in draft.marks or (
                 mark == "spent" and "revenue" in self.material.concepts
             ):  # fmt: skip
                 continue
-            if mark == "sold" and not draft.asks & {"many", "much"} and all(
-                one in self.material.concepts for one in concepts
+            if mark == "sold" and not draft.asks & {"many", "much"} and (
+                self.material.concepts.keys() >= {"quantity", "revenue"}
             ):  # fmt: skip
                 raise Unclear("which_measure", self._measure_choices())
             return [self._of_concept(*(concepts[::-1] if "much" in draft.asks else concepts))]
@@ -584,7 +598,9 @@ class Resolved:
         but of a share or a table without any the number of rows."""
         choices = []
         takings = self.material.takings
-        numbers = sorted(self.material.numbers, key=lambda one: one.name not in takings)
+        numbers = sorted(
+            self.material.numbers, key=lambda one: (-self._nearness(one), one.name not in takings)
+        )
         for one in numbers[:_MOST_CHOICES]:
             if self.draft.aggregate is Aggregate.SUM and one.role is Role.RATE:
                 continue
@@ -606,6 +622,14 @@ class Resolved:
             is_likely = is_share or not (takings or "revenue" in self.material.concepts)
             choices[0 if is_likely else 1 : 0 if is_likely else 1] = rows
         return list({one.label: one for one in choices}.values())[:_MOST_CHOICES]
+
+    def _nearness(self, column: Column) -> int:
+        """How many words of a column's name begin as words of the request do."""
+        typed = {fold(word)[:_BEGINNING] for word in name_tokens(self.draft.text)}
+        return sum(
+            len(word) >= _BEGINNING and fold(word)[:_BEGINNING] in typed
+            for word in name_tokens(column.name)
+        )
 
     def _likely(self, column: Column) -> Aggregate:
         """How a column is computed in a choice, which says so."""
@@ -735,7 +759,7 @@ class Resolved:
             draft.unknown += others if draft.sort is not None else []
             wants_order = draft.sort is not None and has_axis
             if draft.sort is not None and not has_axis:
-                draft.unknown.append("…")
+                draft.unknown.append(draft.look_words["sort"])
             return measures, Order(bool(draft.sort)) if wants_order else None
         if any(self._has_no_best(one) for one in measures):
             is_group = has_axis or ranking.count is None
@@ -801,7 +825,10 @@ class Resolved:
         if len(measures) != 1 or measures[0].aggregate is not Aggregate.MEAN:
             return
         column = self.material.column(str(measures[0].column))
-        if column.role is not Role.AMOUNT or roles.is_scale(column):
+        is_measured = column.unit is not None and column.unit not in roles.CURRENCIES
+        if column.role is not Role.AMOUNT or roles.is_scale(column) or (
+            is_measured and self.time is None
+        ):  # fmt: skip
             return
         if self._is_row_each:
             self.time, self.grain, self.groups = None, None, []

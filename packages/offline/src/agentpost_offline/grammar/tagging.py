@@ -127,9 +127,10 @@ class _Tagger:
 
     def _meaning(self, span: Sequence[Token], keys: Keys) -> Term | None:
         start, end = span[0].start, span[-1].end
-        meanings = self.words.exact.get(tuple(fold(token.text) for token in span)) or (
-            self.words.phrases.get(keys, ())
-        )
+        forms = tuple(fold(token.text) for token in span)
+        meanings = self.words.exact.get(forms) or self.words.phrases.get(keys, ())
+        if not self.words.exact.get(forms) and self.words.language != "ar":
+            meanings = tuple(one for one in meanings if not _is_small(one))
         if len(span) > 1 and meanings and (self._holds_column(span) or self._begins_rank(span)):
             meanings = ()
         if not meanings and self.words.language != "en" and span[0].text.isascii():
@@ -181,6 +182,8 @@ class _Tagger:
         elif any(one.startswith("not.") for one in meanings):
             columns = [one for one in columns if fold(one) == fold(spelling)]
         is_literal = bool(columns)
+        if columns and len(plain) == 1:
+            columns = self._spelt_alike(plain[0], columns)
         for meaning in meanings:
             if not columns and meaning.startswith("concept."):
                 columns = material.concepts.get(meaning.removeprefix("concept."), [])
@@ -208,6 +211,17 @@ class _Tagger:
             or not (is_small or (len(value) <= _TINY and meanings))
         )  # fmt: skip
         return tuple(columns), is_literal, (*by_name, *by_meaning)
+
+    def _spelt_alike(self, typed: str, columns: list[str]) -> list[str]:
+        """The columns that a word's stem names, unless a word of another one's name is spelt alike:
+        "ruches" are of "N° ruche" and not of "Rucher"."""
+        assert self.material is not None, "there are columns"
+        forms = {typed, typed.removesuffix("s")}
+        if any(fold(one) in forms for one in columns):
+            return columns
+        others = self.material.parts.get(self.words.key(typed), [])
+        alike = [one for one in others if forms & set(map(fold, name_tokens(one)))]
+        return alike or columns
 
     def _unknown(self, at: int) -> tuple[list[Term], int]:
         first = self.tokens[at]
@@ -300,6 +314,12 @@ class _Tagger:
             typed = typed.removesuffix("s")  # "mates"
         near = {original for spelt, original in names.items() if spelt.startswith(typed)}
         return near.pop() if len(near) == 1 else None
+
+
+def _is_small(meaning: str) -> bool:
+    """Whether only a word itself has a meaning, none of its forms: "sobras" (leftovers) is no
+    "sobre", and "ours" is no "our"."""
+    return meaning.startswith("small.") and meaning not in ("small.verb", "small.source")
 
 
 def _inflects(span: Sequence[Token], value: str) -> bool:

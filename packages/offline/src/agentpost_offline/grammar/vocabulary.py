@@ -181,6 +181,17 @@ def concept_of(name: str) -> str | None:
     return by_name.get(tuple(map(fold, parts[:1]))) if parts else None
 
 
+def carry_of(name: str) -> str | None:
+    """What a verb in a column's name carries, in any language: of "verkauft (Stk)" what was
+    ``sold``."""
+    for word in name_tokens(name):
+        for language in LANGUAGES:
+            for meaning in lexicon(language).exact.get((fold(word),), ()):
+                if meaning.startswith("carry."):
+                    return meaning.removeprefix("carry.")
+    return None
+
+
 @cache
 def _evidence(language: str) -> tuple[frozenset[str], frozenset[str]]:
     read = word_list(language)

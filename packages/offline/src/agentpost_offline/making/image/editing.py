@@ -52,7 +52,8 @@ class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
     form: str | None = None
     """The suffix to write; None keeps the file's own."""
     text: str = ""
-    """Is set at the bottom of the picture, on a dark band."""
+    """Is set at the bottom of the picture, or at its top, on a dark band."""
+    is_text_on_top: bool = False
     is_collage: bool = False
     """Whether all pictures become one."""
     colour: str = "#ffffff"
@@ -65,7 +66,8 @@ def of_frame(frame: Frame) -> Edit:
     Its options: ``collage``, ``square``, ``crop``, ``portrait``, ``landscape``, ``grayscale``;
     ``rotate`` (degrees, or True for a quarter; ``left`` turns the other way); ``wide`` and ``high``
     (pixels of one side), ``percent`` (of the size), ``side`` (which part of a crop stays) and
-    ``text``. Its style: ``size`` in pixels, or in proportions up to 50.
+    ``text``, with ``top`` where it stands at the top. Its style: ``size`` in pixels, or in
+    proportions up to 50.
     """
     options, size = frame.style.options, frame.style.size
     is_ratio = size is not None and max(size) <= _PROPORTIONS
@@ -80,7 +82,7 @@ def of_frame(frame: Frame) -> Edit:
         str(options.get("side", "centre")), pixels, float(percent) / 100 if percent else None,
         bool(options.get("grayscale")),
         next((_FORMS[one] for one in frame.formats if one in _FORMS), None),
-        str(options.get("text", "")), bool(options.get("collage")),
+        str(options.get("text", "")), bool(options.get("top")), bool(options.get("collage")),
         frame.style.colour or "#ffffff",
     )  # fmt: skip
 
@@ -138,7 +140,9 @@ def apply(path: Path, name: str, edit: Edit, code: str = "en") -> Image:
     image = cover(image, size, edit.side)
     if edit.grey:
         image = image.convert("LA" if image.mode == "RGBA" else "L")
-    return letter(image, edit.text, code, edit.colour) if edit.text else image
+    if not edit.text:
+        return image
+    return letter(image, edit.text, code, edit.colour, on_top=edit.is_text_on_top)
 
 
 def cover(image: Image, size: tuple[int, int], side: str = "centre") -> Image:
@@ -152,9 +156,11 @@ def cover(image: Image, size: tuple[int, int], side: str = "centre") -> Image:
     )  # fmt: skip
 
 
-def letter(image: Image, text: str, code: str, colour: str = "#ffffff") -> Image:
-    """The picture with a text on a dark band over its lower edge; the band is as high as the text
-    needs, at most half the picture. Raises `JobFailed` when it does not fit."""
+def letter(
+    image: Image, text: str, code: str, colour: str = "#ffffff", *, on_top: bool = False
+) -> Image:
+    """The picture with a text on a dark band over its lower edge, or its upper one; the band is as
+    high as the text needs, at most half the picture. Raises `JobFailed` when it does not fit."""
     from PIL import Image as Images
 
     wide, tall = image.size
@@ -170,7 +176,7 @@ def letter(image: Image, text: str, code: str, colour: str = "#ffffff") -> Image
     with Images.open(io.BytesIO(band)) as stream:
         strip = stream.convert("RGBA").resize((wide, round(high)))
     strip.putalpha(215)
-    picture.paste(strip, (0, tall - strip.height), strip)
+    picture.paste(strip, (0, 0 if on_top else tall - strip.height), strip)
     return picture
 
 

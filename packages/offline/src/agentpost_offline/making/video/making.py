@@ -18,9 +18,10 @@ from msgspec.structs import replace
 from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost.extraction import Unreadable
 from agentpost_offline.content.blocks import Paper
+from agentpost_offline.data import roles
 from agentpost_offline.data.archives import unpacking
 from agentpost_offline.data.dataset import open_tables
-from agentpost_offline.data.model import Role, Table
+from agentpost_offline.data.model import Role, Table, by_name
 from agentpost_offline.frame import Aggregate, Frame, Query, Thing, from_json, to_json
 from agentpost_offline.making import catalogue, papers, queries
 from agentpost_offline.making.content import Section
@@ -160,6 +161,8 @@ def _query(table: Table, frame: Frame) -> Query | None:
     times = [column.name for column in table.columns if column.role is Role.TIME]
     groups = [column.name for column in table.columns
               if column.role is Role.CATEGORY and 2 <= column.distinct <= 200]  # fmt: skip
+    if len(own.measures) > 1 and not own.groups and times:
+        return replace(own, time=own.time or times[0], order=None)
     if not times or not (groups or own.groups):
         return None
     usual = next((one for one in queries.usual([table]) if one.time), own)
@@ -174,6 +177,11 @@ def _race(grid: shape.Grid, query: Query, table: Table, frame: Frame) -> Race | 
         return None
     code, phrases = frame.language, texts("film", frame.language)
     is_sum = grid.additive and query.measures[0].aggregate in (Aggregate.SUM, Aggregate.COUNT)
+    columns = by_name(table)  # a column for each runner may hold stocks: members of clubs
+    is_sum = is_sum and (
+        len(query.measures) == 1
+        or all(roles.is_additive(columns[str(one.column)]) for one in query.measures)
+    )
     runners = []
     for line in grid.lines:
         values = [value or 0.0 for value in line.values]

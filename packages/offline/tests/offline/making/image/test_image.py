@@ -44,12 +44,21 @@ WISHES: list[tuple[Style, Edit]] = [
     (Style(options={"percent": 25}), Edit(factor=0.25)),
     (Style(size=(300, 200)), Edit(size=(300, 200))),
     (Style(options={"text": "Sale"}), Edit(text="Sale")),
+    (Style(options={"text": "Sale", "top": True}), Edit(text="Sale", is_text_on_top=True)),
 ]
 
 
 @pytest.mark.parametrize(("style", "edit"), WISHES)
 def test_options_become_an_edit(style: Style, edit: Edit) -> None:
     assert editing.of_frame(stories.frame(Thing.IMAGE, style=style)) == edit
+
+
+def test_a_text_stands_at_the_bottom_or_at_the_top() -> None:
+    white = Image.new("RGB", (400, 300), "white")
+    for on_top, band, rest in ((True, 5, 295), (False, 295, 5)):
+        image = editing.letter(white, "Sale", "en", on_top=on_top)
+        assert image.getpixel((3, band)) != (255, 255, 255)
+        assert image.getpixel((3, rest)) == (255, 255, 255)
 
 
 def test_a_text_that_does_not_fit_is_refused() -> None:

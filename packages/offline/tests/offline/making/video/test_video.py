@@ -11,6 +11,7 @@ from msgspec import structs
 from PIL import ImageChops
 
 from agentpost.agents import File, JobFailed
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.frame import (
     Aggregate,
     Filter,
@@ -21,6 +22,7 @@ from agentpost_offline.frame import (
     Style,
     Thing,
 )
+from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs
@@ -86,6 +88,23 @@ def test_a_race_is_of_what_was_named(orders: File) -> None:
     rows = [line.split(",") for line in Path(orders.blob).read_text().splitlines()[1:]]
     east = sum(int(row[4]) for row in rows if row[2] == "East")
     assert sum(runner.values[-1] for runner in race.runners) == east
+
+
+def test_columns_race_where_no_column_has_names(tmp_path: Path) -> None:
+    path = tmp_path / "clubs.csv"
+    rows = [f"{year},{year % 7 + 10},{40 - year % 9},{30 + year % 5}" for year in range(2000, 2012)]
+    path.write_text("\n".join(["Year,Judo,Bowls,Scouts", *rows]))
+    clubs = stories.local([file(path, "text/csv")])
+    with open_tables(clubs) as data:
+        around = Surrounding(data.tables, frozenset({"table"}))
+        (one,) = read("a bar race video of the clubs over the years", around)
+        (alone,) = read("a video of Judo over the years", around)
+    assert one.frame is not None
+    race = making.film_of(clubs, one.frame, [])[0].race
+    assert race is not None
+    last = {runner.name: runner.values[-1] for runner in race.runners}
+    assert last == {"Judo": 12, "Bowls": 36, "Scouts": 31}  # members are not added up over years
+    assert alone.question is not None
 
 
 async def test_sections_are_captioned_in_a_strip_of_their_own(tmp_path: Path) -> None:
