@@ -73,8 +73,8 @@ async def test_calls_are_counted_down_and_then_refused(limiter: RateLimiter) -> 
     left = [(await limiter.acquire("key", [MINUTE], START + n * SECOND)) for n in range(4)]
     assert [decision.allowed for decision in left] == [True, True, True, False]
     assert [decision.remaining for decision in left] == [2, 1, 0, 0]
-    assert [decision.reset_seconds() for decision in left] == [60, 59, 58, 57]
-    assert left[3].wait_seconds() == 57
+    assert [decision.seconds_until(decision.reset_at) for decision in left] == [60, 59, 58, 57]
+    assert left[3].seconds_until(left[3].free_at) == 57
 
 
 async def test_the_window_moves_with_each_call(limiter: RateLimiter) -> None:
@@ -85,7 +85,7 @@ async def test_the_window_moves_with_each_call(limiter: RateLimiter) -> None:
     assert (refused.allowed, refused.free_at) == (False, START + 60 * SECOND)
     assert (await limiter.acquire("key", [MINUTE], START + 60 * SECOND)).allowed
     refused = await limiter.acquire("key", [MINUTE], START + 60 * SECOND)
-    assert (refused.allowed, refused.wait_seconds()) == (False, 30)
+    assert (refused.allowed, refused.seconds_until(refused.free_at)) == (False, 30)
     assert (await limiter.acquire("key", [MINUTE], START + 90 * SECOND)).allowed
 
 
@@ -94,7 +94,7 @@ async def test_waiting_as_told_is_enough(limiter: RateLimiter) -> None:
     for n in range(30):
         decision = await limiter.acquire("key", [MINUTE], now)
         if not decision.allowed:
-            now += decision.wait_seconds() * SECOND
+            now += decision.seconds_until(decision.free_at) * SECOND
             assert (await limiter.acquire("key", [MINUTE], now)).allowed, n
         now += 1_234_567
 
@@ -146,7 +146,7 @@ async def test_a_clock_that_steps_back_stands_still(limiter: RateLimiter) -> Non
     for _ in range(3):
         await limiter.acquire("key", [MINUTE], START)
     refused = await limiter.acquire("key", [MINUTE], START - 3_600 * SECOND)
-    assert (refused.allowed, refused.wait_seconds()) == (False, 60)
+    assert (refused.allowed, refused.seconds_until(refused.free_at)) == (False, 60)
 
 
 async def test_memory_goes_on_from_a_clock_that_stepped_back() -> None:
@@ -156,7 +156,7 @@ async def test_memory_goes_on_from_a_clock_that_stepped_back() -> None:
         await limiter.acquire("key", [MINUTE], START + n * SECOND)
     back = START - 3_600 * SECOND
     refused = await limiter.acquire("key", [MINUTE], back)
-    assert (refused.allowed, refused.wait_seconds()) == (False, 58)
+    assert (refused.allowed, refused.seconds_until(refused.free_at)) == (False, 58)
     assert not (await limiter.acquire("key", [MINUTE], back + 57 * SECOND)).allowed
     assert (await limiter.acquire("key", [MINUTE], back + 58 * SECOND)).allowed
     assert not (await limiter.acquire("key", [MINUTE], back + 58 * SECOND)).allowed

@@ -34,10 +34,10 @@ async def test_a_minute_moves_with_the_clock(at: ManualHarness) -> None:
     assert (await admission.request(at.ctx, at.caller)).remaining == 0
     at.clock.advance(39.5)
     refused = await admission.request(at.ctx, at.caller)
-    assert (refused.allowed, refused.wait_seconds()) == (False, 1)
+    assert (refused.allowed, refused.seconds_until(refused.free_at)) == (False, 1)
     at.clock.advance(0.5)
     decision = await admission.request(at.ctx, at.caller)
-    assert (decision.allowed, decision.reset_seconds()) == (True, 20)
+    assert (decision.allowed, decision.seconds_until(decision.reset_at)) == (True, 20)
 
 
 @pytest.mark.rule("Limits messages")

@@ -6,6 +6,9 @@ later; a message that was never created is refunded (design: Rate limits).
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.domain.errors import RateLimited
@@ -60,19 +63,14 @@ async def unsent(ctx: AppContext, caller: Caller, decision: RateDecision) -> Non
     await ctx.limiter.give_back(caller.account_id, rules, decision)
 
 
-async def large_body(ctx: AppContext, caller: Caller) -> RateDecision:
-    """Count a large body of the account that comes in; raises ``rate_limited`` when too many were
-    refused lately."""
+async def large_body(ctx: AppContext, caller: Caller) -> Callable[[], Awaitable[None]]:
+    """Count a large body of the account that comes in; what is returned takes that back, when the
+    body was fine. Raises ``rate_limited`` when too many were refused lately."""
     decision = await ctx.limiter.acquire(caller.account_id, _LARGE_BODIES, ctx.clock.now())
     if not decision.allowed:
         text = f"This account had {_LARGE_BODIES[0].limit} large bodies refused within a minute."
         raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS)
-    return decision
-
-
-async def not_refused(ctx: AppContext, caller: Caller, decision: RateDecision) -> None:
-    """A large body was fine: it does not count."""
-    await ctx.limiter.give_back(caller.account_id, _LARGE_BODIES, decision)
+    return partial(ctx.limiter.give_back, caller.account_id, _LARGE_BODIES, decision)
 
 
 async def _acquire(

@@ -82,7 +82,7 @@ async def _admit(api: Api, request: Request, caller: Caller) -> None:
     state.budget = (limit, decision)
     if not decision.allowed:
         text = f"This key has sent {limit:,} requests within a minute."
-        raise RateLimited(text, decision.wait_seconds())
+        raise RateLimited(text, decision.seconds_until(decision.free_at))
     if api.ctx.unavailable:
         raise Refusal(
             ErrorCode.UNAVAILABLE, "The API is switched off for a while; try again later."
@@ -111,6 +111,6 @@ async def with_rate_limit_headers(handler: Handler, request: Request) -> Respons
     response.raw_headers += (
         (b"ratelimit-limit", b"%d" % limit),
         (b"ratelimit-remaining", b"%d" % decision.remaining),
-        (b"ratelimit-reset", b"%d" % decision.reset_seconds()),
+        (b"ratelimit-reset", b"%d" % decision.seconds_until(decision.reset_at)),
     )
     return response

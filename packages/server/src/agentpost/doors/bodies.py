@@ -11,6 +11,7 @@ import base64
 import json
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -35,7 +36,6 @@ from agentpost.http.bodies import (
 )
 from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
-from agentpost.ratelimit.base import RateDecision
 from agentpost.requests.redaction import LargeBody
 
 Data = TypeVar("Data")
@@ -92,18 +92,12 @@ async def _read(
         raise _wrong("the body must be sent as it is, without a Content-Encoding")
     if (declared_length(request) or 0) > most:
         raise api_body.too_large(most)
-    decisions: list[RateDecision] = []
-
-    async def count() -> None:
-        decisions.append(await admission.large_body(api.ctx, caller))
-
+    count = partial(admission.large_body, api.ctx, caller)
     async with BodySlot(api.body_budget, caller.account_id, count) as slot:
         try:
             data, size = await receive(slot, most)
         except TooSlow as problem:
             raise _wrong(str(problem)) from None
-    for decision in decisions:
-        await admission.not_refused(api.ctx, caller, decision)
     state_of(request.scope).body = LargeBody(size)
     await api.keys.caller(request)  # a body may take minutes: the key is still live
     return data

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from types import TracebackType
 from weakref import WeakValueDictionary
 
 from starlette.requests import ClientDisconnect, Request
@@ -40,7 +41,9 @@ BYTES_PER_SECOND_MIN = 16 * 1024
 _LINGER_SECONDS = 10.0
 
 
-Count = Callable[[], Awaitable[None]]
+Uncount = Callable[[], Awaitable[None]]
+Count = Callable[[], Awaitable[Uncount]]
+"""Counts a body, and returns what takes that back."""
 
 
 class TooSlow(Exception):
@@ -109,7 +112,8 @@ def has_body(request: Request) -> bool:
 class BodySlot(AsyncExitStack):
     """Where one body of any legal size may be held: a context that leaves the places it took.
 
-    ``count`` is what `count` calls the first time; what it raises refuses the body.
+    ``count`` is what `count` calls the first time; what it raises refuses the body. It is taken
+    back at the end, unless something refused the body: then an exception ends the context.
     """
 
     def __init__(self, budget: BodyBudget, account_id: str, count: Count) -> None:
@@ -117,13 +121,25 @@ class BodySlot(AsyncExitStack):
         self._budget = budget
         self._account_id = account_id
         self._count: Count | None = count
+        self._uncount: Uncount | None = None
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        is_handled = await super().__aexit__(kind, error, traceback)
+        if kind is None and self._uncount is not None:
+            await self._uncount()
+        return is_handled
 
     async def count(self) -> None:
         """The body is so large that an account may have only few like it refused: count it, the
         first time. Raises what counting raises."""
         count, self._count = self._count, None
         if count is not None:
-            await count()
+            self._uncount = await count()
 
     async def acquire(self) -> None:
         """The body is large: take a place. Raises ``rate_limited`` when the account has all it may

@@ -76,22 +76,21 @@ def start_job(
     )
     work_id, state_json = _work_for(tx, ticket, start, reason, now)
     job = _new_job(ticket, start, work_id, reason, now)
-    if reason is Reason.TOO_MANY_RUNNING:
-        job.running_json = _running(job_rows.executing(tx, account.id, slots))
+    signal: s.Admitted | s.ShortOfCredits | s.StartRefused
     if reason is None:
+        signal = s.Admitted()
         message_said, schema = history.said_by(tx, message), message.response_schema_json
         job_ticket = JobTicket(
             job, 1, {}, message_said, state_json, confirmed_at, schema, ticket.has_returned
         )
         # Before it is dispatched.
         tx.after(partial(ctx.handover.put_job, job_ticket, ctx.node))
-    signal: s.Admitted | s.ShortOfCredits | s.StartRefused
-    if reason is None:
-        signal = s.Admitted()
     elif reason is Reason.OUT_OF_CREDITS:
         signal = ceilings.short(1, left, now)
     else:
         signal = s.StartRefused(reason)
+        if reason is Reason.TOO_MANY_RUNNING:
+            job.running_json = _running(job_rows.executing(tx, account.id, slots))
     links = ticket.links_of(message)
     writer.create_job(tx, ctx, job, signal, message)
     if links is not None:  # in their order (`messages.rows.links`)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -35,7 +36,6 @@ from agentpost.messages.body_shapes import (
 )
 from agentpost.messages.new_messages import NewMessage, from_fields
 from agentpost.messages.shapes import MessageShape
-from agentpost.ratelimit.base import RateDecision
 from agentpost.record import reading
 from agentpost.record.records import Snapshot
 from agentpost.uploads.attachments import InlineFile
@@ -61,15 +61,9 @@ SEND_WAIT = Query(
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """Accept a message and answer when its turn has ended, or the window is over."""
     api.ctx.intake.check(caller.account_id)
-    decisions: list[RateDecision] = []
-
-    async def count() -> None:  # a large body counts against the account's limit while refused
-        decisions.append(await admission.large_body(api.ctx, caller))
-
+    count = partial(admission.large_body, api.ctx, caller)
     async with BodySlot(api.body_budget, caller.account_id, count) as slot:
         new = await sending.admit(api.ctx, caller, await _read(api, request, slot))
-    for decision in decisions:
-        await admission.not_refused(api.ctx, caller, decision)
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
     # for long.
     snapshot, is_new = await sending.send(api.ctx, caller, new, watch_hang_up(request))

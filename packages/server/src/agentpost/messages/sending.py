@@ -254,19 +254,13 @@ def _take_in(
     conversation, which is returned, asks something that the text was not compared with."""
     now = ctx.clock.now()
     if answer is not None and answer.refusal is not None:
-        replay = _replay(tx, ctx, caller, new, now)
-        if replay is None:
+        if (replay := _replay(tx, ctx, caller, new, now)) is None:
             raise answer.refusal
         return replay
-    available = None
     started = None if answer else _try_begin_turn(tx, caller, new, message_id)
-    if started is not None:
-        conversation, available = started
-    else:
-        conversation = _conversation(tx, caller, new, answer, now)
-        replay = _replay(tx, ctx, caller, new, now)
-        if replay is not None:
-            return replay
+    conversation, available = started or (_conversation(tx, caller, new, answer, now), None)
+    if started is None and (replay := _replay(tx, ctx, caller, new, now)) is not None:
+        return replay
     asking = conversation.asking_message_id
     if asking is not None and not (answer and (answer.is_named or answer.message_id == asking)):
         return conversation

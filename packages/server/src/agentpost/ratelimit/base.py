@@ -40,18 +40,10 @@ class RateDecision(NamedTuple):
     reset_at: int
     free_at: int
 
-    def wait_seconds(self) -> int:
-        """Whole seconds until a refused call may come again, at least one."""
-        return whole_seconds(self.free_at - self.at)
-
-    def reset_seconds(self) -> int:
-        """Whole seconds until the oldest counted call leaves the window."""
-        return whole_seconds(self.reset_at - self.at)
-
-
-def whole_seconds(duration: int) -> int:
-    """Microseconds as seconds, rounded up: who waits that long has waited long enough."""
-    return max(1, -(-duration // SECOND))
+    def seconds_until(self, moment: int) -> int:
+        """Whole seconds from ``at`` to `reset_at` or `free_at`, at least one; rounded up: who waits
+        that long has waited long enough."""
+        return max(1, -(-(moment - self.at) // SECOND))
 
 
 class RateLimiter(Protocol):

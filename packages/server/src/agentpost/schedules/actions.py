@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from agentpost.accounts import rows as account_rows
@@ -177,11 +178,7 @@ async def run_due(ctx: AppContext) -> None:
     """Send what is due."""
     if ctx.turns is None or ctx.unavailable:
         return  # a node that takes no messages; nobody sends while the API is switched off
-
-    async def run(schedule_id: str) -> None:
-        await _run(ctx, schedule_id)
-
-    await sweep(ctx, "run_schedules", schedule_rows.due, run)
+    await sweep(ctx, "run_schedules", schedule_rows.due, partial(_run, ctx))
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ async def _count(
                 break
         else:
             await give_back(ctx, counts)
-            wait = decision.wait_seconds()
+            wait = decision.seconds_until(decision.free_at)
             text = f"There were too many attempts {what}. Try again in {_wait_text(wait)}."
             raise RateLimited(text, wait)
     return counts
