@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from agentpost_client import ApiError, WaitTimeout
+from agentpost_client import WaitTimeout
 from tests.client.scripted import Talk, answer, message, page, refusal
 
 PROCESSING = message("processing", final=False)
@@ -63,12 +63,6 @@ async def test_a_break_loses_and_repeats_nothing(talk: Talk) -> None:
     ]
     assert [entry.seq for entry in await talk("follow", "msg_1")] == [1, 2]
     assert [request.url.params.get("cursor") for request in talk.asked] == [None, "a", "a"]
-
-
-async def test_a_refusal_ends_following(talk: Talk) -> None:
-    talk.script = [refusal(404, "not_found")]
-    with pytest.raises(ApiError, match="not_found"):
-        await talk("follow", "msg_1")
 
 
 async def test_unheld_empty_answers_are_not_asked_for_in_a_tight_loop(talk: Talk) -> None:

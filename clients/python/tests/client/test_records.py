@@ -84,35 +84,6 @@ def test_an_attribute_that_no_record_has_is_an_error() -> None:
     assert copy.deepcopy(read) == pickle.loads(pickle.dumps(read)) == read
 
 
-async def test_the_account(talk: Talk) -> None:
-    talk.script = [
-        answer(
-            {
-                "user_id": "usr_1",
-                "credits": 2.5,
-                "agent": {"name": "offline"},
-                "key": {"id": "key_1", "name": "ci"},
-                "limits": {"running_jobs": 5, "requests_per_minute": 600},
-            }
-        )
-    ]
-    account = await talk("me")
-    assert (account.credits, account.agent.name, account.limits.running_jobs) == (2.5, "offline", 5)
-    assert talk.paths == ["/v1/me"]
-
-
-async def test_work_and_its_list_and_its_end(talk: Talk) -> None:
-    work = {"work_id": "wrk_1", "title": "Chart", "status": "idle", "text": "x"}
-    talk.script = [answer({**work, "next_from_char": 20_000})]
-    assert (await talk("work", "wrk_1", from_char=7)).next_from_char == 20_000
-    talk.script = [answer({"object": "list", "data": [{"work_id": "wrk_1", "preview": "p"}]})]
-    assert [item.preview for item in await talk("work_list", limit=3)] == ["p"]
-    talk.script = [answer(work)]
-    assert (await talk("stop", "wrk_1")).status == "idle"
-    assert [request.method for request in talk.asked] == ["GET", "GET", "POST"]
-    assert talk.paths == ["/v1/work/wrk_1?from_char=7", "/v1/work?limit=3", "/v1/work/wrk_1/stop"]
-
-
 async def test_a_file_id_keeps_its_slashes_and_nothing_else(talk: Talk) -> None:
     talk.script = [answer({"file_id": "wrk_1/a b/c?.png", "name": "c?.png", "url": "https://x"})]
     await talk("file", "wrk_1/a b/c?.png")

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from agentpost_client import ApiError, Attachment, FileRefused
+from agentpost_client import Attachment, FileRefused
 from tests.client.scripted import Talk, answer, message, refusal
 
 
@@ -74,12 +74,6 @@ async def test_every_call_has_its_own_key_and_keeps_it_over_retries(talk: Talk) 
     assert talk.asked[-1].headers["Idempotency-Key"] not in keys
 
 
-async def test_a_given_key_is_used(talk: Talk) -> None:
-    talk.script = [answer(message())]
-    await talk("send", "Hi", idempotency_key="order-1")
-    assert talk.asked[0].headers["Idempotency-Key"] == "order-1"
-
-
 @pytest.mark.parametrize("key", ["", " a", "a\n", "é", "k" * 129])
 async def test_a_key_the_server_would_change_is_refused(talk: Talk, key: str) -> None:
     with pytest.raises(ValueError, match="idempotency_key"):
@@ -98,13 +92,6 @@ async def test_an_agent_that_stays_busy_is_reported_as_it_is(talk: Talk) -> None
     talk.script = [answer(BUSY) for _ in range(talk.policy.busy_retries + 1)]
     sent = await talk("send", "Hi")
     assert sent.is_agent_busy
-
-
-async def test_a_conflict_is_final(talk: Talk) -> None:
-    talk.script = [refusal(409, "idempotency_conflict")]
-    with pytest.raises(ApiError) as caught:
-        await talk("send", "Hi", idempotency_key="order-1")
-    assert (caught.value.code, caught.value.status) == ("idempotency_conflict", 409)
 
 
 async def test_a_file_that_cannot_be_sent_is_refused_before_anything_is(

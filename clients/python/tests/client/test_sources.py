@@ -65,11 +65,12 @@ async def test_a_try_that_broke_sends_all_of_it_again(
 ) -> None:
     file = source(tmp_path)
     wanted = DATA if not isinstance(file, str) else b"head" + DATA
-    talk.script = [answer(TICKET, 201), httpx2.ReadError("reset"), POSTED, answer(ready())]
+    talk.script = [answer(TICKET, 201), httpx2.ReadError("reset"), httpx2.Response(503)]
+    talk.script += [POSTED, answer(ready())]
     await talk("upload", file)
     create, *posts, _ = talk.asked
     assert create.content == f'{{"filename": "a.bin", "size": {len(wanted)}}}'.encode()
-    assert [parts(post)[-1] for post in posts] == [("file", wanted)] * 2
+    assert [parts(post)[-1] for post in posts] == [("file", wanted)] * 3
 
 
 async def test_an_asynchronous_iterator_is_for_the_client_of_asyncio(talk: Talk) -> None:
@@ -111,9 +112,10 @@ async def test_remote_files_have_their_places_first(talk: Talk) -> None:
         (7, "is not a file"),
         (Attachment("a", ["text"]), "gives str"),  # type: ignore[list-item]
         (Attachment("a", []), "empty"),
+        (Attachment("a", b""), "empty"),
         (Attachment("\udcff.csv", b"a"), r"'\\udcff.csv' is not Unicode text"),
     ],
-    ids=["text", "nameless", "number", "strings", "nothing", "bytes in a name"],
+    ids=["text", "nameless", "number", "strings", "nothing", "no bytes", "bytes in a name"],
 )
 async def test_what_is_no_file_is_refused(file: Any, text: str, talk: Talk) -> None:
     with pytest.raises(FileRefused, match=text):

@@ -2,14 +2,13 @@
 
 import importlib
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from agentpost.domain.text import CUT_SHORT
 from agentpost.testing import run
-from tests.agents.llm.openai_stub import OpenAIStub, Says, openai_stub
+from tests.agents.llm.openai_stub import OpenAIStub, Says
 
 CASES = {
     "broken off": ([Says(["Good "], finish=None), Says(["Good ", "day."])], "Good day."),
@@ -18,12 +17,6 @@ CASES = {
     "with tokens": ([Says(["<think>", "Well.", "</think>", "Good day."])], "Good day."),
     "with halves": ([Says(["<think>", "Well.</th", "ink>", "Good day."])], "Good day."),
 }
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[OpenAIStub]:
-    with openai_stub() as made:
-        yield made
 
 
 @pytest.fixture(scope="module", params=["pydantic_ai", "openai_agents", "langgraph"])

@@ -183,11 +183,13 @@ def of_kind(code: str) -> Sequence[Operation]:
     return [operation for operation in OPERATIONS if ALIKE[code](operation)]
 
 
-@pytest.mark.rule("Endpoints 1", "Errors unauthorized")
+@pytest.mark.rule("Endpoints 1", "Errors unauthorized", "Authentication 1", "Authentication 3")
 def test_the_key_is_asked_for_everywhere(target: ErrorServer) -> None:
     stranger = target.callers(target.server, None)
     for operation in of_kind("unauthorized"):
-        check(target.caller, request(stranger, operation), "unauthorized")
+        answer = request(stranger, operation)
+        check(target.caller, answer, "unauthorized")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
 @pytest.mark.rule("Additions allow-list")

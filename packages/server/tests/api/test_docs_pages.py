@@ -48,6 +48,8 @@ def test_every_code_and_reason_is_on_the_page() -> None:
     for title, table in docs_pages.REASONS.items():
         first = title.replace("`", "").split()[0]
         assert {f"{first}-{name}" for name in table} <= anchors
+    for words in ("Read <code>problems</code>:", "<code>AGENTPOST_EGRESS_ALLOW</code>"):
+        assert words in page("errors")
 
 
 @pytest.mark.parametrize("name", ["errors", "reference"])

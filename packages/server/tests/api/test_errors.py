@@ -88,18 +88,6 @@ def test_an_unknown_id_is_a_404(caller: Caller, path: str) -> None:
     caller.refusal(404, "not_found", "GET", path)
 
 
-@pytest.mark.rule("Errors shape")
-def test_each_code_is_explained_where_docs_points(caller: Caller) -> None:
-    for path in ("/v1/nothing", "/v1/me?x=1"):
-        caller.http.get(path)
-    body = caller.refusal(400, "empty_message", "POST", "/v1/messages", json={})
-    page, _, anchor = body["docs"].partition("#")
-    assert anchor == "empty_message"
-    html = caller.http.get(page).text
-    for code in ("invalid_request", "unauthorized", "rate_limited", "internal", anchor):
-        assert f'id="{code}"' in html
-
-
 @pytest.mark.rule("What the service does 6")
 def test_a_request_id_names_one_request(caller: Caller) -> None:
     ids = {caller.call("GET", "/v1/me").headers["Request-Id"] for _ in range(20)}

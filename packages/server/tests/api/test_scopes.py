@@ -98,11 +98,3 @@ def test_a_send_key_stops_work_without_reading_it(
     stopped = callers(server, keys[Scope.SEND]).http.post(stop)
     assert (stopped.json()["text"], stopped.json()["files"]) == ("", [])
     caller.contract.check(stopped)
-
-
-def test_a_scope_that_is_unknown_makes_no_key(server: AgentServer) -> None:
-    with pytest.raises(AssertionError, match="send, read, admin, read_all"):
-        server.command(
-            *("keys", "create", "--account", "owner@localhost"),
-            *("--name", "k", "--scopes", "send,fly"),
-        )

@@ -3,9 +3,11 @@
 Modules are named, not seconds, which depend on the machine.
 """
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -47,29 +49,48 @@ print("MODULES", *sys.modules)
 """
 
 
-def imported(*arguments: str) -> set[str]:
-    """The modules that the program has imported when it ends."""
-    code = (
-        "import sys; from agentpost.cli import app\n"
-        "try: app(sys.argv[1:])\n"
-        "finally: print('MODULES', *sys.modules)"
-    )
+CALLS = """
+import json, os, sys
+from agentpost.cli import app
+
+for environment, words in json.loads(sys.argv[1]):
+    os.environ.update(environment)
+    try:
+        code = app(words, prog_name="agentpost")
+    except SystemExit as end:
+        code = end.code or 0
+    print("\\nMODULES", code, *sys.modules, "\\nEND")
+"""
+
+
+class Called(NamedTuple):
+    """``modules``: that were imported by then."""
+
+    printed: str
+    code: int
+    modules: set[str]
+
+
+def call_each(*calls: tuple[dict[str, str], str]) -> list[Called]:
+    """What comes of each call, of its environment and words, one after the other in one process."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
+        [sys.executable, "-c", CALLS, json.dumps([(e, words.split()) for e, words in calls])],
         env={"AGENTPOST_URL": "nowhere", "AGENTPOST_KEY": "k"},
         capture_output=True,
         text=True,
         timeout=60,
-        check=False,
+        check=True,
     )
-    modules = set(done.stdout.rpartition("MODULES ")[2].split())
-    assert "typer" in modules, done.stderr
-    return modules
+    ended = [each.partition("\nMODULES ")[::2] for each in done.stdout.split("\nEND\n")[:-1]]
+    assert len(ended) == len(calls), done.stderr
+    split = [(printed, *rest.split(" ", 1)) for printed, rest in ended]
+    return [Called(printed, int(code), set(names.split())) for printed, code, names in split]
 
 
-@pytest.mark.parametrize("option", ["--version", "--help"])
-def test_the_program_answers_before_it_imports_anything_large(option: str) -> None:
-    assert sorted(imported(option) & (SERVER | COMMAND)) == []
+def test_the_program_answers_before_it_imports_anything_large() -> None:
+    for called in call_each(({}, "--version"), ({}, "--help")):
+        assert (called.code, sorted(called.modules & (SERVER | COMMAND))) == (0, [])
+        assert "agentpost" in called.printed
 
 
 def test_no_help_of_a_command_imports_anything_large() -> None:
@@ -82,39 +103,30 @@ def test_no_help_of_a_command_imports_anything_large() -> None:
     assert sorted(set(modules.split()) & (SERVER | COMMAND)) == []
 
 
-@pytest.mark.parametrize(
-    ("typed", "found"),
-    [
-        ("agentpost se", ["serve", "send", "sessions"]),
-        ("agentpost work st", ["stop"]),
-        ("agentpost send --met", ["--metadata"]),
-        ("agentpost send hi -f a.csv --bu", ["--busy"]),
-        ("agentpost messages list --status com", ["completed"]),
-        ("agentpost me --profile wo", ["work"]),
-    ],
-)
-def test_completion_imports_nothing_large(typed: str, found: list[str], tmp_path: Path) -> None:
+COMPLETIONS = {
+    "agentpost se": ["serve", "send", "sessions"],
+    "agentpost work st": ["stop"],
+    "agentpost send --met": ["--metadata"],
+    "agentpost send hi -f a.csv --bu": ["--busy"],
+    "agentpost messages list --status com": ["completed"],
+    "agentpost me --profile wo": ["work"],
+}
+
+
+def test_completion_imports_nothing_large(tmp_path: Path) -> None:
     (tmp_path / "agentpost").mkdir()
     profile = '[profiles.work]\nurl = "http://h"\nkey = "k"\n'
     (tmp_path / "agentpost" / "config.toml").write_text(profile)
-    code = (
-        "import sys; from agentpost.cli import app\n"
-        "try: app(prog_name='agentpost')\n"
-        "finally: print('\\nMODULES', *sys.modules)"
+    shell = {"XDG_CONFIG_HOME": str(tmp_path), "_AGENTPOST_COMPLETE": "complete_bash"}
+    typed = [
+        {**shell, "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+        for words in COMPLETIONS
+    ]
+    completed = call_each(*((environment, "") for environment in typed))
+    assert {words: c.printed.split() for words, c in zip(COMPLETIONS, completed, strict=True)} == (
+        COMPLETIONS
     )
-    environment = {
-        "XDG_CONFIG_HOME": str(tmp_path),
-        "_AGENTPOST_COMPLETE": "complete_bash",
-        "COMP_WORDS": typed,
-        "COMP_CWORD": str(len(typed.split()) - 1),
-    }
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
-    words, _, modules = done.stdout.rpartition("MODULES ")
-    assert words.split() == found, done.stderr
-    assert sorted(set(modules.split()) & (SERVER | COMMAND)) == []
+    assert sorted(completed[-1].modules & (SERVER | COMMAND)) == []
 
 
 def test_help_of_a_command_does_not_set_up_logging(
@@ -131,11 +143,13 @@ def test_help_of_a_command_does_not_set_up_logging(
     assert "--full" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", ["send hi", "me", "work list", "files get x", "verify --list"])
-def test_a_callers_command_does_not_import_the_server(words: str) -> None:
-    modules = imported(*words.split())
-    assert "pydantic" in modules, "the command ran"
-    assert sorted(modules & SERVER) == []
+def test_a_callers_command_does_not_import_the_server() -> None:
+    """Each of them runs, and finds no server."""
+    codes = {"send hi": 7, "me": 7, "work list": 7, "files get x": 7, "verify --list": 0}
+    called = call_each(*(({}, words) for words in codes))
+    assert [each.code for each in called] == list(codes.values())
+    imported = {words: each.modules & SERVER for words, each in zip(codes, called, strict=True)}
+    assert {words: names for words, names in imported.items() if names} == {}
 
 
 def test_every_command_is_where_its_place_says() -> None:

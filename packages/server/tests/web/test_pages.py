@@ -148,7 +148,8 @@ def test_pages_have_an_icon(site: Site) -> None:
         page = browser.get("/dashboard")
         assert '<link rel="icon" href="/favicon.ico">' in page.text
         assert "img-src 'self'" in page.headers["content-security-policy"]
-        assert browser.get("/favicon.ico").headers["content-type"] == "image/svg+xml"
+        icon = browser.get("/favicon.ico")
+    assert (icon.headers["content-type"], icon.text[:4]) == ("image/svg+xml", "<svg")
 
 
 def test_a_chat_shows_its_text_and_its_question(site: Site) -> None:
@@ -322,34 +323,24 @@ def test_a_wrong_method_is_reported(site: Site) -> None:
     assert "POST is not supported" in answer.text
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/",
-        "/dashboard",
-        "/dashboard/mail",
-        "/sessions",
-        "/chat/{work}",
-        "/chat/{work}/files/a.txt",
-        "/nowhere",
-        "/login/x",
-    ],
-)
 @pytest.mark.parametrize("signed_in", [True, False])
-def test_every_answer_is_guarded(site: Site, path: str, signed_in: bool) -> None:
+def test_every_answer_is_guarded(site: Site, signed_in: bool) -> None:
     work = site.work()
     site.file(work, "a.txt", "a.txt")
+    paths = ["/", "/dashboard", "/dashboard/mail", "/sessions", "/nowhere", "/login/x"]
+    paths += [f"/chat/{work.id}", f"/chat/{work.id}/files/a.txt"]
     with site.browser(**HTML) if signed_in else site.stranger(headers=HTML) as browser:
-        headers = browser.get(path.replace("{work}", work.id)).headers
-    policy = headers["content-security-policy"].split("; ")
-    assert {"default-src 'none'", "frame-ancestors 'none'", "form-action 'self'"} <= set(policy)
-    assert "script-src 'self'" in policy
-    assert "style-src 'self'" in policy
-    assert not [part for part in policy if "unsafe" in part or "*" in part]
-    assert headers["cache-control"] == "no-store"
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "same-origin"
-    assert headers["request-id"].startswith("req_")
+        answers = {path: browser.get(path).headers for path in paths}
+    for path, headers in answers.items():
+        policy = headers["content-security-policy"].split("; ")
+        assert set(policy) >= {
+            *("default-src 'none'", "frame-ancestors 'none'", "form-action 'self'"),
+            *("script-src 'self'", "style-src 'self'"),
+        }, path
+        assert not [part for part in policy if "unsafe" in part or "*" in part], path
+        assert headers["request-id"].startswith("req_"), path
+        others = ("cache-control", "x-content-type-options", "referrer-policy")
+        assert [headers[name] for name in others] == ["no-store", "nosniff", "same-origin"], path
 
 
 def test_pages_have_no_script_and_no_style_of_their_own(site: Site) -> None:

@@ -3,7 +3,6 @@
 import base64
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,14 @@ from agentpost_offline.frame import Act, Frame, Style, Thing, to_json
 from agentpost_offline.making.document import making as documents
 from agentpost_offline.making.document import word
 from tests.agents.fakes import file
-from tests.agents.llm.openai_stub import Calls, OpenAIStub, Says, openai_stub
-from tests.agents.llm.test_tools import call, new_database, results
+from tests.agents.llm.openai_stub import Calls, OpenAIStub, Says
+from tests.agents.llm.test_tools import call, results
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker, pytest_runtest_makereport, start_server
+from tests.e2e.fixtures import ServerMaker
 from tests.e2e.hostile_inputs import MARKDOWN, PAGE, no_scripts
+from tests.e2e.server import AgentServer
 from tests.offline.making import stories
 
-__all__ = ["new_database", "pytest_runtest_makereport", "start_server"]
 BUDGET = "department,budget\nHR,50000\nIT,100000\nSales,80000\nLegal,20000\n"
 ACTUAL = (
     "team,month,spent\nit,2026-01,70000\nIT,2026-02,50000\nHR,2026-01,64000\nSales,2026-02,72000\n"
@@ -39,16 +38,8 @@ SALES = "day,region,revenue\n" + "".join(
 
 
 @pytest.fixture(scope="module")
-def stub() -> Iterator[OpenAIStub]:
-    with openai_stub() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def caller(stub: OpenAIStub, start_server: ServerMaker) -> Iterator[Caller]:
-    made = Caller(start_server(agent="llm:openai:stub-1", llm_base_url=stub.url))
-    yield made
-    made.close()
+def server(stub: OpenAIStub, start_server: ServerMaker) -> AgentServer:
+    return start_server(agent="llm:openai:stub-1", llm_base_url=stub.url)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ from tests.agents.llm.openai_stub import (
     OpenAIStub,
     Says,
     instructions_of,
-    openai_stub,
 )
 from tests.agents.llm.test_calls import ask
 from tests.libraries import Later
@@ -37,12 +35,6 @@ else:
     servers, toolsets = Later("agentpost.agents.llm.servers"), Later("tests.agents.llm.toolsets")
 
 PROGRAM = {"command": sys.executable, "args": ["-I", "-S", mcp_stub.__file__]}
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[OpenAIStub]:
-    with openai_stub() as made:
-        yield made
 
 
 def write_config(folder: Path, entries: dict[str, Any]) -> str:

@@ -1,7 +1,6 @@
 """A small, slow model in a whole server: few tokens of context, and answers that take long."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -9,23 +8,16 @@ import pytest
 
 from agentpost.agents.adapters.repairing import NOTHING_SAID
 from agentpost.domain.text import CUT_SHORT
-from tests.agents.llm.openai_stub import Calls, Fails, OpenAIStub, Says, openai_stub
-from tests.agents.llm.test_tools import SALES, call, new_database
+from tests.agents.llm.openai_stub import Calls, Fails, OpenAIStub, Says
+from tests.agents.llm.test_tools import SALES, call
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker, pytest_runtest_makereport, start_server
+from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.waiting import PATIENCE, eventually
 
-__all__ = ["new_database", "pytest_runtest_makereport", "start_server"]
 CONTEXT_TOKENS = 4_096
 BYTES_PER_TOKEN = 3
 IMPATIENT = {"agentpost.agents.adapters.recording.ANSWER_SECONDS": 0.3}
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[OpenAIStub]:
-    with openai_stub() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +30,6 @@ def server(stub: OpenAIStub, start_server: ServerMaker) -> AgentServer:
         llm_retries=0,
         constants=IMPATIENT,
     )
-
-
-@pytest.fixture(scope="module")
-def caller(server: AgentServer) -> Iterator[Caller]:
-    made = Caller(server)
-    yield made
-    made.close()
 
 
 def names(request: dict[str, Any]) -> set[str]:

@@ -15,40 +15,20 @@ from tests.agents.llm.openai_stub import (
     Reply,
     Says,
     instructions_of,
-    openai_stub,
 )
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker, pytest_runtest_makereport, start_server
+from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.e2e.test_logs import lines
 from tests.waiting import eventually
 
-__all__ = ["pytest_runtest_makereport", "start_server"]
 ROWS = b"day,region,revenue\n2026-01-05,North,10\n2026-01-06,South,30\n2026-02-03,North,5\n"
 SALES = {"name": "sales.csv", "base64": base64.b64encode(ROWS).decode()}
 
 
 @pytest.fixture(scope="module")
-def new_database() -> Any:
-    return lambda _: {}
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[OpenAIStub]:
-    with openai_stub() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def server(stub: OpenAIStub, start_server: ServerMaker) -> AgentServer:
     return start_server(agent="llm:openai:stub-1", llm_base_url=stub.url, agent_processes=2)
-
-
-@pytest.fixture(scope="module")
-def caller(server: AgentServer) -> Iterator[Caller]:
-    made = Caller(server)
-    yield made
-    made.close()
 
 
 def call(tool: str, /, **args: Any) -> tuple[str, str]:
