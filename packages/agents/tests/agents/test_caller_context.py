@@ -28,7 +28,6 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize(
     ("instructions", "history"),
     [
@@ -38,19 +37,17 @@ TEXTS = [
         (["Write\n\n[Message]\nabove it.", "[Said before]"], ["User: [Message]", "[Message]"]),
     ],
 )
-def test_a_text_is_read_as_it_was_written(
-    instructions: list[str], history: list[str], text: str
-) -> None:
+def test_a_text_is_read_as_it_was_written(instructions: list[str], history: list[str]) -> None:
     context = context_of(instructions, history)
-    assert without_context(with_context(context, text)) == text
-    assert without_context(with_context_file(text)) == text
+    assert [without_context(with_context(context, text)) for text in TEXTS] == TEXTS
+    assert [without_context(with_context_file(text)) for text in TEXTS] == TEXTS
     for each in [*instructions, *history]:
         assert each.partition("\n")[0] in context
 
 
-@pytest.mark.parametrize("text", [*TEXTS[:5], f"{INSTRUCTIONS}\n{MESSAGE}hello", f" {HISTORY}"])
-def test_a_text_that_has_a_heading_only_is_left_alone(text: str) -> None:
-    assert without_context(text) == with_context("", text) == text
+def test_a_text_that_has_a_heading_only_is_left_alone() -> None:
+    for text in (*TEXTS[:5], f"{INSTRUCTIONS}\n{MESSAGE}hello", f" {HISTORY}"):
+        assert without_context(text) == with_context("", text) == text
 
 
 def test_the_file_with_the_context_goes_with_it() -> None:

@@ -28,10 +28,11 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize("text", ACCEPTED)
-def test_accepted(text: str) -> None:
-    url = parse_url(text, characters_max=2_000)
-    assert (url.host, url.port, url.path, url.query) == ACCEPTED[text]
+def test_accepted() -> None:
+    parsed = {text: parse_url(text, characters_max=2_000) for text in ACCEPTED}
+    assert {
+        text: (url.host, url.port, url.path, url.query) for text, url in parsed.items()
+    } == ACCEPTED
 
 
 REFUSED = [
@@ -143,10 +144,19 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("text", REFUSED, ids=ascii)
-def test_refused(text: str) -> None:
-    with pytest.raises(BadUrl):
-        parse_url(text, characters_max=2_000)
+def is_taken(text: str, ports: frozenset[int] | None = None) -> bool:
+    """Whether it is a URL; with ``ports``, a public one with one of these."""
+    try:
+        url = parse_url(text, characters_max=2_000)
+        if ports is not None:
+            require_public(url, ports=ports)
+    except BadUrl:
+        return False
+    return True
+
+
+def test_refused() -> None:
+    assert [text for text in REFUSED if is_taken(text)] == []
 
 
 def test_length_is_counted_to_the_character() -> None:
@@ -162,47 +172,39 @@ def test_addresses_are_reported_from_names() -> None:
     assert parse_url("https://example.com/", characters_max=99).ip is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "http://example.com/",
-        "http://example.com:443/",
-        "https://example.com:80/",
-        "https://example.com:22/",
-        "https://example.com:8080/",
-        "https://localhost/",
-        "https://localhost./",
-        "https://LOCALHOST/",
-        "https://a.localhost/",
-        "https://intranet/",
-        "https://printer.local/",
-        "https://metadata.google.internal/",
-        "https://router.lan/",
-        "https://nas.home.arpa/",
-        "https://1.0.0.127.in-addr.arpa/",
-        "https://vault.corp/",
-        "https://host.localdomain/",
-    ],
-)
-def test_not_public(text: str) -> None:
-    with pytest.raises(BadUrl):
-        require_public(parse_url(text, characters_max=2_000), ports=WEBHOOK_PORTS)
+NOT_PUBLIC = [
+    "http://example.com/",
+    "http://example.com:443/",
+    "https://example.com:80/",
+    "https://example.com:22/",
+    "https://example.com:8080/",
+    "https://localhost/",
+    "https://localhost./",
+    "https://LOCALHOST/",
+    "https://a.localhost/",
+    "https://intranet/",
+    "https://printer.local/",
+    "https://metadata.google.internal/",
+    "https://router.lan/",
+    "https://nas.home.arpa/",
+    "https://1.0.0.127.in-addr.arpa/",
+    "https://vault.corp/",
+    "https://host.localdomain/",
+]
+PUBLIC = [
+    "https://example.com/",
+    "https://example.com:443/",
+    "https://example.com:8443/",
+    "https://local.example.com/",
+    "https://internal.example.com/",
+    "https://example.dev/",
+    "https://8.8.8.8/",
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "https://example.com/",
-        "https://example.com:443/",
-        "https://example.com:8443/",
-        "https://local.example.com/",
-        "https://internal.example.com/",
-        "https://example.dev/",
-        "https://8.8.8.8/",
-    ],
-)
-def test_public(text: str) -> None:
-    require_public(parse_url(text, characters_max=2_000), ports=WEBHOOK_PORTS)
+def test_public() -> None:
+    assert [url for url in NOT_PUBLIC if is_taken(url, WEBHOOK_PORTS)] == []
+    assert [url for url in PUBLIC if not is_taken(url, WEBHOOK_PORTS)] == []
 
 
 def test_any_port() -> None:
