@@ -76,7 +76,7 @@ class ReusableDatabases:
     def copied(self, name: str, url: str) -> None:
         """Remember what the new database has."""
         with psycopg.connect(url) as connection:
-            self.states[name] = _state(connection)
+            self.states[name] = state_of(connection)
 
     def taken_back(self, name: str, url: str) -> bool:
         """End all its connections and delete all its rows. False: it is to be dropped instead."""
@@ -85,7 +85,7 @@ class ReusableDatabases:
             if not all(ended for (ended,) in connection.execute(OTHERS)):
                 return False
             found = connection.execute(TABLES).fetchall()
-            if _state(connection) != known or sum(size for *_, size in found) > BYTES_MAX:
+            if state_of(connection) != known or sum(size for *_, size in found) > BYTES_MAX:
                 return False
             _empty(connection, found)
         self.states[name] = known
@@ -93,7 +93,8 @@ class ReusableDatabases:
         return True
 
 
-def _state(connection: psycopg.Connection) -> State:
+def state_of(connection: psycopg.Connection) -> State:
+    """What a database has besides the rows of its tables."""
     return connection.execute(STATE).fetchall()
 
 

@@ -248,16 +248,21 @@ def shared_postgres(folder: Path, owner: int) -> Postgres:
     with locked(folder / "postgres.lock"):
         if not ready.exists():
             server.start()
-            watcher = subprocess.Popen(
-                ["/bin/sh", "-c", WATCHER, "watcher", str(owner), str(folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-            _left_alone.append(watcher)
+            end_with(owner, folder)
             ready.touch()
     return server
+
+
+def end_with(owner: int, folder: Path) -> None:
+    """End the server in that folder, and the folder, within seconds of the process `owner`."""
+    watcher = subprocess.Popen(
+        ["/bin/sh", "-c", WATCHER, "watcher", str(owner), str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    _left_alone.append(watcher)
 
 
 def empty_sqlite() -> Path:

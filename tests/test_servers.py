@@ -1,16 +1,19 @@
 """The tests' own PostgreSQL: databases are separate, templates are built once, nothing is left."""
 
 import os
+import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from tests.servers import Postgres, end_run, free_port, new_run_dir, shared_postgres
-from tests.waiting import eventually
+from tests.database_pool import state_of
+from tests.servers import Postgres, end_with, free_port
+from tests.waiting import PATIENCE, eventually
 
 
 def tables(url: str) -> list[str]:
@@ -78,42 +81,60 @@ def test_a_database_is_emptied_and_used_again(postgres: Postgres) -> None:
         assert connection.execute("SELECT count(*) FROM agentpost_schema").fetchone() == (1,)
 
 
+CHANGES = (
+    "VACUUM meta",
+    "INSERT INTO meta VALUES ('a', 'b'); ANALYZE meta",
+    "CREATE TABLE one_more (id int)",
+    "ALTER TABLE meta ALTER COLUMN value SET DEFAULT ''",
+    "ALTER TABLE meta DROP COLUMN value",
+    "DROP INDEX ix_keys_account_id",
+    "CREATE FUNCTION one_more() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "UPDATE agentpost_schema SET version = 9999",
+    "DO $$BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET work_mem = 64'; END$$",
+)
+
+
+def test_a_change_is_seen(postgres: Postgres, fresh_postgres: Callable[..., str]) -> None:
+    """Of whatever is not a row of an ordinary table."""
+    with psycopg.connect(fresh_postgres(postgres.schema()), autocommit=True) as connection:
+        for change in CHANGES:
+            before = state_of(connection)
+            connection.execute(change.encode())
+            assert state_of(connection) != before, change
+
+
 @pytest.mark.parametrize(
     "change",
     [
         "CREATE TABLE one_more (id int)",
-        "ALTER TABLE meta DROP COLUMN value",
-        "ALTER TABLE meta ALTER COLUMN value SET DEFAULT ''",
-        "DROP INDEX ix_keys_account_id",
-        "CREATE FUNCTION one_more() RETURNS int LANGUAGE sql AS 'SELECT 1'",
-        "INSERT INTO meta VALUES ('a', 'b'); ANALYZE meta",
-        "VACUUM meta",
-        "UPDATE agentpost_schema SET version = 9999",
         "INSERT INTO meta SELECT n::text, repeat('x', 1000) FROM generate_series(1, 5000) n",
-        "DO $$BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET work_mem = 64'; END$$",
     ],
 )
 def test_a_changed_database_is_not_used_again(postgres: Postgres, change: str) -> None:
+    """Nor is one that has grown large."""
     schema = postgres.schema()
     with postgres.database(schema) as url, psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(change)
+        connection.execute(change.encode())
     with postgres.database(schema) as another:
         assert another != url
 
 
-def test_the_server_ends_with_the_process_that_owns_it() -> None:
-    run_dir = new_run_dir()
-    owner = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    try:
-        server = shared_postgres(run_dir, owner.pid)
-        with psycopg.connect(server.url()) as connection:
-            assert connection.execute("SELECT 1").fetchone() == (1,)
+def test_a_server_ends_with_the_process_that_owns_it(tmp_path: Path) -> None:
+    """Told as PostgreSQL is: by the signal that it takes for an order to end at once."""
+    data = tmp_path / "run" / "postgres" / "data"
+    data.mkdir(parents=True)
+    with ExitStack() as until:
+        owner, server = (until.enter_context(subprocess.Popen(["sleep", "600"])) for _ in range(2))
+        for each in (owner, server):
+            until.callback(each.kill)
+        (data / "postmaster.pid").write_text(f"{server.pid}\n{data}\n")
+        end_with(owner.pid, tmp_path / "run")
+        assert server.poll() is None
         owner.kill()
-        owner.communicate()
-        eventually(lambda: not run_dir.exists())
-    finally:
-        owner.kill()
-        end_run(run_dir)
+        owner.wait()
+        assert server.wait(PATIENCE) == -signal.SIGQUIT
+        (data / "postmaster.pid").unlink()
+        eventually(lambda: not (tmp_path / "run").exists(), what="the end of the folder")
 
 
 def test_a_free_port_can_be_bound() -> None:

@@ -1,5 +1,6 @@
 """An agent behind `a2a:` whose server is killed and comes back while a job follows its task."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -47,9 +48,10 @@ class Elsewhere:
         """Make one of the files that it looks for."""
         (self.folder / name).touch()
 
-    def works(self) -> bool:
-        """Whether it has written a task."""
-        return any(self.folder.glob("*.task"))
+    @property
+    def tasks(self) -> int:
+        """How many it has written."""
+        return len(list(self.folder.glob("*.task")))
 
     def _answers(self) -> bool:
         try:
@@ -59,7 +61,7 @@ class Elsewhere:
 
 
 class Following:
-    """A server whose job follows a task of the other side, which was killed meanwhile."""
+    """A server whose two jobs follow a task each of the other side, which was killed meanwhile."""
 
     def __init__(self, start_server: ServerMaker, folder: Path, *, streams: bool) -> None:
         self.other = Elsewhere(folder, streams=streams)
@@ -68,14 +70,19 @@ class Following:
             agent=f"a2a:{self.other.url}", egress_allow="127.0.0.0/8"
         )
         self.caller = Caller(self.server)
-        self.message_id = self.caller.send("work")["id"]
-        eventually(self.other.works, what="a task")
-        eventually(lambda: self.caller.get(self.message_id)["jobs"], what="the job")
+        self.first, self.second = (
+            self.caller.send("work", conversation=name)["id"] for name in ("one", "two")
+        )
+        eventually(lambda: self.other.tasks == 2, what="the tasks")
+        for each in (self.first, self.second):
+            eventually(lambda of=each: self.caller.get(of)["jobs"], what="the job")  # type: ignore[misc]
         self.other.kill()
-        eventually(self._is_away, what="a look that failed")
+        eventually(lambda: len(self._missed()) == 2, what="a look for each that failed")
 
-    def _is_away(self) -> bool:
-        return any("agent_away" in line for line in self.server.log_lines())
+    def _missed(self) -> set[str]:
+        """The tasks that were looked for in vain."""
+        lines = [line for line in self.server.log_lines() if "agent_away" in line]
+        return {json.loads(line)["task"] for line in lines}
 
     def end(self) -> None:
         self.caller.close()
@@ -91,31 +98,26 @@ def following(
     made.end()
 
 
-def test_the_job_follows_its_task_over_restarts_of_both(following: Following) -> None:
+def test_a_job_follows_its_task_over_restarts_of_both(following: Following) -> None:
+    """Unless it was cancelled meanwhile."""
     here = following
     here.server.kill()
     here.server.start()
-    assert here.caller.get(here.message_id)["status"] == "processing"
+    assert here.caller.get(here.first)["status"] == "processing"
+    here.caller.call("POST", f"/v1/messages/{here.second}/cancel")
+    assert here.caller.final(here.second)["jobs"][0]["status"] == "cancelled"
     here.other.start()
     here.other.put("done")
-    done = here.caller.final(here.message_id)
+    done = here.caller.final(here.first)
     assert (done["status"], done["jobs"][0]["text"]) == ("completed", RESULT)
 
 
-def test_a_task_that_is_forgotten_or_cancelled_ends_the_job(
-    start_server: ServerMaker, tmp_path: Path
-) -> None:
-    folders = [tmp_path / name for name in ("forgotten", "stopped")]
-    for folder in folders:
-        folder.mkdir()
-    forgotten, stopped = (Following(start_server, each, streams=True) for each in folders)
-    forgotten.other.put("forget")
-    forgotten.other.start()
-    done = forgotten.caller.final(forgotten.message_id)
-    assert done["status"] == "failed"
-    assert "no longer knows its task" in done["jobs"][0]["text"]
-    stopped.caller.call("POST", f"/v1/messages/{stopped.message_id}/cancel")
-    done = stopped.caller.final(stopped.message_id)
-    assert done["jobs"][0]["status"] == "cancelled"
-    for each in (forgotten, stopped):
-        each.end()
+@pytest.mark.parametrize("following", [True], ids=["streams"], indirect=True)
+def test_a_task_that_is_forgotten_ends_the_job(following: Following) -> None:
+    here = following
+    here.other.put("forget")
+    here.other.start()
+    for each in (here.first, here.second):
+        done = here.caller.final(each)
+        assert done["status"] == "failed"
+        assert "no longer knows its task" in done["jobs"][0]["text"]

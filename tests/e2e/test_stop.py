@@ -17,6 +17,9 @@ from tests.e2e.server import AgentServer
 from tests.forking import Process
 from tests.waiting import PATIENCE, PROMPT, eventually
 
+HASTY = {"agentpost.server.STOP_SECONDS": 1.0}
+"""Of each part, where one does not end in time."""
+
 
 def ready(server: AgentServer) -> bool:
     try:
@@ -63,7 +66,7 @@ def test_a_second_ctrl_c_ends_the_server_at_once(start_server: ServerMaker) -> N
 def test_a_part_that_fails_does_not_keep_the_rest_from_ending(start_server: ServerMaker) -> None:
     """An agent blocks its loop and the disk is full: the process ends all the same, and the next
     one takes up what was left."""
-    server = start_server()
+    server = start_server(constants=HASTY)
     process = block(server)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     assert server.stop() == 1, "not everything could be brought to an end"
@@ -113,7 +116,7 @@ def test_stops_in_order_are_not_held_against_a_job(start_server: ServerMaker) ->
 
 def test_a_thread_that_hangs_does_not_hold_up_the_end(start_server: ServerMaker) -> None:
     """Threads of the agent loop cannot be ended; the process leaves without them."""
-    server = start_server()
+    server = start_server(constants=HASTY)
     caller = Caller(server)
     message = caller.send([["start", "Hangs", [["threaded", "hangs.0", 60]]]])
     eventually(lambda: len(server.trace()) == 1)
@@ -135,7 +138,7 @@ def test_a_store_that_does_not_answer_does_not_hold_up_the_end(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         url = f"s3://bucket?endpoint=http://127.0.0.1:{port}&region=us-east-1"
-        server = start_server(storage_url=url)
+        server = start_server(storage_url=url, constants=HASTY)
         silent.settimeout(PATIENCE)
         asked, _ = silent.accept()  # abandoned uploads are looked for at the start
         with asked:

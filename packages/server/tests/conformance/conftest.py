@@ -31,16 +31,21 @@ def s3_endpoint() -> Iterator[str]:
     server.stop()
 
 
-@pytest.fixture
-def s3_url(s3_endpoint: str) -> str:
-    """The storage URL of a new bucket."""
+def new_bucket(endpoint: str) -> str:
+    """The storage URL of a new bucket there."""
     import boto3
 
     bucket = f"bucket-{secrets.token_hex(4)}"
-    client = boto3.client("s3", endpoint_url=s3_endpoint, region_name=REGION)
+    client = boto3.client("s3", endpoint_url=endpoint, region_name=REGION)
     client.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": REGION})
     client.close()
-    return f"s3://{bucket}/blobs/here?endpoint={s3_endpoint}&region={REGION}"
+    return f"s3://{bucket}/blobs/here?endpoint={endpoint}&region={REGION}"
+
+
+@pytest.fixture
+def s3_url(s3_endpoint: str) -> str:
+    """The storage URL of a new bucket."""
+    return new_bucket(s3_endpoint)
 
 
 @pytest.fixture(params=["local", "s3"])
