@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from agentpost.credits.rules import WorkCeilings
 from agentpost.db.session import Tx, scalar
 from agentpost.domain import ids
 
@@ -32,10 +33,10 @@ _HELD_FOR_KEY: Final = (
 )
 
 
-def of_job(tx: Tx, job_id: str) -> tuple[str, str, int | None, int | None] | None:
-    """(message, key, ceiling of the message, of the key's day) for the work of a job."""
+def of_job(tx: Tx, job_id: str) -> WorkCeilings | None:
+    """Those of the work of a job."""
     row = tx.one(_OF_JOB, (job_id,))
-    return None if row is None else (row[0], row[1], row[2], row[3])
+    return None if row is None else WorkCeilings(*row)
 
 
 def key_of_job(tx: Tx, job_id: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentpost.credits import ceiling_rows
-from agentpost.credits.rules import Ceiling, Headroom, headroom
+from agentpost.credits.rules import Ceiling, Headroom, WorkCeilings, headroom
 from agentpost.db.session import Tx
 from agentpost.domain.times import DAY
 from agentpost.record import signals as s
@@ -12,8 +12,8 @@ from agentpost.record.records import AccountRecord
 
 def for_job(tx: Tx, account: AccountRecord, job_id: str | None, now: int) -> Headroom:
     """What a job may still use. The account is locked, so nothing moves meanwhile."""
-    limits = ceiling_rows.of_job(tx, job_id) if job_id is not None else None
-    return within(tx, account, limits, now)
+    ceilings = ceiling_rows.of_job(tx, job_id) if job_id is not None else None
+    return within(tx, account, ceilings, now)
 
 
 def short(amount: int, headroom: Headroom, now: int) -> s.ShortOfCredits:
@@ -22,20 +22,15 @@ def short(amount: int, headroom: Headroom, now: int) -> s.ShortOfCredits:
     return s.ShortOfCredits(amount, headroom.ceiling, until)
 
 
-def within(
-    tx: Tx,
-    account: AccountRecord,
-    limits: tuple[str, str, int | None, int | None] | None,
-    now: int,
-) -> Headroom:
-    """What the work of a message may still use; see `for_job`. ``limits``: its id and its key's,
-    what it may use, and what its key may use in a day; None: nothing but the account limits it."""
+def within(tx: Tx, account: AccountRecord, ceilings: WorkCeilings | None, now: int) -> Headroom:
+    """What the work of a message may still use; see `for_job`. None: nothing but the account limits
+    it."""
     left: dict[Ceiling, int] = {}
-    if limits is not None:
-        message_id, key_id, max_credits, per_day = limits
-        if max_credits is not None:
-            left[Ceiling.MESSAGE] = max_credits - ceiling_rows.used_by_message(tx, message_id)
-        if per_day is not None:
-            today = now // DAY * DAY
-            left[Ceiling.DAY] = per_day - ceiling_rows.used_by_key(tx, account.id, key_id, today)
+    if ceilings is not None and ceilings.max_credits is not None:
+        left[Ceiling.MESSAGE] = ceilings.max_credits - ceiling_rows.used_by_message(
+            tx, ceilings.message_id
+        )
+    if ceilings is not None and ceilings.per_day is not None:
+        used = ceiling_rows.used_by_key(tx, account.id, ceilings.key_id, now // DAY * DAY)
+        left[Ceiling.DAY] = ceilings.per_day - used
     return headroom(account.wallet, left)

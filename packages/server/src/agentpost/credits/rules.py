@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from agentpost.jobs.rules import Reason
 
@@ -30,6 +31,16 @@ class Ceiling(StrEnum):
 
     MESSAGE = "message"  # ``max_credits`` of the message that started the work
     DAY = "day"  # ``max_credits_per_day`` of the key that sent it
+
+
+class WorkCeilings(NamedTuple):
+    """The ceilings of a message's work: what that may use in all, and what its key may use in a
+    day, in millionths; None: there is none."""
+
+    message_id: str
+    key_id: str
+    max_credits: int | None
+    per_day: int | None
 
 
 @dataclass(frozen=True, slots=True)

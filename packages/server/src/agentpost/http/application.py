@@ -150,7 +150,7 @@ class Application:
             elif not _is_sent(scope, response):
                 await response(scope, request.receive, send)
         finally:
-            request_state.end(scope)
+            request_state.release(scope)
 
     def _methods(self, scope: Scope) -> _Methods | None:
         """The route of an address; None when none has it."""

@@ -91,7 +91,7 @@ def begin(scope: Scope, clock: Clock) -> RequestState:
     return state
 
 
-def end(scope: Scope) -> None:
+def release(scope: Scope) -> None:
     """The response is sent, or nobody waits for it: let go of the connection. It holds the scope:
     only the garbage collector could free the two, which takes visible time at many requests."""
     scope.pop(PEER, None)

@@ -11,7 +11,7 @@ from agentpost.agents import values
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.credits import ceilings
-from agentpost.credits.rules import admission
+from agentpost.credits.rules import WorkCeilings, admission
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import Fenced
@@ -66,7 +66,7 @@ def start_job(
         raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
     message, account = _check_owner(ticket, start_row.message), start_row.account
     slots = running_jobs_max(ctx.settings, account.limits_json)
-    limits = (message.id, message.key_id, message.max_credits, start_row.per_day)
+    limits = WorkCeilings(message.id, message.key_id, message.max_credits, start_row.per_day)
     left = ceilings.within(tx, account, limits, now)
     reason = admission(
         hosting_fees_due=bool(account.hosting_fees_due),
