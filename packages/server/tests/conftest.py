@@ -19,8 +19,10 @@ from tests.e2e.fixtures import (
     pytest_runtest_makereport,
     start_server,
 )
+from tests.e2e.server import AgentServer
 from tests.harness.context import Harness, open_harness
 from tests.harness.databases import account, clock, ctx, schema_url
+from tests.harness.driver import ManualHarness, manual_harness
 from tests.servers import Postgres
 from tests.web.site import Site, open_site
 
@@ -52,6 +54,19 @@ def new_database(request: pytest.FixtureRequest) -> NewDatabase:
     postgres: Postgres = request.getfixturevalue("postgres")
     schema = postgres.schema()
     return lambda until: {"database_url": until.enter_context(postgres.database(schema))}
+
+
+@pytest.fixture(scope="module")
+def server(plain_server: AgentServer) -> AgentServer:
+    """Of a module that has none of its own: the one with the default settings."""
+    return plain_server
+
+
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
+    """A context whose turns and jobs the test itself goes through."""
+    async with manual_harness(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

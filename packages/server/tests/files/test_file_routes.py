@@ -11,11 +11,6 @@ from tests.e2e.server import AgentServer
 from tests.waiting import PATIENCE, PROMPT, eventually
 
 
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
-
-
 def write(caller: Caller, path: str, text: str, **fields: object) -> Json:
     """A file of a reply."""
     message = caller.send([["write", path, text], ["reply", "ok"]], **fields)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.raw import head, raw
-from tests.e2e.server import KEY, AgentServer
+from tests.e2e.server import KEY
 
 NAMES = (
     "d/a b+c&d=e;f,g.txt",
@@ -54,11 +54,6 @@ NOT_IDS = (
     "{work}/" + "x" * 5_000,
     "..%2f" * 20,
 )
-
-
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
 
 
 def write(caller: Caller, path: str, text: str, **fields: object) -> Json:

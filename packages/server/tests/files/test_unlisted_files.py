@@ -2,8 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -17,17 +15,13 @@ from agentpost.nodes import upkeep
 from agentpost.operations import doctor
 from agentpost.retention import actions as retention
 from agentpost.turns import actions as turns
-from tests.harness.context import NODE, Harness, open_harness
+from tests.harness.context import NODE, Harness
+from tests.harness.databases import harness
 from tests.waiting import PATIENCE
 
+__all__ = ["harness"]
+
 DAY = 86_400
-
-
-@pytest.fixture
-async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
-    """A context on each database."""
-    async with open_harness(tmp_path, postgres_url=schema_url) as made:
-        yield made
 
 
 def messages(harness: Harness) -> list[str]:

@@ -1,25 +1,18 @@
 """Held waits cost nothing while nothing happens, where every commit is seen; no hint stays lost."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from agentpost.db.session import Tx
 from agentpost.following import long_polls
-from tests.harness.driver import ManualHarness, manual_harness
-from tests.waiting import PATIENCE
+from tests.harness.driver import ManualHarness
+from tests.waiting import PATIENCE, eventually_async
 
 T = TypeVar("T")
-
-
-@pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
-    async with manual_harness(tmp_path) as made:
-        yield made
 
 
 class Reads:
@@ -42,8 +35,7 @@ async def external_commit(at: ManualHarness, sql: str) -> None:
     with closing(sqlite3.connect(str(path), timeout=PATIENCE)) as connection:
         connection.execute(sql)
         connection.commit()
-    while at.ctx.db.external_commits == before:
-        await at.ctx.db.write(lambda tx: None)
+    await eventually_async(lambda: at.ctx.db.external_commits != before)
 
 
 async def test_nothing_is_read_while_nobody_else_commits(

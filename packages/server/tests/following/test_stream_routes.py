@@ -1,7 +1,6 @@
 """Event streams over HTTP: a message's log as it is written (design: Event streams)."""
 
 import contextlib
-import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.raw import connect, head
 from tests.e2e.server import ACCOUNT, AgentServer
 from tests.e2e.sse import ACCEPT, Event, stream
 from tests.waiting import PROMPT, eventually
@@ -232,22 +230,3 @@ def test_a_stream_lets_the_server_stop(start_server: ServerMaker, callers: Calle
         assert server.stop() == 0
         assert open_.rest() == []
         assert time.monotonic() - began < PROMPT
-
-
-def test_a_closed_stream_is_not_held(server: AgentServer, callers: CallerMaker) -> None:
-    """Also that of a client which is gone without a word from its reader."""
-    caller = callers(server, server.new_key("gone"))
-    message = caller.send([["start", "Work", [["gate", "gone"]]]])
-    for _ in range(3):
-        connection: socket.socket = connect(server)
-        key = caller.http.headers["Authorization"].partition(" ")[2]
-        connection.sendall(head("GET", path(message), key=key))
-        assert connection.recv(100)
-        connection.close()
-
-    def opened() -> bool:
-        with caller.http.stream("GET", path(message)) as again:
-            return again.status_code == 200
-
-    eventually(opened, what="the places of those who are gone")
-    server.open_gate("gone")

@@ -31,6 +31,7 @@ from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.wakeups.base import Wakeups
+from tests.harness.context import Harness, open_harness
 from tests.servers import Postgres, empty_sqlite
 
 ON_SQLITE = pytest.mark.parametrize("schema_url", ["sqlite"], indirect=True)
@@ -115,3 +116,10 @@ async def ctx(
 async def account(ctx: AppContext) -> str:
     """The id of its only account."""
     return await new_account(ctx)
+
+
+@pytest.fixture
+async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
+    """The `harness` of every test, on each database: for a module that imports it."""
+    async with open_harness(tmp_path, postgres_url=schema_url) as made:
+        yield made

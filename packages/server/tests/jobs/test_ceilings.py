@@ -1,8 +1,6 @@
 """Spend ceilings: of a message and of a key's day, exact whatever happens at the same moment."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -12,17 +10,13 @@ from agentpost.jobs import actions as jobs
 from agentpost.jobs import recovery
 from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.nodes import upkeep
-from tests.harness.context import Harness, open_harness
+from tests.harness.context import Harness
+from tests.harness.databases import harness
+
+__all__ = ["harness"]
 
 CREDIT = 1_000_000
 DAY = 86_400
-
-
-@pytest.fixture
-async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
-    """A context with 100 credits, on each database."""
-    async with open_harness(tmp_path, postgres_url=schema_url) as made:
-        yield made
 
 
 async def working(harness: Harness, count: int, most: int | None) -> tuple[str, list[JobClaim]]:

@@ -2,9 +2,6 @@
 recover).
 """
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from agentpost.credits import actions as credits
@@ -14,13 +11,7 @@ from agentpost.jobs import recovery
 from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.jobs.recovery_rules import RecoveryState as R
 from agentpost.nodes import upkeep
-from tests.harness.driver import DAY, ManualHarness, manual_harness
-
-
-@pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
-    async with manual_harness(tmp_path) as made:
-        yield made
+from tests.harness.driver import DAY, ManualHarness
 
 
 async def expired(at: ManualHarness) -> tuple[str, JobClaim]:

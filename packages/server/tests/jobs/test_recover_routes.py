@@ -13,11 +13,6 @@ from tests.e2e.server import AgentServer
 
 
 @pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
-
-
-@pytest.fixture(scope="module")
 def hasty(start_server: ServerMaker) -> AgentServer:
     """Work is watched for less than a second: only for work that is to expire, since any may."""
     return start_server(watch_seconds=0.4, sweep_seconds=0.05)

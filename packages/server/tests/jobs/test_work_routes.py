@@ -6,11 +6,6 @@ from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 
 
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
-
-
 @pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Work.list", "listWork.limit", "listWork.order")
 def test_the_list_is_newest_first_and_bounded(caller: Caller) -> None:

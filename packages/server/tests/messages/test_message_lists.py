@@ -1,20 +1,14 @@
 """A list of messages looks at a bounded number of them, on each database."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from agentpost.db import filtered
 from agentpost.messages import lists
 from agentpost.messages.filter_rules import ListFilter
-from tests.harness.context import Harness, open_harness
+from tests.harness.context import Harness
+from tests.harness.databases import harness
 
-
-@pytest.fixture
-async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harness]:
-    async with open_harness(tmp_path, postgres_url=schema_url) as made:
-        yield made
+__all__ = ["harness"]
 
 
 @pytest.mark.rule("Additions listMessages-3")

@@ -1,9 +1,8 @@
 """What a node owns is run there, and nothing else is (design: Comparing rows and runs)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -15,17 +14,12 @@ from agentpost.nodes import missing_runs
 from agentpost.nodes.ownership_rows import Differences
 from agentpost.operations import doctor, health
 from tests.harness.databases import ON_SQLITE
-from tests.runtime.running import Fault, Running, Script, running, step
+from tests.runtime.conftest import here
+from tests.runtime.running import Fault, Running, Script, step
 from tests.waiting import eventually_async
 
+__all__ = ["here"]
 JOB = "SELECT state, epoch, takeovers FROM jobs"
-
-
-@pytest.fixture
-async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running house on each database."""
-    async with running(ctx, tmp_path) as made:
-        yield made
 
 
 async def two_steps(job: Job) -> str:

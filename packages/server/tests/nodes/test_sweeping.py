@@ -1,7 +1,5 @@
 """One row that fails holds up none behind it, and is tried again."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +11,7 @@ from agentpost.record import writer
 from agentpost.retention import actions as retention
 from agentpost.tasks import sweeps
 from agentpost.turns import actions as turns
-from tests.harness.driver import DAY, ManualHarness, manual_harness
-
-
-@pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
-    async with manual_harness(tmp_path) as made:
-        yield made
+from tests.harness.driver import DAY, ManualHarness
 
 
 class Rows:

@@ -26,12 +26,6 @@ async def server(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harnes
         yield made
 
 
-@pytest.fixture
-async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
-    async with open_harness(tmp_path) as made:
-        yield made
-
-
 async def values(metrics: Metrics) -> Values:
     """The samples, by name and labels as they are written."""
     lines = (await metrics.text()).decode().splitlines()

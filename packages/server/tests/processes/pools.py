@@ -109,16 +109,17 @@ def as_temporary():
 """
 
 
-@pytest.fixture(params=[False, True], ids=["asyncio", "uvloop"])
-def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    """The agent loop is uvloop where installed, so the pool must work on either."""
-    return "asyncio", {"use_uvloop": request.param}
+ON_BOTH_LOOPS = pytest.mark.parametrize(
+    "anyio_backend", [False, True], ids=["asyncio", "uvloop"], indirect=True
+)
+"""The agent loop is uvloop where installed: for what a loop has a part in, the processes and pipes
+that begin and end."""
 
 
-@pytest.fixture(name="anyio_backend")
-def uvloop_backend() -> tuple[str, dict[str, bool]]:
-    """uvloop only: for what the workers do, which the loop beside them has no part in."""
-    return "asyncio", {"use_uvloop": True}
+@pytest.fixture
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    """uvloop; for a test that is `ON_BOTH_LOOPS` asyncio's, too."""
+    return "asyncio", {"use_uvloop": getattr(request, "param", True)}
 
 
 @pytest.fixture

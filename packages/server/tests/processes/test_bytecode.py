@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from agentpost.processes import bytecode
-from tests.processes.pools import Bench, bench, steps, uvloop_backend
+from tests.processes.pools import Bench, anyio_backend, bench, steps
 
-__all__ = ["bench", "steps", "uvloop_backend"]
+__all__ = ["anyio_backend", "bench", "steps"]
 
 
 @pytest.mark.parametrize("is_forbidden", [False, True])

@@ -12,10 +12,11 @@ from agentpost.agents.adapters.program import Program
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.deaths import NotBegun
 from agentpost.processes.worker import CallLimits, WorkerProcess
-from tests.processes.pools import anyio_backend
+from tests.processes.pools import ON_BOTH_LOOPS, anyio_backend
 from tests.waiting import eventually_async
 
 __all__ = ["anyio_backend"]
+pytestmark = ON_BOTH_LOOPS
 
 
 async def test_a_worker_that_has_ended_has_not_begun(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from agentpost.agents import File, JobFailed, StepFailed, values
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.values import MissingFunction
 from agentpost.processes import pool
-from tests.processes.pools import Bench, anyio_backend, bench, steps
+from tests.processes.pools import ON_BOTH_LOOPS, Bench, anyio_backend, bench, steps
 from tests.processes.watching import gone, pid_in
 from tests.waiting import eventually_async
 
@@ -30,12 +30,15 @@ async def await_all(*calls: asyncio.Task[Any]) -> None:
     await asyncio.wait(calls)
 
 
+@ON_BOTH_LOOPS
 async def test_a_value_comes_back(bench: Callable[..., Bench]) -> None:
     one = bench()
     await one.pool.start()
     assert await one.call("add", 1, 2.5) == {"sum": 3.5}
     assert await one.call("same", {"$file": [None, "ß\n"]}) == {"$file": [None, "ß\n"]}
     assert await one.call("key") == "key-1"
+    named = await one.pool.call("some_steps:add", [1], {"b": 2}, account="acc", key="k")
+    assert named == {"sum": 3}
 
 
 async def test_a_file_is_readable_there_and_comes_back_without_its_path(
@@ -51,33 +54,29 @@ async def test_a_file_is_readable_there_and_comes_back_without_its_path(
     assert back[0].local_path is None
 
 
-async def test_an_exception_is_raised_again_with_its_traceback(
+async def test_an_exception_is_raised_again_with_its_traceback_and_costs_no_worker(
     bench: Callable[..., Bench],
 ) -> None:
     one = bench()
+    pid = await one.call("pid")
     with pytest.raises(LookupError, match="no city") as caught:
         await one.call("fail", "no city")
     assert "some_steps.py" in caught.value.__notes__[0]
     with pytest.raises(JobFailed, match="no such city"):
         await one.call("job_failed")
-    with pytest.raises(StepFailed, match="1-2"):
+    with pytest.raises(StepFailed, match="1-2") as own:
         await one.call("own_error")
+    assert "some_steps:OwnError" in values.class_names(own.value)
     with pytest.raises(StepFailed, match="enough"):
         await one.call("leave")
     with pytest.raises(MissingFunction, match="not_there"):
         await one.call("not_there")
     with pytest.raises(TypeError, match=r"set at \$\.rows"):
         await one.call("a_set")
-
-
-async def test_an_exception_costs_no_worker(bench: Callable[..., Bench]) -> None:
-    one = bench()
-    pid = await one.call("pid")
-    with pytest.raises(LookupError):
-        await one.call("fail", "x")
     assert await one.call("pid") == pid
 
 
+@ON_BOTH_LOOPS
 async def test_cancelling_kills_that_worker_only(
     bench: Callable[..., Bench], tmp_path: Path
 ) -> None:
@@ -95,6 +94,7 @@ async def test_cancelling_kills_that_worker_only(
     await eventually_async(lambda: gone(staying))
 
 
+@ON_BOTH_LOOPS
 async def test_programs_a_function_started_go_with_it(
     bench: Callable[..., Bench], tmp_path: Path
 ) -> None:
@@ -129,6 +129,7 @@ async def test_a_call_cancelled_while_it_waits_frees_its_place(
     assert waiting.cancelled()
 
 
+@ON_BOTH_LOOPS
 async def test_a_worker_is_replaced_after_its_calls(bench: Callable[..., Bench]) -> None:
     one = bench(max_tasks=3)
     pids = [await one.call("pid") for _ in range(7)]
@@ -136,6 +137,7 @@ async def test_a_worker_is_replaced_after_its_calls(bench: Callable[..., Bench])
     await eventually_async(lambda: gone(pids[0]) and gone(pids[3]))
 
 
+@ON_BOTH_LOOPS
 async def test_an_idle_worker_ends(bench: Callable[..., Bench]) -> None:
     one = bench(idle_seconds=0.05)
     pid = await one.call("pid")
@@ -143,6 +145,7 @@ async def test_an_idle_worker_ends(bench: Callable[..., Bench]) -> None:
     assert await one.call("pid") != pid
 
 
+@ON_BOTH_LOOPS
 @pytest.mark.parametrize(
     ("name", "says"),
     [
@@ -160,6 +163,7 @@ async def test_a_worker_that_dies_is_reported_and_replaced(
     assert await one.call("same", 1) == 1
 
 
+@ON_BOTH_LOOPS
 async def test_a_worker_killed_while_idle_is_replaced(bench: Callable[..., Bench]) -> None:
     one = bench()
     pid = await one.call("pid")
@@ -168,6 +172,7 @@ async def test_a_worker_killed_while_idle_is_replaced(bench: Callable[..., Bench
     assert await one.call("pid") != pid
 
 
+@ON_BOTH_LOOPS
 async def test_output_becomes_lines_of_the_log_and_disturbs_nothing(
     bench: Callable[..., Bench], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -252,6 +257,7 @@ async def test_temporary_files_live_in_the_scratch_folder(bench: Callable[..., B
     # That they go with the worker is checked when the bench is put away.
 
 
+@ON_BOTH_LOOPS
 async def test_closing_ends_running_calls(bench: Callable[..., Bench], tmp_path: Path) -> None:
     one = bench()
     task = one.begin("hang", f"{tmp_path}/note")
@@ -264,6 +270,7 @@ async def test_closing_ends_running_calls(bench: Callable[..., Bench], tmp_path:
         await one.call("pid")
 
 
+@ON_BOTH_LOOPS
 async def test_a_worker_killed_before_it_began_is_replaced_unseen(
     bench: Callable[..., Bench],
 ) -> None:
@@ -276,6 +283,7 @@ async def test_a_worker_killed_before_it_began_is_replaced_unseen(
         assert await asked != pid
 
 
+@ON_BOTH_LOOPS
 async def test_a_worker_killed_during_a_call_is_told_apart_from_one_that_ended_itself(
     bench: Callable[..., Bench], tmp_path: Path
 ) -> None:
@@ -299,15 +307,3 @@ async def test_a_call_that_may_not_begin_costs_no_worker(bench: Callable[..., Be
     with pytest.raises(LookupError, match="not any more"):
         await one.pool.call("some_steps:crash", [], account="acc", key="k", ready=refuse)
     assert await one.call("pid") == pid
-
-
-async def test_keyword_arguments_arrive(bench: Callable[..., Bench]) -> None:
-    one = bench()
-    made = await one.pool.call("some_steps:add", [1], {"b": 2}, account="acc", key="k")
-    assert made == {"sum": 3}
-
-
-async def test_an_error_says_what_it_was_in_the_worker(bench: Callable[..., Bench]) -> None:
-    with pytest.raises(StepFailed) as caught:
-        await bench().call("own_error")
-    assert "some_steps:OwnError" in values.class_names(caught.value)

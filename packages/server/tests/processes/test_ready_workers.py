@@ -12,11 +12,11 @@ import pytest
 from agentpost.author.worker_process import Imports
 from agentpost.processes import pool
 from agentpost.processes.worker import YIELDING
-from tests.processes.pools import Bench, bench, steps, uvloop_backend
+from tests.processes.pools import Bench, anyio_backend, bench, steps
 from tests.processes.watching import pid_in
 from tests.waiting import PATIENCE, eventually_async
 
-__all__ = ["bench", "steps", "uvloop_backend"]
+__all__ = ["anyio_backend", "bench", "steps"]
 
 AUTOGROUP = Path("/proc/self/autogroup")
 

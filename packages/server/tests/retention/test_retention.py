@@ -1,6 +1,5 @@
 """What is kept long enough goes, in small pieces, and is unseen before (spec: Limits)."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -25,12 +24,6 @@ from tests.harness.driver import DAY, ManualHarness, manual_harness
 from tests.schema import TABLES
 
 OWN = ("messages", "entries", "signals", "calls", "message_jobs", "jobs", "inbox", "attachments")
-
-
-@pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
-    async with manual_harness(tmp_path) as made:
-        yield made
 
 
 async def all_messages(at: ManualHarness) -> None:

@@ -2,19 +2,17 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from agentpost.agents import Job, NotAllowedInStep, Turn
-from agentpost.context import AppContext
 from agentpost.credits import actions as credits
 from tests.harness.databases import ON_SQLITE
-from tests.runtime.running import Running, Script, running, step
+from tests.runtime.running import Running, Script, step
 from tests.waiting import eventually_async
 
 pytestmark = ON_SQLITE
@@ -31,12 +29,10 @@ class Inner:
     runs: ClassVar[int] = 0
 
 
-@pytest.fixture
-async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running house."""
+@pytest.fixture(autouse=True)
+def no_run() -> None:
+    """None is counted yet."""
     Inner.runs = 0
-    async with running(ctx, tmp_path) as made:
-        yield made
 
 
 async def body() -> str:
@@ -332,27 +328,35 @@ TURN_CALLS: dict[str, Callable[[Turn], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", list(JOB_CALLS))
-async def test_other_calls_of_a_job_are_refused_with_a_sentence(here: Running, name: str) -> None:
-    async def does() -> object:
+def refusals(calls: Mapping[str, Callable[[Any], object]], of: Job | Turn) -> str:
+    """A line for each call that begins with its name."""
+    lines = []
+    for call in calls.values():
         with pytest.raises(NotAllowedInStep) as refused:
-            JOB_CALLS[name](Inner.job)
-        return refused.value
+            call(of)
+        lines.append(str(refused.value))
+    return "\n".join(lines)
+
+
+def are_refused(lines: str, calls: Mapping[str, object]) -> None:
+    for name, line in zip(calls, lines.splitlines(), strict=True):
+        assert line.startswith(f"{name} cannot be called inside a step")
+
+
+async def test_other_calls_of_a_job_are_refused_with_a_sentence(here: Running) -> None:
+    async def does() -> object:
+        return refusals(JOB_CALLS, Inner.job)
 
     Inner.does, Script.job = does, one_step
     done = await here.final(await here.send())
     assert (done["status"], done["question"]) == ("completed", None)
-    (text,) = here.row("SELECT result FROM jobs")
-    assert text.startswith(f"{name} cannot be called inside a step"), text
+    are_refused(str(here.row("SELECT result FROM jobs")[0]), JOB_CALLS)
     assert here.row(JOB)[1] == 3
 
 
-@pytest.mark.parametrize("name", list(TURN_CALLS))
-async def test_calls_of_a_turn_are_refused_with_a_sentence(here: Running, name: str) -> None:
+async def test_calls_of_a_turn_are_refused_with_a_sentence(here: Running) -> None:
     async def does() -> object:
-        with pytest.raises(NotAllowedInStep) as refused:
-            TURN_CALLS[name](Inner.turn)
-        return refused.value
+        return refusals(TURN_CALLS, Inner.turn)
 
     async def turn(turn: Turn) -> None:
         Inner.turn = turn
@@ -360,7 +364,7 @@ async def test_calls_of_a_turn_are_refused_with_a_sentence(here: Running, name: 
 
     Inner.does, Script.turn = does, turn
     done = await here.final(await here.send())
-    assert done["reply"].startswith(f"{name} cannot be called inside a step")
+    are_refused(done["reply"], TURN_CALLS)
     assert (done["question"], done["jobs"], done["files"]) == (None, [], [])
 
 

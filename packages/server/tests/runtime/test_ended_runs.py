@@ -4,29 +4,20 @@ Ownership).
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from agentpost.agents import Job, Turn
-from agentpost.context import AppContext
 from agentpost.jobs import works
 from agentpost.runtime.turn_runner import TurnRunner
 from tests.harness.databases import ON_SQLITE
-from tests.runtime.running import Running, Script, running, start_work, step
+from tests.runtime.running import Running, Script, start_work, step
 from tests.waiting import eventually_async
 
 pytestmark = ON_SQLITE
 JOB = "SELECT state, epoch, calls FROM jobs"
 CALLS = "SELECT COUNT(*) FROM calls WHERE owner IN (SELECT id FROM jobs)"
-
-
-@pytest.fixture
-async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running house."""
-    async with running(ctx, tmp_path) as made:
-        yield made
 
 
 async def forever(name: str) -> str:

@@ -1,27 +1,19 @@
 """What the storage or the worker pool fail to do is our fault, what an author gives is his own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from agentpost.agents import Job, Turn
-from agentpost.context import AppContext
-from tests.runtime.running import Running, Script, running, start_work
+from tests.runtime.running import Running, Script, start_work
 from tests.waiting import eventually_async
 
 
 @pytest.fixture
 def schema_url() -> None:
     """SQLite is enough: nothing here is the database's."""
-
-
-@pytest.fixture
-async def here(ctx: AppContext, tmp_path: Path) -> AsyncIterator[Running]:
-    """A running house."""
-    async with running(ctx, tmp_path) as made:
-        yield made
 
 
 async def attempt(call: Awaitable[object]) -> None:

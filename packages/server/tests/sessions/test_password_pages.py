@@ -77,15 +77,6 @@ def test_a_password_signs_in(site: Site, mia: UserRecord) -> None:
     assert made == {"path": "/", "max-age": "2592000", "httponly": "True", "samesite": "lax"}
 
 
-def test_the_cookie_opens_no_api(site: Site, mia: UserRecord) -> None:
-    with site.stranger() as browser:
-        log_in(browser, mia.email, PASSWORD)
-        secret = browser.cookies[COOKIE]
-        assert browser.get("/v1/me").status_code == 401
-        bearer = {"Authorization": f"Bearer {secret}"}
-        assert browser.get("/v1/me", headers=bearer).status_code == 401
-
-
 @pytest.mark.parametrize(
     ("wanted", "place"),
     [

@@ -58,11 +58,6 @@ POLICIES: dict[str, Callable[[Json], Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
-
-
 def expect_refusal(caller: Caller, made: Json, body: bytes) -> None:
     """No file, no 5xx, an error that can be read; and the upload is as it was."""
     answer = post_raw(made, body)

@@ -16,11 +16,6 @@ from tests.e2e.server import AgentServer
 LEFT_OUT = "left out"
 
 
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
-
-
 # --- create ---------------------------------------------------------------------------------------
 @pytest.mark.rule(
     "Upload.object",

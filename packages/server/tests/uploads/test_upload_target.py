@@ -21,13 +21,7 @@ from tests.e2e.posting import (
     post_raw,
     problem,
 )
-from tests.e2e.server import AgentServer
 from tests.waiting import PATIENCE
-
-
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
 
 
 @pytest.mark.rule("createUpload.size")
