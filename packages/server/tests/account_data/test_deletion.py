@@ -16,11 +16,9 @@ from agentpost.domain.errors import Refusal
 from agentpost.files import views
 from agentpost.record import history_rows
 from agentpost.record.records import AttachmentRecord
-from tests.harness.databases import account, clock, ctx, schema_url
 from tests.harness.driver import manual_harness
 from tests.schema import TABLES, Column
 
-__all__ = ["account", "clock", "ctx", "schema_url"]
 OF_NO_ACCOUNT = {
     "meta": "values of the installation",
     "nodes": "its processes",

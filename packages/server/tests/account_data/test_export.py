@@ -14,9 +14,7 @@ from agentpost.account_data import export, export_rows
 from agentpost.accounts import actions as accounts
 from agentpost.context import AppContext
 from tests.account_data.test_deletion import fill
-from tests.harness.databases import account, clock, ctx, schema_url
 
-__all__ = ["account", "clock", "ctx", "schema_url"]
 BLOBS = {"files/_goes": b"file", "attachments/_goes": b"attached", "files/_stays": b"other"}
 
 

@@ -10,9 +10,7 @@ from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.domain import networks
 from agentpost.domain.errors import Refusal
-from tests.harness.databases import account, clock, ctx, schema_url
 
-__all__ = ["account", "clock", "ctx", "schema_url"]
 HOUR = 3_600
 
 

@@ -23,11 +23,6 @@ BAD = {
 }
 
 
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
-
-
 @pytest.mark.rule("Authentication 3", "Errors unauthorized")
 @pytest.mark.parametrize("headers", BAD.values(), ids=BAD.keys())
 def test_a_bad_header_is_no_key(server: AgentServer, headers: list[str]) -> None:

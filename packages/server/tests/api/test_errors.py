@@ -9,11 +9,6 @@ from tests.e2e.raw import connect, head, raw
 from tests.e2e.server import AgentServer
 
 
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
-
-
 @pytest.mark.parametrize(
     "path",
     [

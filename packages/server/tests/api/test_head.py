@@ -3,8 +3,6 @@
 import http.client
 import re
 
-import pytest
-
 from agentpost.api.app import OPERATIONS
 from agentpost.doors.routes import DOORS
 from tests.e2e.caller import Caller
@@ -13,11 +11,6 @@ from tests.e2e.server import AgentServer
 
 PUBLISHED = ("/docs", "/docs/errors", "/openapi.json", "/favicon.ico", "/healthz", "/readyz")
 COMPARED = ("content-length", "content-type", "transfer-encoding", "etag", "allow", "location")
-
-
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
 
 
 def paths(caller: Caller) -> list[str]:

@@ -5,7 +5,6 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from agentpost.record.events import TEST_EVENT, EventName
 from tests.e2e.caller import Caller
-from tests.e2e.server import AgentServer
 
 OPERATIONS = {
     "createMessage": ("post", "/v1/messages", {"200", "201", "400", "401", "404", "409", "413"}),
@@ -21,11 +20,6 @@ OPERATIONS = {
     "getAccount": ("get", "/v1/me", {"200", "401"}),
 }
 EVERYWHERE = {"429", "500", "503"}
-
-
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
 
 
 @pytest.mark.rule("Versioning 1")

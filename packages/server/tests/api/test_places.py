@@ -19,11 +19,6 @@ PLACES = ("before", "cursor")
 LISTS = [(each, text) for each in OPERATIONS for text in each.texts if text.name in PLACES]
 
 
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
-
-
 @pytest.fixture
 def stranger(server: AgentServer, callers: CallerMaker) -> Caller:
     """A caller of another account."""

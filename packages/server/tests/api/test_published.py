@@ -12,11 +12,6 @@ from tests.e2e.server import AgentServer
 PATHS = ("/openapi.json", "/docs", "/docs/errors", "/favicon.ico")
 
 
-@pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
-
-
 @pytest.mark.parametrize("path", PATHS)
 def test_it_is_not_sent_to_those_who_have_it(server: AgentServer, path: str) -> None:
     first = httpx2.get(f"{server.url}{path}")

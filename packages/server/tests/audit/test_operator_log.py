@@ -16,9 +16,7 @@ from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.times import SECOND
 from agentpost.retention import actions as retention
-from tests.harness.databases import account, clock, ctx, schema_url
 
-__all__ = ["account", "clock", "ctx", "schema_url"]
 ADA = Actor("ada", "command", "host")
 
 

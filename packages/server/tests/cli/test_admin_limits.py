@@ -1,6 +1,5 @@
 """`agentpost limits`, `maintenance`, `explain` and `backup` beside a server and without one."""
 
-import json
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -117,9 +116,3 @@ def test_a_backup_is_a_folder_with_a_whole_database(server: AgentServer, tmp_pat
     for elsewhere in ("s3://bucket/prefix", "copy.db"):
         refused = run(server, "backup", elsewhere)
         assert (refused.returncode, "name a folder" in refused.stderr) == (2, True)
-
-
-def test_maintenance_is_reported(server: AgentServer) -> None:
-    assert server.command("maintenance", "on") == {"maintenance": True}
-    assert server.command("maintenance", "off") == {"maintenance": False}
-    assert json.dumps(run(server, "maintenance", "off").stdout)

@@ -257,14 +257,12 @@ async def refusals(client: mcp.Client) -> None:
         await client.read_resource("agentpost://files/wrk_1/x")
 
 
-@pytest.mark.parametrize("connect_with", ["http", "api"])
 async def test_other_accounts_find_nothing(
-    server: AgentServer, caller: Caller, foreign_key: str, connect_with: str
+    server: AgentServer, caller: Caller, foreign_key: str
 ) -> None:
     made = caller.final(caller.send([["start", "Report", JOB]])["id"])
     file_id = made["files"][0]["file_id"]
-    connect = over_http if connect_with == "http" else beside
-    async with connect(server, foreign_key) as client:
+    async with over_http(server, foreign_key) as client:
         assert await refusal_code(client, "follow_message", message_id=made["id"]) == "not_found"
         assert await refusal_code(client, "stop_message", message_id=made["id"]) == "not_found"
         work_id = made["jobs"][0]["work_id"]
@@ -277,12 +275,10 @@ async def test_other_accounts_find_nothing(
             assert await refusal_code(client, "list_messages", before=place) == "invalid_request"
 
 
-@pytest.mark.parametrize("connect_with", ["http", "api"])
 async def test_a_key_that_may_only_read_sends_nothing(
-    server: AgentServer, reading_key: str, connect_with: str
+    server: AgentServer, reading_key: str
 ) -> None:
-    connect = over_http if connect_with == "http" else beside
-    async with connect(server, reading_key) as client:
+    async with over_http(server, reading_key) as client:
         assert await refusal_code(client, "send_message", text="hi") == "forbidden"
         assert "data" in await call(client, "list_work")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -172,23 +171,6 @@ def test_text_that_comes_to_nothing_is_closed(client: openai.OpenAI, server: Age
     _, left = [event for event in events if event.type == "response.output_item.done"]
     assert left.item.status == "incomplete"
     assert events[-1].type == "response.completed"
-
-
-def test_the_stream_helper_of_the_client_collects_the_answer(client: openai.OpenAI) -> None:
-    with client.responses.stream(model=MODEL, input="good day") as stream:
-        texts = [event.delta for event in stream if event.type == "response.output_text.delta"]
-        assert stream.get_final_response().output_text == "You said: good day"
-    assert texts == ["You said: good day"]
-
-
-async def test_the_asynchronous_client(server: AgentServer) -> None:
-    url = f"{server.url}/openai/v1"
-    async with openai.AsyncOpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
-        calls = [client.responses.create(model=MODEL, input=f"hello {n}") for n in range(3)]
-        answers = await asyncio.gather(*calls)
-        assert [a.output_text for a in answers] == [f"You said: hello {n}" for n in range(3)]
-        stream = await client.responses.create(model=MODEL, input="streamed", stream=True)
-        assert [event.type async for event in stream][-1] == "response.completed"
 
 
 def test_a_question_is_answered_with_the_next_response(client: openai.OpenAI) -> None:
