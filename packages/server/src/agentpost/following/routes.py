@@ -60,7 +60,7 @@ async def stream(api: Api, request: Request, caller: Caller) -> Response:
     await stream_routes.admit(api, caller)
     start = await long_polls.begin_stream(api.ctx, caller, message_id, cursor)
     pages = long_polls.follow(api.ctx, caller, message_id, start.seq, watch_hang_up(request))
-    # The place is piece at once: who comes back before the first entry says that it was here.
+    # The place is sent at once: who comes back before the first entry says that it was here.
     begins = event_stream.place(long_polls.cursor_at(api.ctx, caller, message_id, start.seq))
     begins += stream_routes.CURSOR_EXPIRED if start.expired else b""
     begins += stream_routes.RESET if start.missed else b""

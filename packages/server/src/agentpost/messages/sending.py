@@ -134,11 +134,10 @@ async def send(
     if isinstance(admitted, Acceptance):
         return await _answer_replay(ctx, caller, admitted, hung_up)
     message_id = new_id(ids.MESSAGE, ctx.clock.now())
+    # Both begin before the message exists, so nothing of it is missed.
     ctx.handover.watch(message_id)
     try:
-        with HeldCall(
-            ctx, caller, message_id, hung_up, stays=True
-        ) as wait:  # before anything is missed
+        with HeldCall(ctx, caller, message_id, hung_up, stays=True) as wait:
             acceptance = await accept(ctx, caller, admitted, message_id)
             if acceptance.is_new:
                 message, snapshot = acceptance.message, acceptance.snapshot

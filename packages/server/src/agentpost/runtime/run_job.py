@@ -134,10 +134,8 @@ async def _outcome(
     if failed is None or isinstance(failed, JobFailed):
         return failed or ending
     journal.cause = cause_of(failed)
-    # How a job ends whose author did not expect this exception: its user reads where the operator
-    # finds it. Logs it; ``now`` in microseconds.
-    now = ctx.clock.now()
-    log_id = new_id(ids.REQUEST, now)
+    # Its author did not expect this: its user reads where the operator finds it.
+    log_id = new_id(ids.REQUEST, ctx.clock.now())
     log.error("job_failed", log_id=log_id, exc_info=failed)
     return JobFailed(f"{job_rules.GENERIC_FAILURE} (log id {log_id})")
 

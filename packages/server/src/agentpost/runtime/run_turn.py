@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -102,6 +102,14 @@ async def _attend(
     return await _outcome(ctx, agent, AuthorTurn(effects, inputs), effects)
 
 
+_FAILURES: Final = {
+    StopCause.DIVERGED: TurnFailure.INTERRUPTED,
+    StopCause.POISONED: TurnFailure.POISONED,
+    StopCause.OUTPUT_INVALID: TurnFailure.OUTPUT_INVALID,
+}
+"""Why a run was stopped that ends its turn; after any other cause somebody else ends it."""
+
+
 async def _outcome(
     ctx: AppContext, agent: AgentFn, turn: AuthorTurn, effects: TurnEffects
 ) -> TurnResult | TurnFailure | None:
@@ -125,12 +133,8 @@ async def _outcome(
     finally:
         effects.deltas.close()
     # The run was stopped, even if the author's code swallowed, grouped or replaced the exception.
-    if journal.stopped is StopCause.DIVERGED:
-        return TurnFailure.INTERRUPTED
-    if journal.stopped is StopCause.POISONED:
-        return TurnFailure.POISONED
-    if journal.stopped is StopCause.OUTPUT_INVALID:
-        return TurnFailure.OUTPUT_INVALID
+    if journal.stopped in _FAILURES:
+        return _FAILURES[journal.stopped]
     if journal.over:
         return None
     if isinstance(failed, TimeoutError) and limit.expired():
