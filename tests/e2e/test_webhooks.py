@@ -169,7 +169,14 @@ def test_a_disabled_endpoint_collects_nothing_but_keeps_what_was_meant_for_it(
 
 
 # --- again ----------------------------------------------------------------------------------------
-@pytest.mark.rule("Delivery.attempts", "Webhook events 4", "Webhook events 5")
+@pytest.mark.rule(
+    "Delivery.attempts",
+    "Delivery.delivered_at",
+    "Delivery.last_error",
+    "Delivery.next_attempt_at",
+    "Webhook events 4",
+    "Webhook events 5",
+)
 def test_a_failed_delivery_is_tried_again_with_the_same_id_and_signed_afresh(
     hooks: Hooks, caller: Caller, receivers: ReceiverMaker
 ) -> None:
@@ -183,6 +190,9 @@ def test_a_failed_delivery_is_tried_again_with_the_same_id_and_signed_afresh(
     assert failing["next_attempt_at"] is not None
     receiver.status = 204
     done = hooks.settled(endpoint, "delivered")
+    assert (done["last_status_code"], done["last_error"]) == (204, None)
+    assert failing["delivered_at"] is done["next_attempt_at"] is None
+    assert done["delivered_at"] is not None
     assert done["attempts"] == len(receiver.got) >= 3
     assert {delivery.id for delivery in receiver.got} == {done["id"]}
     assert len({delivery.body for delivery in receiver.got}) == 1

@@ -90,6 +90,7 @@ def test_what_was_written_is_not_lost(site: Site, sent: dict[str, str], said: st
             assert HOSTILE not in answer.text
             if sent["text"].strip():
                 assert answer.text.count("&lt;script&gt;") == 1 or "xxxx" in answer.text
+    assert site.write(lambda tx: tx.one("SELECT COUNT(*) FROM messages")) == (1,), "the first"
 
 
 def test_only_our_own_pages_send(site: Site) -> None:

@@ -252,22 +252,5 @@ async def test_nothing_of_another_account(at: ManualHarness) -> None:
     assert (await works.get(at.ctx, account(at), work_id)).running
 
 
-@ON_SQLITE
-@pytest.mark.parametrize(
-    ("new", "code"),
-    [
-        (NewMessage(), "empty_message"),
-        (NewMessage("x" * 20_001), "too_long"),
-        (NewMessage("x", upload_ids=tuple(str(n) for n in range(11))), "too_many"),
-        (NewMessage("x", upload_ids=("upl_1",)), "upload_not_ready"),
-    ],
-)
-async def test_what_cannot_be_sent(at: ManualHarness, new: NewMessage, code: str) -> None:
-    with pytest.raises(Refusal) as refused:
-        await chatting.say(at.ctx, account(at), new)
-    assert refused.value.code == code
-    assert await at.count("messages") == 0
-
-
 def test_every_reason_is_explained() -> None:
     assert set(EXPLANATIONS) == set(Reason)

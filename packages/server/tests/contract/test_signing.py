@@ -51,18 +51,6 @@ def test_either_of_two_secrets_verifies() -> None:
         Webhook(new_secret()).verify(BODY, headers)
 
 
-@pytest.mark.parametrize("changed", ["body", "webhook-id", "webhook-timestamp"])
-def test_a_changed_delivery_does_not_verify(changed: str) -> None:
-    secret, now = new_secret(), int(time.time())
-    headers, body = signed_headers([secret], EVENT, now, BODY), BODY
-    if changed == "body":
-        body = BODY.replace(b"completed", b"blocked")
-    else:
-        headers[changed] = {"webhook-id": "evt_0124", "webhook-timestamp": str(now + 1)}[changed]
-    with pytest.raises(WebhookVerificationError):
-        Webhook(secret).verify(body, headers)
-
-
 @pytest.mark.rule("Authentication 1")
 def test_secrets_hold_32_random_bytes() -> None:
     secrets = {new_secret() for _ in range(100)}

@@ -57,26 +57,13 @@ def test_files_of_a_reply_are_reported_when_they_land_and_with_the_reply(caller:
 
 
 @pytest.mark.rule("Errors outcomes")
-def test_a_failed_job_and_a_stopped_one(caller: Caller, server: AgentServer) -> None:
+def test_a_failed_job(caller: Caller) -> None:
     failed = caller.send([["start", "Fail", [["fail", "No such street."]]]])
     done = caller.final(failed["id"])
     assert (done["status"], done["reason"]) == ("failed", "execution_failed")
     entry = caller.log(failed["id"])[-1]
     assert (entry["type"], entry["outcome"]) == ("result", "failed")
     assert entry["text"] == "No such street."
-
-    message = caller.send([["start", "Stop", [["write", "a.txt", "x"], ["gate", "stopped"]]]])
-    server.await_gate("stopped")
-    work_id = message["jobs"][0]["work_id"]
-    stopped = caller.call("POST", f"/v1/work/{work_id}/stop").json()
-    assert stopped["status"] == "idle"
-    done = caller.final(message["id"])
-    job = done["jobs"][0]
-    assert (job["status"], job["reason"], job["final"]) == ("cancelled", "stopped", True)
-    assert (done["status"], done["reason"]) == ("failed", "stopped")
-    assert [file["name"] for file in job["files"]] == ["a.txt"], "files so far stay"
-    entry = caller.log(message["id"])[-1]
-    assert (entry["type"], entry["state"]) == ("state", "stopped")
 
 
 @pytest.mark.databases("sqlite", "postgres")

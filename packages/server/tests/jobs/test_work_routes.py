@@ -87,9 +87,11 @@ def test_a_later_job_goes_on_in_the_same_work(caller: Caller) -> None:
     assert "files: a.txt" in steps
 
 
-@pytest.mark.rule("Work.status", "Additions stopWork")
+@pytest.mark.rule(
+    "Work.status", "Reasons stopped", "Transitions 9", "Errors outcomes", "Additions stopWork"
+)
 def test_a_running_work_is_stopped_and_stays_stopped(caller: Caller, server: AgentServer) -> None:
-    message = caller.send([["start", "Stop", [["gate", "stop"]]]])
+    message = caller.send([["start", "Stop", [["write", "a.txt", "x"], ["gate", "stop"]]]])
     work_id = message["jobs"][0]["work_id"]
     server.await_gate("stop")
     assert caller.work(work_id)["status"] == "running"
@@ -97,7 +99,10 @@ def test_a_running_work_is_stopped_and_stays_stopped(caller: Caller, server: Age
     for _ in range(2):
         assert caller.call("POST", f"/v1/work/{work_id}/stop").json()["status"] == "idle"
     done = caller.final(message["id"])
-    assert done["jobs"][0]["status"] == "cancelled"
+    job = done["jobs"][0]
+    assert (job["status"], job["reason"], job["final"]) == ("cancelled", "stopped", True)
+    assert (done["status"], done["reason"]) == ("failed", "stopped")
+    assert [file["name"] for file in job["files"]] == ["a.txt"], "files so far stay"
     states = [e["state"] for e in caller.log(message["id"]) if e["type"] == "state"]
     assert states == ["stopped"]
 

@@ -122,6 +122,15 @@ async def done_at_once(_: Job) -> str:
     return "ok"
 
 
+async def until_ended(left: list[str]) -> None:
+    """An author's function was stopped and cleans up for ever, unless it is ended."""
+    Script.seen.append("stopped")
+    try:
+        await asyncio.Event().wait()
+    finally:
+        left.append("left")
+
+
 @ON_SQLITE
 async def test_a_job_that_does_not_leave_is_ended_when_its_successor_comes(here: Running) -> None:
     """Stopped by a fault, it is still about to clean up; its job goes on all the same."""
@@ -134,11 +143,7 @@ async def test_a_job_that_does_not_leave_is_ended_when_its_successor_comes(here:
             try:
                 await job.progress("never recorded")
             finally:
-                Script.seen.append("stopped")
-                try:
-                    await asyncio.Event().wait()
-                finally:
-                    left.append("left")
+                await until_ended(left)
         return "ok"
 
     Script.job = lingers
@@ -165,11 +170,7 @@ async def test_a_turn_that_does_not_leave_is_ended_when_its_successor_comes(here
             try:
                 await turn.step(step, "never recorded")
             finally:
-                Script.seen.append("stopped")
-                try:
-                    await asyncio.Event().wait()
-                finally:
-                    left.append("left")
+                await until_ended(left)
         turn.reply("said")
 
     Script.turn = lingers
@@ -191,11 +192,7 @@ async def test_a_parked_job_that_does_not_leave_is_ended(here: Running) -> None:
         try:
             await job.step(step, "too expensive", cost=1000)
         finally:
-            Script.seen.append("stopped")
-            try:
-                await asyncio.Event().wait()
-            finally:
-                left.append("left")
+            await until_ended(left)
         return "ok"
 
     Script.job = lingers

@@ -47,7 +47,10 @@ def leak(size):
     return os.getpid()
 def names(): return sorted(os.environ)
 def keep(): return tempfile.mkstemp()[1]
-def nap(seconds): time.sleep(seconds)
+def nap(seconds):
+    time.sleep(seconds)
+    return os.getpid()
+
 def read(path): return Path(path).read_text()
 def spin():
     while True:

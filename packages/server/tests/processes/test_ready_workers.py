@@ -56,7 +56,7 @@ async def test_an_account_gets_the_worker_that_it_used_last(bench: Callable[...,
     one = bench(3)
     own: dict[str, int] = {}
     for _ in range(2):
-        calls = {name: one.begin("spin_for", 0.2, account=name) for name in ("a", "b")}
+        calls = {name: one.begin("nap", 0.2, account=name) for name in ("a", "b")}
         pids = {name: await call for name, call in calls.items()}
         assert pids == (own := own or pids)
     for name in ("a", "b", "a"):

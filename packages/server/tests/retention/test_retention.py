@@ -1,5 +1,6 @@
 """What is kept long enough goes, in small pieces, and is unseen before (spec: Limits)."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,18 @@ async def all_messages(at: ManualHarness) -> None:
     cursor: str | None = ""
     while cursor is not None:
         cursor = await retention.messages(at.ctx, cursor)
+
+
+async def listen(at: ManualHarness, events: list[str]) -> None:
+    """An endpoint for these events."""
+    values = (at.caller.account_id, json.dumps(events))
+    await at.ctx.db.write(
+        lambda tx: tx.execute(
+            "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at)"
+            " VALUES ('whe_1', ?, 'https://x', ?, 's', 0)",
+            values,
+        )
+    )
 
 
 async def assert_unseen(at: ManualHarness, message_id: str) -> None:
@@ -180,13 +193,7 @@ async def test_bytes_that_came_with_a_message_go_with_it(at: ManualHarness) -> N
 
 
 async def test_events_deliveries_and_attempts_go_with_their_message(at: ManualHarness) -> None:
-    await at.ctx.db.write(
-        lambda tx: tx.execute(
-            "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at)"
-            " VALUES ('whe_1', ?, 'https://x', '[\"*\"]', 's', 0)",
-            (at.caller.account_id,),
-        )
-    )
+    await listen(at, ["*"])
     await at.say()
     claimed = await deliveries.record_and_claim(at.ctx, [], [], {"whe_1": 1})
     done = [Attempted(each, at.clock.now(), 200, None, "", 3) for each in claimed]
@@ -349,13 +356,7 @@ async def test_a_clock_that_is_set_back_does_not_lengthen_the_rest(
 
 
 async def test_a_test_event_goes_like_those_of_messages(at: ManualHarness) -> None:
-    await at.ctx.db.write(
-        lambda tx: tx.execute(
-            "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at)"
-            " VALUES ('whe_1', ?, 'https://x', '[]', 's', 0)",
-            (at.caller.account_id,),
-        )
-    )
+    await listen(at, [])
     await deliveries.send_test(at.ctx, at.caller.account_id, "whe_1")
     at.clock.advance(14 * DAY - 1)
     await retention.rest(at.ctx)

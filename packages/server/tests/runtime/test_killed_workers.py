@@ -12,7 +12,7 @@ from agentpost.context import AppContext
 from agentpost.jobs.rules import WORKER_KILLED_FAILURE
 from agentpost.runtime import journal
 from tests.harness.databases import ON_SQLITE
-from tests.runtime.killed import built, closes, crashes, exits, killed_always, killed_until
+from tests.runtime.killed import built, closes, exits, killed_always, killed_until
 from tests.runtime.running import Running, Script, running
 
 JOB = "SELECT state, epoch, takeovers FROM jobs"
@@ -123,7 +123,7 @@ async def test_steps_killed_together_count_once(here: Running, notes: Path) -> N
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("fn", [exits, crashes, closes])
+@pytest.mark.parametrize("fn", [exits, closes])
 async def test_a_function_that_ends_its_own_process_fails(
     here: Running, fn: Callable[[str], None]
 ) -> None:

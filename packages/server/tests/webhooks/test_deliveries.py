@@ -25,6 +25,9 @@ SCHEDULE = (MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR)
 async def test_retries_follow_the_schedule(own: Account) -> None:
     endpoint = await own.endpoint()
     event = await own.event(endpoint)
+    fresh = await own.read(endpoint, event)
+    assert (fresh.attempts, fresh.last_status_code, fresh.last_ms) == (0, None, None)
+    assert fresh.next_attempt_at == fresh.created_at
     assert await own.attempt("no") == [event]
     for number, pause in enumerate(SCHEDULE, start=1):
         failed = await own.read(endpoint, event)
@@ -36,34 +39,6 @@ async def test_retries_follow_the_schedule(own: Account) -> None:
         assert await own.attempt("no") == [event]
     daily = await own.read(endpoint, event)
     assert daily.next_attempt_at == own.clock.now() + DAY * 1_000_000
-
-
-@ON_SQLITE
-@pytest.mark.rule(
-    "Delivery.attempts",
-    "Delivery.last_status_code",
-    "Delivery.last_error",
-    "Delivery.last_response",
-    "Delivery.last_ms",
-    "Delivery.delivered_at",
-    "Delivery.next_attempt_at",
-)
-async def test_an_attempt_is_reported_about(own: Account) -> None:
-    endpoint = await own.endpoint()
-    event = await own.event(endpoint)
-    fresh = await own.read(endpoint, event)
-    assert (fresh.attempts, fresh.last_status_code, fresh.last_ms) == (0, None, None)
-    assert fresh.next_attempt_at == fresh.created_at
-    await own.attempt("it answered with HTTP status 500")
-    failed = await own.read(endpoint, event)
-    assert (failed.last_status_code, failed.last_ms, failed.last_response) == (500, 3, "answer")
-    assert failed.last_error == "it answered with HTTP status 500"
-    own.clock.advance(MINUTE)
-    await own.attempt()
-    done = await own.read(endpoint, event)
-    assert (done.status, done.attempts, done.last_status_code) == ("delivered", 2, 200)
-    assert (done.last_error, done.next_attempt_at) == (None, None)
-    assert done.delivered_at == own.clock.now()
 
 
 @ON_SQLITE
