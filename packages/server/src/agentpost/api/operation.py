@@ -18,7 +18,7 @@ from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.contract.shape import Shape
 from agentpost.domain.errors import ErrorCode
-from agentpost.following.long_polls import HungUp
+from agentpost.following.held_calls import HungUp
 from agentpost.http.bodies import BodyBudget
 from agentpost.http.request_state import state_of
 from agentpost.wakeups.base import Wait

@@ -17,7 +17,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.domain.limits import EVENTS_PAGE_ENTRIES
 from agentpost.domain.times import SECOND
-from agentpost.following.long_polls import HeldCall, HungUp
+from agentpost.following.held_calls import HeldCall, HungUp
 from agentpost.jobs import rows as job_rows
 from agentpost.jobs.rules import Reason
 from agentpost.messages import rows as message_rows
@@ -125,7 +125,9 @@ async def follow(
     """
     moment: Moment | None = None
     is_due, is_last = True, False
-    with HeldCall(ctx, caller, message_id, hung_up, texts=texts, place=place, stays=True) as wait:
+    with HeldCall(
+        ctx.held_calls, caller.holds, message_id, hung_up, texts=texts, place=place, stays=True
+    ) as wait:
         while True:
             if moment is not None and (texts_now := wait.texts()):  # before what is read after it
                 yield replace(moment, entries=[], texts=texts_now)

@@ -2,51 +2,87 @@
 
 from __future__ import annotations
 
-from agentpost.wakeups.base import Wait
+from collections.abc import Callable
+
+from agentpost.domain.errors import KeyEnded
+from agentpost.wakeups.base import Wait, Wakeups
+
+HungUp = Callable[[Wait], None]
+"""Registers a held wait, to be cancelled when the client hangs up."""
 
 
 class HeldCalls:
     """Held calls by `Caller.holds`. For the event loop that holds the calls."""
 
-    def __init__(self) -> None:
-        self._waits: dict[str, set[Wait]] = {}
-        self._ended: set[Wait] = set()
-        self._staying: set[Wait] = set()
-
-    def enter(self, holder: str, wait: Wait, *, stays: bool = False) -> None:
-        """A call of that holder waits until `leave`; ``stays``: `answer_waiting` leaves it."""
-        self._waits.setdefault(holder, set()).add(wait)
-        if stays:
-            self._staying.add(wait)
-
-    def leave(self, holder: str, wait: Wait) -> bool:
-        """The call waits no more; whether `end` was called meanwhile."""
-        is_ended = wait in self._ended
-        self._ended.discard(wait)
-        self._staying.discard(wait)
-        waits = self._waits[holder]
-        waits.discard(wait)
-        if not waits:
-            del self._waits[holder]
-        return is_ended
+    def __init__(self, wakeups: Wakeups) -> None:
+        self.wakeups = wakeups
+        self.by_holder: dict[str, set[HeldCall]] = {}
 
     def holders(self) -> list[str]:
         """Whose calls are held."""
-        return list(self._waits)
+        return list(self.by_holder)
 
     def count(self) -> int:
         """How many calls are held."""
-        return sum(map(len, self._waits.values()))
+        return sum(map(len, self.by_holder.values()))
 
     def answer_waiting(self) -> None:
         """Answer the calls that wait for news now, as they stand: their clients ask again. Those
         that stay wait for what this process is about to do."""
-        for waits in self._waits.values():
-            for wait in waits - self._staying:
-                wait.cancel()
+        for calls in self.by_holder.values():
+            for call in calls:
+                if not call.stays:
+                    call.wait.cancel()
 
     def end(self, holder: str) -> None:
         """The secret is live no more: its calls are answered now, with ``unauthorized``."""
-        for wait in self._waits.get(holder, ()):
-            self._ended.add(wait)
-            wait.cancel()
+        for call in self.by_holder.get(holder, ()):
+            call.is_ended = True
+            call.wait.cancel()
+
+
+class HeldCall:
+    """Listen for a message or account in a call that ends with its client and with its key.
+
+    A context. ``place`` is one that the caller has entered and will leave; ``stays``:
+    `HeldCalls.answer_waiting` leaves it. Raises `KeyEnded` at the end when the key was revoked or
+    expired meanwhile.
+    """
+
+    __slots__ = ("_calls", "_holder", "_hung_up", "_owns", "is_ended", "stays", "wait")
+
+    def __init__(
+        self,
+        calls: HeldCalls,
+        holder: str,
+        subject: str,
+        hung_up: HungUp,
+        *,
+        texts: bool = False,
+        place: Wait | None = None,
+        stays: bool = False,
+    ) -> None:
+        self._calls = calls.by_holder
+        self._holder = holder
+        self._hung_up = hung_up
+        self._owns = place is None
+        self.wait = calls.wakeups.listen(subject, texts=texts) if place is None else place
+        self.stays = stays
+        self.is_ended = False
+
+    def __enter__(self) -> Wait:
+        self._hung_up(self.wait)  # it may raise: nothing is entered yet
+        if self._owns:
+            self.wait.__enter__()
+        self._calls.setdefault(self._holder, set()).add(self)
+        return self.wait
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._owns:
+            self.wait.__exit__()
+        calls = self._calls[self._holder]
+        calls.discard(self)
+        if not calls:
+            del self._calls[self._holder]
+        if self.is_ended and kind is None:
+            raise KeyEnded

@@ -13,22 +13,20 @@ from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.errors import ErrorCode, KeyEnded, PollInProgress, Refusal, not_found
+from agentpost.domain.errors import ErrorCode, PollInProgress, Refusal, not_found
 from agentpost.domain.limits import (
     EVENTS_PAGE_ENTRIES,
     EVENTS_WAIT_SECONDS_MIN,
     STREAM_KEEP_ALIVE_SECONDS,
 )
 from agentpost.domain.times import SECOND, seconds
+from agentpost.following.held_calls import HeldCall, HungUp
 from agentpost.messages import rows as message_rows
 from agentpost.record import reading as messages
 from agentpost.record.records import EntryRecord, Snapshot
-from agentpost.wakeups.base import Wait
 
 _UNSEEN = -1
 """A version that no message has."""
-HungUp = Callable[[Wait], None]
-"""Registers a held wait, to be cancelled when the client hangs up."""
 
 
 async def until_changed(
@@ -46,7 +44,7 @@ async def until_changed(
     Raises ``not_found`` and `KeyEnded`.
     """
     until = ctx.clock.passed() + seconds(wait_seconds)
-    with HeldCall(ctx, caller, message_id, hung_up) as wait:
+    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up) as wait:
         ctx.handover.watch(message_id)
         try:
             state = await messages.get_once_settled(ctx, caller, message_id, has_seen)
@@ -74,47 +72,6 @@ def _from_handover(ctx: AppContext, message_id: str, version: int) -> Snapshot |
         return None
     newer = ctx.handover.newer(message_id, version)
     return newer if newer is not None and newer.message.expires_at > ctx.clock.now() else None
-
-
-class HeldCall:
-    """Listen for a message or account in a call that ends with its client and with its key.
-
-    A context. ``place`` is one that the caller has entered and will leave; ``stays``: see
-    `HeldCalls.enter`. Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
-    """
-
-    __slots__ = ("_calls", "_holder", "_hung_up", "_owns", "_stays", "_wait")
-
-    def __init__(
-        self,
-        ctx: AppContext,
-        caller: Caller,
-        subject: str,
-        hung_up: HungUp,
-        *,
-        texts: bool = False,
-        place: Wait | None = None,
-        stays: bool = False,
-    ) -> None:
-        self._calls = ctx.held_calls
-        self._holder = caller.holds
-        self._hung_up = hung_up
-        self._stays = stays
-        self._owns = place is None
-        self._wait = ctx.wakeups.listen(subject, texts=texts) if place is None else place
-
-    def __enter__(self) -> Wait:
-        self._hung_up(self._wait)  # it may raise: nothing is entered yet
-        if self._owns:
-            self._wait.__enter__()
-        self._calls.enter(self._holder, self._wait, stays=self._stays)
-        return self._wait
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._owns:
-            self._wait.__exit__()
-        if self._calls.leave(self._holder, self._wait) and kind is None:
-            raise KeyEnded
 
 
 # --- the event log --------------------------------------------------------------------------------
@@ -152,7 +109,7 @@ async def events(
             raise PollInProgress(cursor or cursor_at(ctx, caller, message_id, 0))
         wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
         began = ctx.clock.passed()
-        with HeldCall(ctx, caller, message_id, hung_up) as wait:
+        with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up) as wait:
             while True:
                 page = await _next_page(ctx, caller, message_id, seq)
                 # Once it is final nothing more can come: only the least wait is kept.
@@ -197,7 +154,7 @@ async def follow(
     stops. Raises `KeyEnded`, and ``not_found`` once the message is gone.
     """
     is_hinted = True
-    with HeldCall(ctx, caller, message_id, hung_up, texts=True) as wait:
+    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, texts=True) as wait:
         while not wait.over:
             if deltas := wait.texts():  # they were told before the entries that are read now
                 yield Page([], False, False, "", False, deltas)

@@ -30,7 +30,7 @@ from agentpost.domain.errors import (
     not_found,
 )
 from agentpost.domain.times import seconds
-from agentpost.following.long_polls import HeldCall, HungUp
+from agentpost.following.held_calls import HeldCall, HungUp
 from agentpost.following.post_window import until_turn_ends
 from agentpost.messages import repeats
 from agentpost.messages import rows as message_rows
@@ -137,7 +137,7 @@ async def send(
     # Both begin before the message exists, so nothing of it is missed.
     ctx.handover.watch(message_id)
     try:
-        with HeldCall(ctx, caller, message_id, hung_up, stays=True) as wait:
+        with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, stays=True) as wait:
             acceptance = await accept(ctx, caller, admitted, message_id)
             if acceptance.is_new:
                 message, snapshot = acceptance.message, acceptance.snapshot
@@ -176,7 +176,7 @@ async def _answer_replay(
     """The answer to a call whose message was there already: see `send`."""
     if not replay.is_rearmed:
         return await reading.get_settled(ctx, replay.message.id), False
-    with HeldCall(ctx, caller, replay.message.id, hung_up, stays=True) as wait:
+    with HeldCall(ctx.held_calls, caller.holds, replay.message.id, hung_up, stays=True) as wait:
         snapshot = await reading.get_settled(ctx, replay.message.id)
         if snapshot.message.turn_state in OPEN_TURNS:
             snapshot = await until_turn_ends(ctx, snapshot.message, wait)

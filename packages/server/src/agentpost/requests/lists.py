@@ -17,7 +17,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.limits import EVENTS_WAIT_SECONDS_MIN
 from agentpost.domain.times import HOUR, MINUTE, SECOND, seconds
-from agentpost.following.long_polls import HeldCall, HungUp
+from agentpost.following.held_calls import HeldCall, HungUp
 from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests
 from agentpost.requests import rows as request_rows
@@ -87,7 +87,7 @@ async def list_ended(
     filters = replace(_visible(caller, filters), not_reading=True)
     least = seconds(max(wait_seconds, EVENTS_WAIT_SECONDS_MIN))
     over_at, looks = ctx.clock.passed() + least, 0
-    with HeldCall(ctx, caller, ids.REQUEST + caller.account_id, hung_up) as wait:
+    with HeldCall(ctx.held_calls, caller.holds, ids.REQUEST + caller.account_id, hung_up) as wait:
         while True:
             frontier = max(after, _settled_until(ctx))
             look = partial(_look, caller.account_id, filters, after, frontier, limit)

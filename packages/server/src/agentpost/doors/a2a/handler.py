@@ -39,7 +39,7 @@ from agentpost.doors.rpc import Call, refusals_as
 from agentpost.doors.writing import Text, Texts, read
 from agentpost.following import followers
 from agentpost.following.followers import Moment
-from agentpost.following.long_polls import HungUp
+from agentpost.following.held_calls import HungUp
 from agentpost.http.request_state import RequestState
 from agentpost.messages import chains, lists
 from agentpost.messages.chains import Chain
