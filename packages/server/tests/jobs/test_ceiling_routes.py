@@ -23,14 +23,19 @@ def test_a_message_uses_no_more_than_it_may_until_it_may(caller: Caller) -> None
     assert (parked["reason"], parked["final"]) == ("out_of_credits", False)
     assert (parked["waits_for"], parked["max_credits"]) == ("max_credits", 1)
     assert parked["credits_used"] == 1
+    stalled = caller.log(message["id"])[-1]
+    assert stalled["outcome"] == "stalled_credits"
+    assert "higher max_credits" in stalled["text"]
 
     path = f"/v1/messages/{message['id']}/recover"
-    assert caller.call("POST", path).status_code == 200
-    assert caller.get(message["id"])["status"] == "blocked"
+    for request in ({}, {"json": {"max_credits": 1}}):
+        assert caller.call("POST", path, **request).status_code == 200
+        assert caller.get(message["id"])["status"] == "blocked", "it is no higher"
     answer = caller.call("POST", path, json={"max_credits": 2.5})
     assert [work["state"] for work in answer.json()["work"]] == ["watching"]
     done = caller.final(message["id"])
     assert (done["status"], done["credits_used"], done["max_credits"]) == ("completed", 2, 2.5)
+    assert not {"waits_for", "resume_by"} & set(done)
 
 
 @pytest.mark.rule("Additions max_credits")

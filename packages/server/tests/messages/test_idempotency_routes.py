@@ -46,20 +46,10 @@ def test_a_repeat_may_differ_outside_the_body(caller: Caller) -> None:
 
 
 @pytest.mark.rule("Errors idempotency_conflict")
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"message": "another"},
-        {"message": "a", "files": [{"base64": "eA=="}]},
-        {"message": "A"},
-    ],
-)
-def test_the_same_key_with_another_body_is_a_conflict(
-    caller: Caller, other: dict[str, object]
-) -> None:
-    name = f"conflict-{other}"
-    headers = {"Idempotency-Key": name[:100]}
+def test_the_same_key_with_another_body_is_a_conflict(caller: Caller) -> None:
+    headers = {"Idempotency-Key": "conflict"}
     first = caller.call("POST", "/v1/messages", json={"message": "a"}, headers=headers)
+    other = {"message": "A"}
     caller.refusal(409, "idempotency_conflict", "POST", "/v1/messages", json=other, headers=headers)
     assert caller.get(first.json()["id"]) == first.json(), "nothing was sent to the agent"
 

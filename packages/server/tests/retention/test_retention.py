@@ -239,15 +239,23 @@ async def test_entries_are_walked_page_by_page(
     assert await at.rows("SELECT message_id FROM entries") == [(young,)]
 
 
+@pytest.mark.rule("createMessage 2", "Limits idempotency-key")
 async def test_idempotency_keys_are_freed_after_seven_days(at: ManualHarness) -> None:
-    first = await at.say("one", idempotency_key="k")
+    """At once, and by the purge."""
+    first = {key: await at.say("one", idempotency_key=key) for key in ("k", "purged")}
     at.clock.advance(7 * DAY - 1)
     assert await retention.keys(at.ctx) is None
-    assert (await at.accept("one", idempotency_key="k")).message.id == first
+    for key, message_id in first.items():
+        assert (await at.accept("one", idempotency_key=key)).message.id == message_id
     at.clock.advance(1)
+    again = await at.accept("two", idempotency_key="k")
+    assert again.is_new
+    assert (await at.accept("two", idempotency_key="k")).message.id == again.message.id
     assert await retention.keys(at.ctx) is None
-    assert await at.count("messages", "idempotency_key IS NOT NULL") == 0
-    assert (await at.accept("one", idempotency_key="k")).is_new
+    kept = await at.rows("SELECT id FROM messages WHERE idempotency_key IS NOT NULL")
+    assert kept == [(again.message.id,)]
+    assert (await at.accept("one", idempotency_key="purged")).is_new
+    assert (await at.shape(first["k"]))["status"] == "completed"
 
 
 async def test_a_key_does_not_lead_to_a_message_that_is_unseen(tmp_path: Path) -> None:
