@@ -2,32 +2,17 @@
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
 
-from agentpost.cli import app
+from tests.cli.scripted import run
+from tests.cli.test_examples import commands
 from tests.servers import empty_sqlite
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments))
-
-
-def commands(words: tuple[str, ...] = (), command: object = None) -> Iterator[tuple[str, ...]]:
-    """All commands and groups, as their words."""
-    yield words
-    command = command if command is not None else typer.main.get_command(app)
-    inner: dict[str, object] = getattr(command, "commands", {})
-    for word, each in inner.items():
-        yield from commands((*words, word), each)
-
-
 def test_help_has_a_short_name() -> None:
-    for words in commands():
+    for words, _ in commands():
         short, long = run(*words, "-h"), run(*words, "--help")
         assert (short.exit_code, short.stderr) == (0, ""), words
         assert short.stdout == long.stdout, words

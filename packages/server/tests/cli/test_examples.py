@@ -9,12 +9,13 @@ import typer
 from agentpost.cli import app
 
 
-def commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The commands that are no groups, by their words."""
-    inner = getattr(command, "commands", None)
-    if inner is None:
-        yield words, command
-    for word, each in (inner or {}).items():
+def commands(
+    command: Any = None, words: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """All commands and groups with their words; a group has ``commands``."""
+    command = command or typer.main.get_command(app)
+    yield words, command
+    for word, each in getattr(command, "commands", {}).items():
         yield from commands(each, (*words, word))
 
 
@@ -35,7 +36,7 @@ def _own(words: list[str]) -> Iterator[str]:
 
 
 def every_command() -> dict[tuple[str, ...], Any]:
-    return dict(commands(typer.main.get_command(app)))
+    return {words: command for words, command in commands() if not hasattr(command, "commands")}
 
 
 def test_each_command_has_examples_that_can_be_typed() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from agentpost.cli import app, profiles
+from agentpost.cli import profiles
 from tests import forking
+from tests.cli.scripted import run
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker, caller, new_database, start_server
 from tests.e2e.receivers import Receiver, receiving
@@ -34,10 +34,6 @@ def server(start_server: ServerMaker) -> AgentServer:
 def environment(server: AgentServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTPOST_URL", server.url)
     monkeypatch.setenv("AGENTPOST_KEY", KEY)
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments))
 
 
 def json_of(*arguments: str) -> Any:
