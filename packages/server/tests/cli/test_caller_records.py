@@ -87,3 +87,19 @@ def test_me(server: Server) -> None:
     assert "credits: 98.5" in result.stdout
     assert "key: ci (key_1)" in result.stdout
     assert KEY not in result.output
+
+
+def test_the_tail_shows_each_request_once(server: Server) -> None:
+    """What the list had may come again, over several pages."""
+
+    def page(*numbers: int) -> dict[str, object]:
+        seen = [{"id": f"req_{n}", "method": "POST", "path": "/x", "status": 200} for n in numbers]
+        return {"data": seen, "has_more": False, "cursor": "c"}
+
+    server.on("GET /v1/requests", page(2, 1), page(1), page(2, 3), page(), page(4))
+    server.on("GET /v1/requests", {"error": "unauthorized", "message": "No."}, status=401)
+    result = run("requests", "tail")
+    assert result.exit_code == 7  # which is its end
+    assert [line.split()[-1] for line in result.stdout.splitlines()] == [
+        f"req_{n}" for n in range(1, 5)
+    ]

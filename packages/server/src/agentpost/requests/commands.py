@@ -57,13 +57,11 @@ def _follow(client: Client, filters: dict[str, Any], limit: int) -> Iterator[Log
     page = until_answered(lambda: client.requests.list(limit=_PAGE_MAX, **filters))
     earlier = [one for one in page.data if not _reads_the_log(one)]
     yield from reversed(earlier[:limit])
-    ids = {one.id for one in page.data}  # the last ones may come once more
+    shown = {one.id for one in page.data}  # the last ones come once more, on one page or several
     while True:
         ask = partial(client.requests.list, page.cursor, wait=_WAIT_SECONDS, limit=_PAGE_MAX)
         page = until_answered(partial(ask, patient=True, **filters))
-        yield from (one for one in page.data if one.id not in ids)
-        if page.data:
-            ids = set()
+        yield from (one for one in page.data if one.id not in shown)
 
 
 def _reads_the_log(one: LoggedRequest) -> bool:
