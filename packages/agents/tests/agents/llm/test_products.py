@@ -2,7 +2,6 @@
 
 import base64
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -338,36 +337,35 @@ def test_a_spreadsheet_with_a_ratio_column(caller: Caller, stub: OpenAIStub) -> 
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "words"),
-    [
-        ("ask_tables", {"query": {"measures": [{"table": "x.csv"}]}}, "the tables are: actual.csv"),
-        ("ask_tables", {"query": {"measures": [{"table": "actual.csv", "column": "cost"}]}},
-         "it has month, spent, team"),
-        ("ask_tables", {"query": {
-            "measures": [{"table": "actual.csv", "name": "n"}], "sort_by": "m"}},
-         "There is no column 'm' to sort by: n"),
-        ("make_chart", {"title": "t", "query": {"measures": [{"table": "actual.csv"}]}},
-         "a chart needs groups or a time axis"),
-        ("make_chart", {"title": "t", "colour": "red", "query": {
-            "by": ["team"], "measures": [{"table": "actual.csv"}]}}, "a colour is #rrggbb"),
-        ("make_from_sections", {"product": "deck", "title": "t", "sections": []}, "at least one"),
-        ("make_document", {"formats": ["odt"], "markdown": "a"}, "pdf, docx, html, pptx, not odt"),
-        ("make_from_sections", {"product": "deck", "title": "t", "sections": [
-            {"title": "t", "picture": "no.png"}]}, "There is no file no.png"),
-    ],
-)  # fmt: skip
-def test_a_refusal_says_what_to_change(
-    caller: Caller, stub: OpenAIStub, tool: str, arguments: dict[str, Any], words: str
-) -> None:
-    files = {} if tool == "make_document" else {"files": ["actual.csv"]}
-    stub.tell(Calls([(tool, json.dumps({**files, **arguments}))]), Says(["I see."]))
-    sent = caller.send(
-        "Try", conversation=f"{tool} {words}"[:100], files=[attached("actual.csv", ACTUAL)]
-    )
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("ask_tables", {"query": {"measures": [{"table": "x.csv"}]}}, "the tables are: actual.csv"),
+    ("ask_tables", {"query": {"measures": [{"table": "actual.csv", "column": "cost"}]}},
+     "it has month, spent, team"),
+    ("ask_tables", {"query": {
+        "measures": [{"table": "actual.csv", "name": "n"}], "sort_by": "m"}},
+     "There is no column 'm' to sort by: n"),
+    ("make_chart", {"title": "t", "query": {"measures": [{"table": "actual.csv"}]}},
+     "a chart needs groups or a time axis"),
+    ("make_chart", {"title": "t", "colour": "red", "query": {
+        "by": ["team"], "measures": [{"table": "actual.csv"}]}}, "a colour is #rrggbb"),
+    ("make_from_sections", {"product": "deck", "title": "t", "sections": []}, "at least one"),
+    ("make_document", {"formats": ["odt"], "markdown": "a"}, "pdf, docx, html, pptx, not odt"),
+    ("make_from_sections", {"product": "deck", "title": "t", "sections": [
+        {"title": "t", "picture": "no.png"}]}, "There is no file no.png"),
+]  # fmt: skip
+
+
+def test_a_refusal_says_what_to_change(caller: Caller, stub: OpenAIStub) -> None:
+    calls = [
+        call(tool, **({} if tool == "make_document" else {"files": ["actual.csv"]}), **arguments)
+        for tool, arguments, _ in REFUSED
+    ]
+    stub.tell(Calls(calls), Says(["I see."]))
+    sent = caller.send("Try", conversation="refused", files=[attached("actual.csv", ACTUAL)])
     done = caller.final(sent["id"])
     assert (done["status"], done["files"]) == ("completed", [])
-    assert words in results(stub)[-1]
+    for said, (_, _, words) in zip(results(stub), REFUSED, strict=True):
+        assert words in said
 
 
 WORDS = "Plan Menu entry One bold word A B Year Cost first second 2026 40 50"

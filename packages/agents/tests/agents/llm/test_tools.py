@@ -61,15 +61,19 @@ def test_it_writes_pages_and_reads_them_later(caller: Caller, stub: OpenAIStub) 
     assert results(stub)[-1] == "B"
 
 
-@pytest.mark.parametrize("path", ["/etc/motd", "a//b", "", "../a", "a" * 300, "a/" * 600, "a\nb"])
-def test_a_path_that_no_file_may_have_is_told(caller: Caller, stub: OpenAIStub, path: str) -> None:
-    write = [call("write_file", path=at, text="Dear all") for at in (path, "letter.txt")]
-    stub.tell(Calls(write[:1]), Calls(write[1:]), Says(["Done."]))
-    done = caller.final(caller.send("Write a letter", conversation=f"path {path[:9]!r}")["id"])
+def test_a_path_that_no_file_may_have_is_told(caller: Caller, stub: OpenAIStub) -> None:
+    """Which those are: `egress/test_filenames` of the server."""
+    wrong = ["/etc/motd", "", "../a", "a" * 300, "a\nb"]
+    stub.tell(
+        Calls([call("write_file", path=path, text="Dear all") for path in wrong]),
+        Calls([call("write_file", path="letter.txt", text="Dear all")]),
+        Says(["Done."]),
+    )
+    done = caller.final(caller.send("Write a letter", conversation="paths")["id"])
     assert (done["status"], [file["name"] for file in done["files"]]) == (
         "completed", ["letter.txt"]
     )  # fmt: skip
-    assert '{"error":"a ' in results(stub)[0]
+    assert [said[:12] for said in results(stub)[:-1]] == ['{"error":"a '] * len(wrong)
 
 
 def test_mistakes_in_an_answer_are_repaired(caller: Caller, stub: OpenAIStub) -> None:
