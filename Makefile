@@ -11,7 +11,7 @@ GENERATORS := .tools/generators/.ready
 # Arguments of serve, test and bench: make serve ARGS="--port 9000"
 ARGS ?=
 # Test processes: three more than processors, since tests wait for what they started half of the time;
-# each further one takes a quarter of a minute of CPU to collect all tests.
+# each further one takes five seconds of CPU to collect all tests.
 WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 3))
 
 # Prints the interpreter's own path; prints nothing and fails in one that is too old.

@@ -1,10 +1,14 @@
 """The served description, held against what the server really answers."""
 
+from __future__ import annotations
+
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
-from openapi_schema_validator import OAS31Validator
+
+if TYPE_CHECKING:
+    from openapi_schema_validator import OAS31Validator
 
 Part = dict[str, Any]
 """Of the description."""
@@ -80,6 +84,8 @@ class Contract:
 
     def check_shape(self, name: str, body: Any) -> None:
         """Fails unless ``body`` is what the component schema says."""
+        from openapi_schema_validator import OAS31Validator
+
         if name not in self._validators:
             schema: Part = {"$ref": f"#/components/schemas/{name}"}
             schema["components"] = self.document["components"]

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from openapi_schema_validator import OAS31Validator
-
 from agentpost.record.events import TEST_EVENT, EventName
 from tests.house.tree import DOCS, document
 
@@ -145,6 +143,8 @@ def test_formats_that_are_checked_are_described() -> None:
 
 
 def test_the_examples_are_right() -> None:
+    from openapi_schema_validator import OAS31Validator
+
     shown = [(ERROR, each["value"]) for each in description()["components"]["examples"].values()]
     shown += [
         (content["schema"], each["value"])

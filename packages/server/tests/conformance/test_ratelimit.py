@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from redis.asyncio import Redis
 
 from agentpost.domain.times import SECOND
 from agentpost.ratelimit import redis
@@ -57,6 +56,8 @@ async def limiter(
 ) -> AsyncIterator[RateLimiter]:
     made: RateLimiter = MemoryLimiter()
     if request.param == "redis":
+        from redis.asyncio import Redis
+
         url = request.getfixturevalue("redis_url")
         # One that answers late on a busy machine would be counted as gone.
         monkeypatch.setattr(redis, "_TIMEOUT_SECONDS", PATIENCE)
