@@ -262,7 +262,8 @@ def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
     from agentpost.db.postgres import PostgresDedicatedConnection
 
     line = PostgresDedicatedConnection(url)
-    heart = Heartbeat(Beats(line, ctx.node, ctx.clock, ctx.held_calls.count), ctx.lease)
+    beats = Beats(line, ctx.node, ctx.clock, ctx.held_calls.count)
+    heart = Heartbeat(beats, ctx.lease, ctx.wakeups.rejoin)
     ctx.silent = heart.silent
     ctx.wakeups.ask_for_readers(heart.readers_elsewhere)
     ctx.engine.ask_for_workers(heart.workers_elsewhere)

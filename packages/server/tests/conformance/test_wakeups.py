@@ -261,6 +261,23 @@ async def test_a_node_that_joins_hears_before_its_beat_is_seen(
     await late.stop()
 
 
+async def test_a_node_that_was_taken_for_dead_looks_again_and_says_that_it_is_back(
+    pair: list[Node],
+) -> None:
+    here, there = (node.wakeups for node in pair)
+    assert isinstance(here, PostgresWakeups)
+    here.ask_for_readers(lambda: False)
+    here._joined_until = 0.0
+    with there.listen("msg_1") as wait:
+        there.rejoin()
+        assert await wait.wait(PATIENCE)
+
+    async def reached() -> bool:
+        return not await _nobody_joins(here)
+
+    await eventually_awaited(reached)
+
+
 async def test_a_lost_connection_comes_back_and_wakes_everybody(
     pair: list[Node], scaled: Scaled
 ) -> None:

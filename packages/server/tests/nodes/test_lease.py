@@ -63,6 +63,17 @@ def test_a_process_that_stood_still_while_it_beat_notices() -> None:
     assert not lease.holds(confirmed)
 
 
+def test_it_is_unbroken_since_the_last_gap() -> None:
+    time, lease = leased()
+    since = lease.unbroken_since
+    beating(time, lease, 10)
+    assert lease.unbroken_since == since
+    time.now += LEASE_SECONDS
+    woken = time.now
+    beating(time, lease, 10)
+    assert lease.unbroken_since == woken
+
+
 def test_ownership_confirmed_before_a_second_gap_is_asked_about_again() -> None:
     time, lease = leased()
     time.now += 8

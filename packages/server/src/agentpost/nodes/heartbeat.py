@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,11 +44,20 @@ class _Seen:
 
 
 class Heartbeat:
-    """Beats from `start` to `stop`, which renews ``lease``. Safe on any thread."""
+    """Beats from `start` to `stop`, which renews ``lease``. Safe on any thread.
 
-    def __init__(self, beats: Beats, lease: Lease) -> None:
+    Args:
+        rejoin: called at the next beat after a gap in which others may have taken this node for
+            dead.
+    """
+
+    def __init__(
+        self, beats: Beats, lease: Lease, rejoin: Callable[[], None] = lambda: None
+    ) -> None:
         self._beats = beats
         self._lease = lease
+        self._rejoin = rejoin
+        self._unbroken_since: float | None = None  # as the lease said at the last beat
         self._seen: dict[str, _Seen] = {}
         self._until_compared = 0  # beats
         self._is_known = False  # whether the last look went well
@@ -135,6 +145,9 @@ class Heartbeat:
         beats = self._beats.beat()
         self._lease.renew(sent_at)
         self._look(beats)
+        since, self._unbroken_since = self._unbroken_since, self._lease.unbroken_since
+        if since not in (None, self._unbroken_since):
+            self._rejoin()
 
     def _look(self, beats: dict[str, Beat]) -> None:
         """Take in everybody's beat. The view is replaced as a whole: others read it meanwhile."""

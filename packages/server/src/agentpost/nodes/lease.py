@@ -47,6 +47,12 @@ class Lease:
                 self._unbroken_since = sent_at
             self._renewed = max(self._renewed, sent_at)
 
+    @property
+    def unbroken_since(self) -> float:
+        """When the first beat after the last gap was sent. Another time than before: the others may
+        have taken this node for dead meanwhile."""
+        return self._unbroken_since
+
     def holds(self, confirmed: float) -> bool:
         """Whether what was read as our own at ``confirmed`` must still be."""
         with self._lock:

@@ -201,6 +201,10 @@ class Wakeups:
         """Ask this, on any thread, whether other processes answer callers: hints about messages and
         accounts, and texts, are for those alone. Unless it is given, there may be some."""
 
+    def rejoin(self) -> None:
+        """This process stood still, and others that took it for dead gave it no hints: let
+        everybody look, and let the others know. Safe on any thread."""
+
     def begin_shutdown(self) -> None:
         """Let every held wait answer now, and new ones at once: the server is shutting down."""
         self.closing = True

@@ -75,6 +75,10 @@ class PostgresWakeups(Wakeups):
     def ask_for_readers(self, elsewhere: Callable[[], bool]) -> None:
         self._readers_elsewhere = elsewhere
 
+    def rejoin(self) -> None:
+        self._notices.post(JOINING, "")
+        self._hint_everybody()
+
     def publish(self, tx: Transaction, *subjects: str) -> None:
         if self._has_readers_elsewhere():
             self._notices.send(tx, JOINED, " ".join(subjects))
