@@ -36,28 +36,42 @@ FIELD: Final = {
 HINT: Final = f"At least {PASSWORD_CHARACTERS_MIN} characters."
 
 
-async def ask(ctx: AppContext, _: Request) -> View:
-    """Whose password is forgotten."""
-    return _forgotten(ctx, Form())
+async def ask(
+    ctx: AppContext, _: Request, form: Form | None = None, *, is_sent: bool = False
+) -> PageView:
+    """Whose password is forgotten; ``is_sent``: a mail is on its way."""
+    form = form or Form()
+    mails = password_links.sends_mail(ctx)
+    model = {"form": form, "sent": is_sent, "email": form.text("email"), "mails": mails}
+    status = 422 if form.errors else 200
+    return PageView("sessions/password_forgotten.html", "Forgot your password?", model, status)
 
 
 async def send(ctx: AppContext, request: Request) -> View:
     """Mail a link. The answer is the same whether there is such a user or not."""
     form = await forms.read(ctx, request)
     if not password_links.sends_mail(ctx):
-        return _forgotten(ctx, form)
+        return await ask(ctx, request, form)
     visitor = sign_in.visitor(ctx, request)
     try:
         await password_links.ask_for_mail(ctx, form.text("email"), visitor.address)
     except ValueError:
         form.wrong("email", "Enter an e-mail address, such as name@example.com.")
-        return _forgotten(ctx, form)
-    return _forgotten(ctx, form, is_sent=True)
+        return await ask(ctx, request, form)
+    return await ask(ctx, request, form, is_sent=True)
 
 
-async def choose(ctx: AppContext, request: Request) -> View:
+async def choose(ctx: AppContext, request: Request, form: Form | None = None) -> View:
     """The form to accept an invitation or to choose a new password. Looking spends nothing."""
-    return await _new(ctx, request.path_params["token"], Form())
+    form = form or Form()
+    offer = await password_links.offer(ctx, request.path_params["token"])
+    if offer is None:
+        return _SPENT
+    if offer.is_question:
+        return invitations([offer], form)
+    model = {"form": form, "offer": offer, "field": FIELD, "hint": HINT}
+    status = 422 if form.errors else 200
+    return PageView("sessions/password_new.html", "Set your password", model, status)
 
 
 async def keep(ctx: AppContext, request: Request) -> View:
@@ -76,31 +90,13 @@ async def keep(ctx: AppContext, request: Request) -> View:
     except ValueError as problem:
         text = str(problem)
         form.wrong("password", f"{text[0].upper()}{text[1:]}.")
-        return await _new(ctx, token, form)
+        return await choose(ctx, request, form)
     except Refusal as refusal:
         if refusal.code != ErrorCode.BAD_REQUEST:
             raise
         form.wrong("form", refusal.message)
-        return await _new(ctx, token, form)
+        return await choose(ctx, request, form)
     return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT
-
-
-def _forgotten(ctx: AppContext, form: Form, *, is_sent: bool = False) -> PageView:
-    mails = password_links.sends_mail(ctx)
-    model = {"form": form, "sent": is_sent, "email": form.text("email"), "mails": mails}
-    status = 422 if form.errors else 200
-    return PageView("sessions/password_forgotten.html", "Forgot your password?", model, status)
-
-
-async def _new(ctx: AppContext, token: str, form: Form) -> View:
-    offer = await password_links.offer(ctx, token)
-    if offer is None:
-        return _SPENT
-    if offer.is_question:
-        return invitations([offer], form)
-    model = {"form": form, "offer": offer, "field": FIELD, "hint": HINT}
-    status = 422 if form.errors else 200
-    return PageView("sessions/password_new.html", "Set your password", model, status)
 
 
 def invitations(offers: Sequence[Offer], form: Form) -> PageView:

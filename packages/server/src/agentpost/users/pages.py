@@ -162,9 +162,13 @@ def _id(request: Request) -> str:
     return user_id
 
 
-async def show_profile(_: AppContext, __: Request, viewer: Viewer) -> View:
+async def show_profile(
+    _: AppContext, __: Request, ___: Viewer, form: Form | None = None
+) -> PageView:
     """Who is signed in, with the form to change the password."""
-    return _profile_page(viewer, Form())
+    form = form or Form()
+    model = {"form": form, "field": password_pages.FIELD, "hint": password_pages.HINT}
+    return PageView("users/profile.html", "Profile", model, 422 if form.errors else 200)
 
 
 async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -180,13 +184,8 @@ async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         text = str(problem)
         field = "present" if isinstance(problem, WrongPassword) else "password"
         form.wrong(field, f"{text[0].upper()}{text[1:]}.")
-        return _profile_page(viewer, form)
+        return await show_profile(ctx, request, viewer, form)
     return Redirect("/profile", note="changed")
-
-
-def _profile_page(viewer: Viewer, form: Form) -> PageView:
-    model = {"form": form, "field": password_pages.FIELD, "hint": password_pages.HINT}
-    return PageView("users/profile.html", "Profile", model, 422 if form.errors else 200)
 
 
 PAGES = (
