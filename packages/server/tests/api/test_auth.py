@@ -24,11 +24,11 @@ BAD = {
 
 
 @pytest.mark.rule("Authentication 3", "Errors unauthorized")
-@pytest.mark.parametrize("headers", BAD.values(), ids=BAD.keys())
-def test_a_bad_header_is_no_key(server: AgentServer, headers: list[str]) -> None:
-    answer = raw(server, head("GET", "/v1/me", *headers, key=None))
-    assert (answer.status, answer.body["error"]) == (401, "unauthorized")
-    assert answer.body["request_id"] == answer.headers["request-id"]
+def test_a_bad_header_is_no_key(server: AgentServer) -> None:
+    for name, headers in BAD.items():
+        answer = raw(server, head("GET", "/v1/me", *headers, key=None))
+        assert (answer.status, answer.body["error"]) == (401, "unauthorized"), name
+        assert answer.body["request_id"] == answer.headers["request-id"], name
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])

@@ -9,9 +9,8 @@ from tests.e2e.raw import connect, head, raw
 from tests.e2e.server import AgentServer
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_an_unknown_route_is_a_404(server: AgentServer) -> None:
+    for path in (
         "/v1",
         "/v1/",
         "/v2/messages",
@@ -23,14 +22,12 @@ from tests.e2e.server import AgentServer
         "/v1/work/a/stop/b",
         "/%00",
         "/v1/nothing?x=%ff",
-    ],
-)
-def test_an_unknown_route_is_a_404(server: AgentServer, path: str) -> None:
-    for method in ("GET", "POST", "DELETE"):
-        answer = raw(server, head(method, path, "Content-Length: 0"))
-        assert (answer.status, answer.body["error"]) == (404, "not_found"), method
-        assert set(answer.body) == {"error", "message", "request_id", "docs"}
-        assert answer.body["request_id"] == answer.headers["request-id"]
+    ):
+        for method in ("GET", "POST", "DELETE"):
+            answer = raw(server, head(method, path, "Content-Length: 0"))
+            assert (answer.status, answer.body["error"]) == (404, "not_found"), (method, path)
+            assert set(answer.body) == {"error", "message", "request_id", "docs"}
+            assert answer.body["request_id"] == answer.headers["request-id"]
 
 
 @pytest.mark.rule("Additions error-codes")
@@ -60,9 +57,8 @@ def test_a_wrong_method_is_a_405(
     assert set(re.split(", *", answer.headers["allow"])) == allowed | head_too
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_an_unknown_id_is_a_404(caller: Caller) -> None:
+    for path in (
         "/v1/messages/msg_0",
         "/v1/messages/msg_" + "0" * 32,
         "/v1/messages/msg_" + "0" * 3000,
@@ -77,10 +73,8 @@ def test_a_wrong_method_is_a_405(
         "/v1/work/%ED%A0%80",
         "/v1/work/' OR 1=1 --",
         "/v1/files/nope/x.txt",
-    ],
-)
-def test_an_unknown_id_is_a_404(caller: Caller, path: str) -> None:
-    caller.refusal(404, "not_found", "GET", path)
+    ):
+        caller.refusal(404, "not_found", "GET", path)
 
 
 @pytest.mark.rule("What the service does 6")
