@@ -146,7 +146,7 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     for_model = [word for one in others for _, word in one.draft.model]
     words = [
         word for one in others if not one.draft.model
-        for word in (one.draft.unknown or [one.draft.text])
+        for word in (one.draft.unknown or ([] if one.question else [one.draft.text]))
     ]  # fmt: skip
     parts = []
     choices = []
@@ -163,6 +163,10 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
                 for choice in one.question.choices]  # fmt: skip
     if words:
         parts.append(say(language, "not_understood", words=quote_words(language, words, "and")))
+    parts += [
+        say(language, f"unclear.{one.question.key}", **one.question.values)
+        for one in others if one.question is not None and not one.draft.unknown
+    ]  # fmt: skip
     if for_model:
         parts.append(say(language, "needs_model", words=quote_words(language, for_model, "and")))
     choices += offering.sentences(here, readings[0].draft)

@@ -162,6 +162,12 @@ async def _answer(
     if not readings:
         offering.offer(here)
         return
+    only_asks = not any(one.draft.things or one.draft.formats for one in readings)
+    if len(readings) > 1 and here.documents and not here.tables and only_asks and not any(
+        one.draft.control or one.draft.model or one.is_edit for one in readings
+    ):  # fmt: skip
+        await asking.from_documents(here, text)  # "where does it say so? and how much is it?"
+        return
     if len(readings) > 1 and not all(map(_is_clear, readings)):
         asking.unclear_parts(here, readings)
         return

@@ -299,3 +299,20 @@ async def test_a_verb_makes_a_new_request(csv: File) -> None:
     turn = await talk.say("ok. now what we earned in each region, biggest on top")
     assert "North" in turn.text
     assert "highest" not in turn.text
+
+
+async def test_the_others_are_all_groups_of_what_was_shown(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("revenue in the North", csv)
+    turn = await talk.say("and the others?")
+    for region in ("North", "South"):
+        assert region in turn.text
+    asked = await Conversation().say("and the others?", csv)
+    assert asked.questions
+
+
+async def test_making_is_no_earning(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("bar chart of revenue by region", csv)
+    (job,) = (await talk.say("can you make the bars blue")).started
+    assert frame(job).style.colour == "#1f5fa8"

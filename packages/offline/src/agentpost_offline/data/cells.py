@@ -373,6 +373,8 @@ _WORDED = re.compile(
 )
 _WEEK = re.compile(r"(\d{4})-?W(\d\d)")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?(?:Z|[+-].*)?")
+_FIRST_YEAR = 1000
+"""Before it, "T20286" is a code and no quarter."""
 _WEEKDAY = re.compile(r"^[^\W\d_]{2,10}\.?,? (?=\d)")
 
 
@@ -383,7 +385,7 @@ def moment(text: str, *, day_first: bool) -> tuple[datetime, Grain] | None:
         for read in (_iso, _parse_slashes, _parse_words):
             result = read(text, day_first)
             if result is not None:
-                return result
+                return result if result[0].year >= _FIRST_YEAR else None
     except ValueError:
         return None
     if (match := _WEEKDAY.match(text)) and match[0].strip(" .,").lower() in _weekday_names():

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agentpost_offline.data import words
-from agentpost_offline.data.cells import is_missing, looks_typed, moment
+from agentpost_offline.data.cells import is_missing, looks_typed, moment, parts
 from agentpost_offline.frame import Grain
 
 Row = Sequence[str | None]
@@ -263,7 +263,7 @@ def _period(name: str) -> tuple[str, str] | None:
 def _numeric(body: Sequence[Row], columns: Sequence[int]) -> bool:
     cells = [(row[i] or "").strip() for row in body for i in columns if i < len(row)]
     present = [cell for cell in cells if not is_missing(cell)]
-    typed = sum(looks_typed(cell) or bool(_YEAR.fullmatch(cell)) for cell in present)
+    typed = sum(looks_typed(cell) or parts(cell, ",") is not None for cell in present)
     return bool(present) and typed >= 0.8 * len(present)
 
 

@@ -120,6 +120,16 @@ def is_additive(column: Column) -> bool:
     return column.unit is not None or words.names(column.name, "amount")
 
 
+_PIECES = re.compile(
+    r"\b(?:stk|stück|pcs?|pieces|units?|uds|unidades|piezas|pièces|pces)\b|件|个|قطع", re.IGNORECASE
+)
+
+
+def counts_pieces(column: Column) -> bool:
+    """Whether a column says how many pieces there are of what has a price."""
+    return column.role is Role.AMOUNT and _PIECES.search(column.name) is not None
+
+
 def is_reading(column: Column) -> bool:
     """Whether a column holds the readings of a meter, which are neither added up nor averaged."""
     return column.kind is Kind.NUMBER and words.names(column.name, "reading")

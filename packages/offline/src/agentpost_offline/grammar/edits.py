@@ -34,7 +34,7 @@ ANSWERED = ""
 """The id of the work that stands for the last question that was answered."""
 FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
 """The format of a document that is asked for as such a thing."""
-_MARKS = frozenset(("it", "change", "about", "only", "too", "split", "undo", "source"))
+_MARKS = frozenset(("it", "change", "about", "only", "too", "split", "undo", "source", "others"))
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     """The edit that a clause is; None for a new request. Raises `Unclear`."""
     if not works or draft.asks - {"what"} or draft.counts or draft.talk or draft.which_columns:
         return None
-    if draft.marks & {"sold", "earned", "spent"}:  # a verb makes a question of its own
+    if draft.asks and draft.marks & {"sold", "earned", "spent"}:  # "what we sold in May"
         return None
     if (
         draft.by_numbers
@@ -294,6 +294,15 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     if alone:  # "by city", "with all cities", where one was shown
         old = msgspec.structs.replace(
             old, filters=tuple(one for one in old.filters if one not in alone)
+        )
+    if "others" in draft.marks:  # "and the other shops?"
+        columns = {one.column for one in single} & (own_columns or {one.column for one in single})
+        if len(columns) != 1 or old.groups:
+            raise Unclear("ask_anew")
+        draft.groups = [columns.pop()]
+        draft.mentions = [one for one in draft.mentions if one not in draft.groups]
+        old = msgspec.structs.replace(
+            old, filters=tuple(one for one in old.filters if one.column != draft.groups[0])
         )
     groups = (*draft.groups, *(one for one in draft.mentions if one not in old.groups))
     if groups or draft.grains or draft.is_trend:

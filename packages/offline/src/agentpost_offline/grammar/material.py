@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,13 +11,18 @@ from agentpost_offline.data.model import Column, Kind, Role, Table
 from agentpost_offline.frame import Grain
 from agentpost_offline.grammar.text import fold, name_tokens, normal
 from agentpost_offline.grammar.text import tokens as text_tokens
-from agentpost_offline.grammar.vocabulary import Lexicon, carry_of, concept_of
+from agentpost_offline.grammar.vocabulary import (
+    Lexicon,
+    carry_of,
+    concept_of,
+    without_brackets,
+)
 from agentpost_offline.style import dates
 
 Keys = tuple[str, ...]
 _VALUE_WORDS = 8
-_IN_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
-"""What stands behind a name, as a unit does."""
+_PAIR = 2
+"""Words of a name that may stand in the other order."""
 _FEW = 12
 
 
@@ -75,8 +79,8 @@ class Material:
     def is_price_of_row(self, column: Column) -> bool:
         """Whether a column is the price of what each row is, since none says how many: a rental."""
         is_price = column.unit in roles.CURRENCIES or concept_of(column.name) == "price"
-        says_how_many = "quantity" in self.concepts or any(
-            one.role is Role.AMOUNT and one.unit not in roles.CURRENCIES for one in self.numbers
+        says_how_many = self.concepts.keys() & {"quantity", "sold"} or any(
+            map(roles.counts_pieces, self.numbers)
         )
         return column.role is Role.RATE and is_price and not says_how_many
 
@@ -131,9 +135,10 @@ def material_of(table: Table, words: Lexicon) -> Material:
     """Index a table's names and values for a language."""
     result = Material(table)
     for column in table.columns:
-        plain = _IN_BRACKETS.sub("", normal(column.name)) or column.name
+        plain = without_brackets(column.name).removeprefix("是否") or column.name
         for name in dict.fromkeys((column.name, column.label, plain)):
             _add_column(result, column, name, words)
+        _add_unit(result, column, words)
         concept = concept_of(column.name)
         if concept is not None and (concept == "date") == (column.kind is Kind.DATE):
             result.concepts.setdefault(concept, []).append(column.name)
@@ -146,6 +151,28 @@ def material_of(table: Table, words: Lexicon) -> Material:
     items = [word for word in name_tokens(stem) if len(word) > 2]
     result.own, result.own_words = frozenset(map(words.key, items)), frozenset(map(fold, items))
     return result
+
+
+def _add_unit(material: Material, column: Column, words: Lexicon) -> None:
+    """A column may be called by its unit, as "kilos" where nothing else is in kilograms."""
+    names = _UNITS.get((column.unit or "").casefold(), "")
+    if column.kind is not Kind.NUMBER or column.role not in (Role.AMOUNT, Role.RATE):
+        return
+    for name in names.split():
+        among = material.parts.setdefault(words.key(name), [])
+        if column.name not in among:
+            among.append(column.name)
+
+
+_UNITS = {
+    "kg": "kg kilo kilos kilogramm kilogrammes kilogramos 公斤 كيلو",
+    "l": "liter liters litre litres litros 升 لتر",
+    "min": "minutes minuten minutos 分钟 دقائق",
+    "h": "hours hrs stunden horas heures 小时 ساعات",
+    "km": "kilometer kilometers kilometres kilómetros kilomètres 公里",
+    "kwh": "kilowatt kilowattstunden",
+}
+"""What people call units."""
 
 
 def _is_sold(column: Column) -> bool:
@@ -233,7 +260,13 @@ def _add_column(material: Material, column: Column, name: str, words: Lexicon) -
     tokens = name_tokens(name)
     compound = _spellings(["".join(tokens)], words) if "".join(tokens).isalpha() else set()
     as_written = [one.text for one in text_tokens(normal(name)) if one.kind != "mark"]
-    for keys in filter(None, _spellings(tokens, words) | _spellings(as_written, words) | compound):
+    pair = set[Keys]()
+    if len(tokens) == _PAIR and not any(map(str.isdigit, tokens)):  # "pagado marzo"
+        pair = _spellings(tokens[::-1], words)
+    forms = _spellings(tokens, words) | _spellings(as_written, words) | compound
+    for keys in filter(None, (*forms, *pair)):
+        if keys in pair and keys in material.columns:
+            continue
         entries = material.columns.setdefault(keys, [])
         if column.name not in entries:
             entries.append(column.name)
@@ -257,22 +290,25 @@ def _add_value(material: Material, column: Column, value: str, words: Lexicon) -
             entries.append((column.name, value))
         material.longest = max(material.longest, len(keys))
     if len(tokens) > 1 and column.role is Role.CATEGORY:
-        for keys in _parts(tokens, words):
+        repeats = 2 * column.distinct <= material.table.rows  # and is no title of its own
+        for keys in _parts(tokens, words, alone=repeats):
             material.value_parts.setdefault(keys, []).append((column.name, value))
     if len(tokens) == 1 and len(tokens[0]) > 4:
         material.spellings.setdefault(fold(tokens[0]), tokens[0])
 
 
-def _parts(tokens: Sequence[str], words: Lexicon) -> set[Keys]:
-    """The parts of a value by which it may be called: a word of four letters, or several words."""
+def _parts(tokens: Sequence[str], words: Lexicon, *, alone: bool) -> set[Keys]:
+    """The parts of a value by which it may be called: several words, or a word of four letters
+    ``alone``."""
     spans = [
         tokens[start:end]
         for start in range(len(tokens)) for end in range(start + 1, len(tokens) + 1)
         if end - start < len(tokens)
     ]  # fmt: skip
     distinctive = [
-        span for span in spans if len(span) > 1 or (len(span[0]) > 3 and span[0].isalpha())
-    ]
+        span for span in spans
+        if len(span) > 1 or (alone and len(span[0]) > 3 and span[0].isalpha())
+    ]  # fmt: skip
     return {keys for span in distinctive for keys in _spellings(span, words)}
 
 

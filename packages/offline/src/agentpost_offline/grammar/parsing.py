@@ -56,7 +56,10 @@ class _Parser:
     ) -> None:  # fmt: skip
         self.has_images = has_images
         key = lexicon(language).key
-        self.files = {key(word) for name in files for word in name_tokens(name.rpartition(".")[0])}
+        self.files = {
+            key(word) for name in files for word in name_tokens(name.rpartition(".")[0])
+            if len(word) > 1  # a Han character is no word
+        }  # fmt: skip
         self.text, self.phrases, self.material, self.language = text, phrases, material, language
         clause = text[phrases[0].start : phrases[-1].end] if phrases else ""
         self.draft = Draft(clause)
@@ -249,8 +252,9 @@ class _Parser:
         next demand."""
         first = end = at + 1
         while (one := self._at(end)) is not None and not self._goes_on(end):
-            after = self._at(end + 1)
-            if one.has("place") or (one.has("small.in") and after is not None):
+            after = self._at(self._skip(end + 1))
+            is_place = after is not None and after.has("small.it", "thing.image", "place", "option")
+            if one.has("place") or (one.has("small.in") and is_place):
                 break
             end += 1
         if first == end:
@@ -675,6 +679,9 @@ class _Parser:
         per = term.has("by.per")
         while (one := self._at(end)) is not None:
             column = self._column(one)
+            if column is None and self._is_of_next(end):  # "by booking channel"
+                end += 1
+                continue
             if column is not None:
                 self._note_order(end, column)
             if column is not None and len(one.columns) > 1 and not one.is_literal:
@@ -712,6 +719,13 @@ class _Parser:
         if end > start and term.has("by.split"):
             self.draft.marks.add("split")
         return end - at if end > start else 0
+
+    def _is_of_next(self, at: int) -> bool:
+        """Whether a value stands before the name of its own column."""
+        after = self._at(at + 1)
+        return after is not None and any(
+            name in after.columns for name, _ in self.phrases[at].values
+        )
 
     def _lists(self, at: int) -> bool:
         """Whether an "and", a comma or a repeated "by" stands before one more column or grain."""
@@ -903,6 +917,12 @@ class _Parser:
         if column.kind is Kind.NUMBER and after is not None and after.number is not None:
             self.draft.filters.append(Filter(column.name, Op.IS, (after.number,)))
             return self.phrases.index(after) + 1 - at
+        narrows = "only" in self.draft.marks or self.draft.asks & {"many", "which", "list"}
+        if before is None or not before.has("having"):
+            before = self._at(at - 2)
+        if narrows and column.missing and before is not None and before.has("having"):
+            self.draft.filters.append(Filter(column.name, Op.PRESENT))
+            return 1
         yes = yes_value(column)
         is_looked_up = bool(self.draft.asks & {"what", "which"}) and any(
             one.values for one in self.phrases
@@ -1054,6 +1074,9 @@ class _Parser:
             return 0
         value = self._number(term)
         is_last = self._at(self._skip(at + 1, "small.polite")) is None
+        after = self._at(at + 1)
+        if self.has_images and value in _SEVERAL and after is not None and after.has("thing.image"):
+            return 1  # "both photos": those that are there
         if not term.has("them") and not (value in _SEVERAL and is_last):
             return 0
         self.draft.several = int(term.key("them") or value or 0)
@@ -1076,8 +1099,8 @@ class _Parser:
         elif term.has("rows") or self._is_own(term):
             draft.is_own_name = not term.has("rows") and (draft.is_own_name or not draft.counts)
             draft.counts.append(term.text)
-        elif term.has("only", "versus", "edit", "small.all", "carry"):
-            for section in ("only", "versus", "edit", "carry"):
+        elif term.has("only", "versus", "edit", "small.all", "carry", "others"):
+            for section in ("only", "versus", "edit", "carry", "others"):
                 if (key := term.key(section)) is not None:
                     draft.marks.add(key)
         elif term.has("by.split"):
@@ -1124,7 +1147,7 @@ class _Parser:
             self.draft.marks.add("source")
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
         if term.has("axis"):  # "clients down, quarters across"
-            return int(any(one.has("option.pivot") for one in self.phrases))
+            return int(any(one.has("option.pivot", "kind.heatmap") for one in self.phrases))
         if term.has("small.still"):
             goes_on = any(one.values or one.has("not") for one in self.phrases)
             return int(goes_on or self.has_images)

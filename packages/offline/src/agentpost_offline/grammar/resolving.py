@@ -165,6 +165,9 @@ class Resolved:
             or not (self.groups or self._is_counting or self._looks_up)
         ):  # fmt: skip
             self.groups += [name for name in draft.mentions if name not in self.groups]
+        of_values = {column for column, _ in draft.values}
+        if "who" in draft.asks and not self.groups and len(of_values) == 1 < len(draft.values):
+            self.groups = list(of_values)  # "who has more hours, Ann or Bo?"
         if "who" in draft.asks and not self.groups:
             people = self.material.concepts.get("person") or self.material.concepts.get("customer")
             groups = self.material.narrow(people or ())
@@ -531,9 +534,11 @@ class Resolved:
         if draft.ranking is not None and draft.ranking.concept == "sold":
             return [self._of_concept(*_CARRIED["sold"])]
         for mark, concepts in _CARRIED.items():
-            if mark not in draft.marks or (
-                mark == "spent" and "revenue" in self.material.concepts
-            ):  # fmt: skip
+            if (
+                mark not in draft.marks
+                or (mark == "spent" and "revenue" in self.material.concepts)
+                or (mark == "earned" and self.thing is not Thing.ANSWER)
+            ):  # "make a chart"
                 continue
             if mark == "sold" and not draft.asks & {"many", "much"} and (
                 self.material.concepts.keys() >= {"quantity", "revenue"}
@@ -583,6 +588,8 @@ class Resolved:
         names = concepts.get(ranking.concept, [])
         if not names and ranking.concept == "price":
             names = self.material.takings or concepts.get("cost", [])
+        if not names and ranking.concept == "hours":
+            names = [one.name for one in self.material.numbers if one.unit in ("min", "h", "s")]
         if not names:
             self.draft.unknown.append(ranking.word)
         if len(names) != 1:
@@ -619,7 +626,8 @@ class Resolved:
                 groups = (self._value_filters[0].column,)
                 query = msgspec.structs.replace(self._over([share]), groups=groups)
                 rows = [self._choice(query)]
-            is_likely = is_share or not (takings or "revenue" in self.material.concepts)
+            is_named = any(map(self._nearness, numbers))
+            is_likely = is_share or not (takings or is_named or "revenue" in self.material.concepts)
             choices[0 if is_likely else 1 : 0 if is_likely else 1] = rows
         return list({one.label: one for one in choices}.values())[:_MOST_CHOICES]
 

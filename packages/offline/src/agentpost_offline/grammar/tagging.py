@@ -189,7 +189,7 @@ class _Tagger:
                 columns = material.concepts.get(meaning.removeprefix("concept."), [])
         if not columns and "concept.revenue" in meanings:
             columns = material.takings
-        only_names = all(one.startswith(("concept.", "carry.")) for one in meanings)
+        only_names = all(one.startswith(("concept.", "carry.", "derived.")) for one in meanings)
         if not columns and len(keys) == 1 and only_names:
             columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []
         values = material.values.get(plain) or [
@@ -291,6 +291,7 @@ class _Tagger:
                 self.words.key(original): original
                 for spelt, original in names.items()
                 if spelt[0] == typed[0]
+                and not self._is_of_models(original)
                 and OSA.distance(typed, spelt, score_cutoff=1) <= 1
                 and len(spelt) > 4
                 and (len(typed) > 4 or (len(spelt) > len(typed) and self._is_thing(original)))
@@ -300,6 +301,11 @@ class _Tagger:
             if near:
                 return None
         return None
+
+    def _is_of_models(self, word: str) -> bool:
+        """Whether only a model can do what a word asks for: a foyer is no flyer."""
+        meanings = self.words.phrases.get((self.words.key(word),), ())
+        return bool(meanings) and all(one.startswith("model.") for one in meanings)
 
     def _is_thing(self, word: str) -> bool:
         """Whether a word names a thing or a column: a word of four letters is mended to no other,

@@ -29,6 +29,7 @@ _LETTERS: Final = {
     "es": re.compile(r"(?i)[ñ¿¡]|\by\b"), "fr": re.compile(r"(?i)[çèêœ]|\b(?:d|l|n|j|qu|s)'"),
 }  # fmt: skip
 """Letters and short forms of one language."""
+_IN_BRACKETS: Final = re.compile(r"\s*\([^()]*\)\s*$")
 _NOT_OF_REQUESTS: Final = ("lists", "documents", "tables")
 _STEMMERS: Final = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
 _LISTS: Final = {
@@ -169,9 +170,14 @@ def concepts() -> dict[tuple[str, ...], str]:
     return results
 
 
+def without_brackets(name: str) -> str:
+    """A column's name without what stands in brackets behind it, as a unit does."""
+    return _IN_BRACKETS.sub("", normal(name)) or name
+
+
 def concept_of(name: str) -> str | None:
     """What a column is about by its name, in any language: the whole name, or its last words."""
-    parts = name_tokens(name)
+    parts = name_tokens(without_brackets(name))
     by_name = concepts()
     for start in range(len(parts)):
         for language in LANGUAGES:

@@ -57,7 +57,19 @@ STAYS = "arrived,stay h:mm,ticket,room\n" + "\n".join(
     f"{('1 Rosemary', '2 Thyme', '3 Sage')[n % 3]}"
     for n in range(12)
 )
+LESSONS = "date,pupil,minutes,price (€),paid?,note\n" + "\n".join(
+    f"2025-0{n % 3 + 1}-{n + 1:02},{('Murat Aydin', 'Sofie Brandt')[n % 2]},{45 * (n % 2 + 1)},"
+    f"{(65, 130)[n % 2]},{('yes', 'no')[n % 4 == 1]},{('', 'night')[n % 5 == 0]}"
+    for n in range(20)
+)
+EPISODES = "Ep,Title,Guest,Length,Apple\n" + "\n".join(
+    f"{n},{('The slug episode', 'Bees', 'Moss', 'Owls')[n % 4]} {n},"
+    f"{('', 'Kim', 'Tom')[n % 3]},0:{31 + n * 7 % 29}:00,{n * 31}"
+    for n in range(1, 13)
+)
+LOANS = "Author,2021,2022,2023\nDonaldson,1308,1380,1641\nDahl,928,1106,1068\nKinney,40,66,95\n"
 TABLES = {
+    "lessons.csv": LESSONS, "podcast.csv": EPISODES, "loans.csv": LOANS,
     "loaves.csv": LOAVES, "meter.csv": METER, "hives.csv": HIVES, "stays.csv": STAYS,
     "rentals.csv": RENTALS,
     "bills.csv": BILLS,
@@ -159,6 +171,14 @@ ASKED = "?"
         # Durations are figures where the name says what their parts are.
         ("stays.csv", "average stay by ticket", "day: 70"),
         ("stays.csv", "how many rows by room", "1 Rosemary: 4"),
+        ("podcast.csv", "average length of the episode", ASKED),
+        ("podcast.csv", "average length only the ones with a guest", "47.62"),
+        ("podcast.csv", "how many with a guest", "rows: 8"),
+        # A price beside minutes is that of the row; a column may be called by its unit.
+        ("lessons.csv", "income by pupil", "Sofie Brandt: €1,300"),
+        ("lessons.csv", "what did Sofie pay", ASKED),
+        # Years above columns are periods, whatever numbers stand below them.
+        ("loans.csv", "total by year", "2023: 2,804"),
         # Two questions are two demands.
         ("invoices.csv", "who is unpaid? customer + amount, and what does it come to", ASKED),
         ("invoices.csv", "how much is open, and how much by customer?", ASKED),
