@@ -79,6 +79,8 @@ def test_without_credits_work_is_queued_and_a_top_up_starts_it(
     assert "resume" not in done
     assert "resume_by" not in done
     assert done["jobs"][0]["queued"] is done["jobs"][0]["resume_by"] is None
+    began, ended = done["jobs"][0]["started_at"], done["jobs"][0]["settled_at"]
+    assert message["created_at"] < began < ended
     log = caller.log(message["id"])
     assert kinds(log) == ["agent_reply", "state", "result"]
     assert log[1]["state"] == "resumed"

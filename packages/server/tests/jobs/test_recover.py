@@ -33,16 +33,22 @@ async def entry_types(at: ManualHarness, message_id: str) -> list[object]:
 
 
 @pytest.mark.rule("recoverMessage.repeat")
-async def test_a_result_that_came_late_is_kept_for_a_recover(at: ManualHarness) -> None:
+@pytest.mark.parametrize("status", ["completed", "failed"])
+async def test_a_result_that_came_late_is_kept_for_a_recover(
+    at: ManualHarness, status: str
+) -> None:
     message_id, owned = await expired(at)
     await jobs.hold(at.ctx, owned, at._call(), 1_000_000)
-    await at.finish(owned, "late, but there")
+    if status == "failed":
+        await jobs.fail(at.ctx, owned, "late, but there")
+    else:
+        await at.finish(owned, "late, but there")
     shape = await at.shape(message_id)
     assert (shape["status"], shape["jobs"][0]["reason"]) == ("expired", "watch_expired")
 
     assert await recover(at, message_id) == [R.SETTLED]
     shape = await at.shape(message_id)
-    assert (shape["status"], shape["final"]) == ("completed", True)
+    assert (shape["status"], shape["final"]) == (status, True)
     last = await at.rows(
         "SELECT body_json FROM entries WHERE message_id = ? ORDER BY seq DESC LIMIT 1", message_id
     )
