@@ -193,6 +193,15 @@ async def test_prices_are_told() -> None:
     assert "Answers cost nothing." in text
 
 
+async def test_of_two_columns_of_one_name_the_first_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "twice.csv"
+    path.write_text("k,v,v,k\na,1,2,x\nb,3,4,y\n")
+    turn = await Conversation().say("Chart v by k", file(path, "text/csv"))
+    [job] = turn.started
+    [query] = frame(job).queries
+    assert ([one.column for one in query.measures], query.groups) == (["v"], ("k",))
+
+
 @pytest.mark.parametrize(
     "text", ["hello", "thanks", "what can you do?", "qwertz", "stop", "?", "。"]
 )

@@ -134,8 +134,11 @@ class Material:
 def material_of(table: Table, words: Lexicon) -> Material:
     """Index a table's names and values for a language."""
     result = Material(table)
+    whole = {normal(column.name) for column in table.columns}
     for column in table.columns:
         plain = without_brackets(column.name).removeprefix("是否") or column.name
+        if plain in whole:  # "v (2)" is the second of two columns that a file calls "v"
+            plain = column.name
         for name in dict.fromkeys((column.name, column.label, plain)):
             _add_column(result, column, name, words)
         _add_unit(result, column, words)
