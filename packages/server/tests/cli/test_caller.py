@@ -9,6 +9,7 @@ import pytest
 
 from agentpost.cli import connection
 from agentpost.following import watching
+from agentpost_client import RetryPolicy
 from tests.cli.scripted import (
     FILE,
     REPLY,
@@ -103,7 +104,7 @@ def test_a_failed_turn_tells_why_and_where_to_look(server: Server) -> None:
 
 def test_retries_are_reported(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "RETRY_NOTICE_SECONDS", 0)
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr(RetryPolicy, "backoff", lambda *_: 0.0)
     server.on("GET /v1/me", {"error": "internal", "message": "Oh."}, status=500)
     server.on("GET /v1/me", {"user_id": "usr_1"})
     result = run("me")
@@ -118,7 +119,7 @@ def test_a_server_that_does_not_answer_is_reported_while_it_is_tried_again(
     monkeypatch.setenv("AGENTPOST_URL", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("AGENTPOST_KEY", KEY)
     monkeypatch.setattr(connection, "RETRY_NOTICE_SECONDS", 0)
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr(RetryPolicy, "backoff", lambda *_: 0.0)
     result = run("send", "Hi")
     assert result.exit_code == 7
     *notices, last = result.stderr.splitlines()
