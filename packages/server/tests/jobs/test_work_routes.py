@@ -117,6 +117,8 @@ def test_an_agent_stops_work_by_a_message(caller: Caller, server: AgentServer) -
     assert (job["status"], job["reason"]) == ("cancelled", "stopped")
     late = caller.send([["stop", job["job_id"]]], conversation="stops")
     assert late["reply"] == "stopped: False"
+    joined = caller.send([["join", job["job_id"]]], conversation="stops")
+    assert (joined["reply"], joined["jobs"]) == ("joined: False", []), "it has ended"
 
 
 @pytest.mark.rule("Work.title", "listWork.order", "Authentication 4")
