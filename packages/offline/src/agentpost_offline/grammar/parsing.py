@@ -1099,6 +1099,10 @@ class _Parser:
         elif term.has("rows") or self._is_own(term):
             draft.is_own_name = not term.has("rows") and (draft.is_own_name or not draft.counts)
             draft.counts.append(term.text)
+        elif term.has("only.where"):
+            if not any(map(self._names, self.phrases[at + 1 : at + 4])):
+                return 0  # "where they came from"
+            draft.marks.add("only")
         elif term.has("only", "versus", "edit", "small.all", "carry", "others"):
             for section in ("only", "versus", "edit", "carry", "others"):
                 if (key := term.key(section)) is not None:

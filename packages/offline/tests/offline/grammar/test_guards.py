@@ -158,6 +158,8 @@ ASKED = "?"
         ("sales.csv", "chart of revenue by shop, and tell me the total", ASKED),
         ("sales.csv", "revenue by shop for my report", ASKED),
         ("sales.csv", "top 3 products and top 2 shops by revenue", ASKED),
+        ("sales.csv", "revenue by shop, and where they came from", ASKED),
+        ("sales.csv", "revenue where shop is North", "Revenue: 495"),
         # A price beside pieces is no turnover, and what was sold is called so in any language.
         ("loaves.csv", "turnover by Backware", ASKED),
         ("loaves.csv", "which Backware did we sell the most of", "Brezel: 126"),
