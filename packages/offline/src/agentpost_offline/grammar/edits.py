@@ -27,7 +27,13 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing, together
 from agentpost_offline.grammar.draft import Draft
-from agentpost_offline.grammar.material import Calendar, Material, calendar_of, is_better_higher
+from agentpost_offline.grammar.material import (
+    Calendar,
+    Material,
+    calendar_of,
+    is_better_higher,
+    yes_value,
+)
 from agentpost_offline.grammar.reading import Unclear
 
 ANSWERED = ""
@@ -259,7 +265,9 @@ def _is_edit(draft: Draft, work: Work) -> bool:
         # "a chart" is a new chart; "as a chart" and "the chart" are of what was made.
         return not draft.has_query and _refers(draft)
     groups = {name for query in work.frame.queries for name in query.groups}
-    if draft.mentions and not set(draft.mentions) <= groups and "split" not in draft.marks:
+    if draft.mentions and not set(draft.mentions) <= groups and not (
+        draft.marks & {"split", "others"}
+    ):  # fmt: skip
         return False
     return not other_things or _refers(draft) or bool(draft.marks & {"it", "too"})
 
@@ -296,7 +304,8 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
             old, filters=tuple(one for one in old.filters if one not in alone)
         )
     if "others" in draft.marks:  # "and the other shops?"
-        columns = {one.column for one in single} & (own_columns or {one.column for one in single})
+        columns = {one.column for one in single if not yes_value(material.column(one.column))}
+        columns &= own_columns or columns
         if len(columns) != 1 or old.groups:
             raise Unclear("ask_anew")
         draft.groups = [columns.pop()]

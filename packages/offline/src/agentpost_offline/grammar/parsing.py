@@ -15,7 +15,7 @@ from agentpost_offline.grammar import periods
 from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest, Ranking
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of, no_value, yes_value
 from agentpost_offline.grammar.tagging import Term
-from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
+from agentpost_offline.grammar.text import fold, is_inflection, is_kin, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _QUOTED: Final = re.compile(
@@ -35,6 +35,8 @@ _FIGURES: Final = tuple(
 _DAYS_MAX: Final = 366
 """Of a column that is named: with more days, a result is by weeks, months or years."""
 _SEVERAL: Final = (2, 3, 4, 5, 6)
+_ROOT: Final = 5
+"""Letters that a word shares with the name of a file."""
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
 
@@ -1133,8 +1135,9 @@ class _Parser:
         if self.material is None or term.kind != "word" or term.has("carry", *_FIGURES):
             return False
         key, typed = lexicon(self.language).key(term.text), fold(term.text)
-        return key in self.material.own and any(
-            is_inflection(typed, one) for one in self.material.own_words
+        return key in self.material.own and (
+            self.language == "ar"  # a word has its article joined to it
+            or any(is_inflection(typed, one) for one in self.material.own_words)
         )
 
     def glue(self, at: int) -> int:
@@ -1163,11 +1166,14 @@ class _Parser:
         return int(is_file or is_unit or term.is_glue or term.has("small"))
 
     def _names_file(self, word: str) -> bool:
-        """Whether a word stands in the name of a file, or four letters begin one: "temp"."""
-        key = lexicon(self.language).key(word)
-        return key in self.files or (
-            len(word) > 3 and any(one.startswith(fold(word)) for one in self.files)
-        )
+        """Whether a word stands in the name of a file, four letters begin one ("temp"), or both
+        have one root: what was "donated" in a sheet of donations."""
+        key, typed = lexicon(self.language).key(word), fold(word)
+        own = self.material.own_words if self.material is not None else ()
+        return key in self.files or (len(word) > 3 and any(
+            one.startswith(typed) or is_kin(typed, one, _ROOT, _ROOT - 1)
+            for one in (*self.files, *own)
+        ))  # fmt: skip
 
     def _is_unit(self, term: Term) -> bool:
         """Whether a currency is that of a column: in another one nothing is stated."""

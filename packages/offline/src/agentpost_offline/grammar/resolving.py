@@ -746,10 +746,13 @@ class Resolved:
             return one.column
         takings = self.material.takings
         numbers = sorted(self.material.numbers, key=lambda each: each.name not in takings)
-        columns = {measure.column for measure in measures} & {column.name for column in numbers}
+        of_groups = bool(self.groups or self.time)  # whose totals may be larger than any row
+        reached = {column.name for column in numbers if of_groups or _reaches(column, one)}
+        columns = {measure.column for measure in measures} & reached
         if len(columns) == 1:
             return str(next(iter(columns)))
-        if len(numbers) == 1 and (one.has_unit or not self.material.row_name):
+        is_alone = len(numbers) == 1 and numbers[0].name in reached
+        if is_alone and (one.has_unit or not self.material.row_name):
             return numbers[0].name
         choices = [
             Choice(each.label, text=self._instead(one.text, f"{each.name} {one.text}"))
@@ -1038,6 +1041,16 @@ class Resolved:
         draft.unknown += [self.material.column(name).label for name in left]
         if "which" in draft.options:
             draft.unknown.append(str(draft.options.pop("which")))
+
+
+def _reaches(column: Column, one: Comparing) -> bool:
+    """Whether a condition leaves some rows of a column: "over 10k" is of no time in minutes."""
+    low, high = column.first, column.last
+    if not (isinstance(low, float) and isinstance(high, float)):
+        return True
+    if one.op in (Op.ABOVE, Op.AT_LEAST):
+        return one.values[0] <= high
+    return one.values[0] >= low if one.op in (Op.BELOW, Op.AT_MOST) else True
 
 
 def draft_lists(draft: Draft) -> bool:

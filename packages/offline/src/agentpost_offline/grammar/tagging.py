@@ -10,12 +10,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agentpost_offline.grammar.material import Keys, Material, value_meant
-from agentpost_offline.grammar.text import Token, fold, is_inflection, name_tokens, number, tokens
+from agentpost_offline.grammar.text import (
+    Token,
+    fold,
+    is_inflection,
+    is_kin,
+    name_tokens,
+    number,
+    tokens,
+)
 from agentpost_offline.grammar.vocabulary import Lexicon, english_things, lexicon
 
 _WHOLE = ("file", "date", "hex", "size")
 _TINY = 3
 """Values and columns up to this length are found only in their own capitals: "IT" is no "it"."""
+_ROOT = 6
+"""Letters that two words of one root share."""
+_ENDING = 4
 _COMPOUND_ENDS = ("thing", "concept", "grain", "kind", "aggregate")
 
 
@@ -192,6 +203,11 @@ class _Tagger:
         only_names = all(one.startswith(("concept.", "carry.", "derived.")) for one in meanings)
         if not columns and len(keys) == 1 and only_names:
             columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []
+            if not columns and len(plain[0]) >= _ROOT and meanings:
+                columns = [
+                    one.name for one in material.table.columns
+                    if any(_is_cut_or_kin(plain[0], fold(word)) for word in name_tokens(one.name))
+                ]  # fmt: skip
         values = material.values.get(plain) or [
             one for one in material.values.get(keys, ())
             if self.words.language == "ar" or _inflects(span, one[1])
@@ -318,7 +334,7 @@ class _Tagger:
         names = self.material.spellings if self.material and len(typed) > 3 else {}
         if len(typed) > 4:
             typed = typed.removesuffix("s")  # "mates"
-        near = {original for spelt, original in names.items() if spelt.startswith(typed)}
+        near = {original for spelt, original in names.items() if _is_cut_or_kin(typed, spelt)}
         return near.pop() if len(near) == 1 else None
 
 
@@ -326,6 +342,13 @@ def _is_small(meaning: str) -> bool:
     """Whether only a word itself has a meaning, none of its forms: "sobras" (leftovers) is no
     "sobre", and "ours" is no "our"."""
     return meaning.startswith("small.") and meaning not in ("small.verb", "small.source")
+
+
+def _is_cut_or_kin(typed: str, name: str) -> bool:
+    """Whether a word begins a name, ends a compound ("Schüler" of "Fahrschüler"), or has its root:
+    "production" of "produced"."""
+    is_tail = len(typed) >= _ROOT and name.endswith(typed)
+    return name.startswith(typed) or is_tail or is_kin(typed, name, _ROOT, _ENDING)
 
 
 def _inflects(span: Sequence[Token], value: str) -> bool:

@@ -58,13 +58,19 @@ def fold(word: str) -> str:
     return "".join(char for char in parts if not unicodedata.combining(char))
 
 
-def is_inflection(word: str, other: str) -> bool:
-    """Whether two folded words differ by endings of at most two letters, as a plural does:
-    "pagos" is no form of "pagado" though both have one stem."""
+def is_kin(word: str, other: str, root: int, ending: int) -> bool:
+    """Whether two folded words begin with the same ``root`` letters at least, and differ by endings
+    of ``ending`` letters at most."""
     same = 0
     while same < min(len(word), len(other)) and word[same] == other[same]:
         same += 1
-    return max(len(word), len(other)) - same <= 2
+    return same >= root and max(len(word), len(other)) - same <= ending
+
+
+def is_inflection(word: str, other: str) -> bool:
+    """Whether two folded words differ by endings of at most two letters, as a plural does:
+    "pagos" is no form of "pagado" though both have one stem."""
+    return is_kin(word, other, 0, 2)
 
 
 def tokens(text: str) -> list[Token]:

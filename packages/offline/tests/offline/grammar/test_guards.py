@@ -179,6 +179,10 @@ ASKED = "?"
         # A price beside minutes is that of the row; a column may be called by its unit.
         ("lessons.csv", "income by pupil", "Sofie Brandt: €1,300"),
         ("lessons.csv", "what did Sofie pay", ASKED),
+        ("lessons.csv", "income by pupils", "Sofie Brandt: €1,300"),
+        ("lessons.csv", "pricing by pupil", "Sofie Brandt: €130"),
+        ("lessons.csv", "total price by payer", ASKED),
+        ("lessons.csv", "longest lesson over 10k", ASKED),
         # Years above columns are periods, whatever numbers stand below them.
         ("loans.csv", "total by year", "2023: 2,804"),
         # Two questions are two demands.
