@@ -316,3 +316,22 @@ async def test_making_is_no_earning(csv: File) -> None:
     await talk.say("bar chart of revenue by region", csv)
     (job,) = (await talk.say("can you make the bars blue")).started
     assert frame(job).style.colour == "#1f5fa8"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answer"),
+    [
+        ("how many rows are from the North", "how much revenue is that", "31,200"),
+        ("revenue by region", "and how much is that in total?", "Revenue"),
+        ("average unit price by region", "how much is that in total", ""),
+        ("top 2 regions by revenue", "what does that come to?", ""),
+    ],
+)
+async def test_that_comes_to_the_sum_of_what_was_shown(
+    csv: File, first: str, second: str, answer: str
+) -> None:
+    talk = Conversation()
+    await talk.say(first, csv)
+    turn = await talk.say(second)
+    assert bool(turn.questions) is not bool(answer), turn.replies
+    assert answer in "".join(turn.replies)

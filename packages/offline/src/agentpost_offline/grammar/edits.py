@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from agentpost_offline.data.model import Column, Role
+from agentpost_offline.data.roles import is_additive
 from agentpost_offline.frame import (
     Act,
     Aggregate,
@@ -149,6 +150,45 @@ def count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]
     return Frame(
         Act.ASK, Thing.ANSWER, (result,), language=last.language, files=last.files,
         text=last.text, said=draft.text,
+    )  # fmt: skip
+
+
+def sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+    """What all that was shown last comes to: "how much is that?"; None where it cannot be told."""
+    last = works[0].frame if works else None
+    query = last.queries[0] if last is not None and len(last.queries) == 1 else None
+    if last is None or query is None or material is None or query.table != material.table.id:
+        return None
+    if not asks_sum_of_it(draft) or query.having or (query.order and query.order.count):
+        return None
+    measures = query.measures
+    is_total = draft.aggregate is Aggregate.SUM and not draft.measures
+    if not is_total or len(measures) != 1 or measures[0].column is None or (
+        measures[0].aggregate is Aggregate.DISTINCT
+    ):  # fmt: skip
+        names = [one.column for one in draft.measures] or (
+            material.takings or material.concepts.get("revenue") or material.concepts.get("amount")
+        )
+        if not names or len(names) != 1 or not is_additive(material.column(names[0])):
+            return None
+        measures = (Measure(names[0], Aggregate.SUM),)
+    if measures[0].aggregate is not Aggregate.SUM:
+        return None
+    total = Query(query.table, measures, filters=query.filters)
+    return Frame(
+        Act.ASK, Thing.ANSWER, (total,), language=last.language, files=last.files,
+        text=last.text, said=draft.text,
+    )  # fmt: skip
+
+
+def asks_sum_of_it(draft: Draft) -> bool:
+    """Whether a clause asks what "that" comes to."""
+    is_asked = "much" in draft.asks or (draft.asks == {"what"} and draft.aggregate is Aggregate.SUM)
+    names_more = draft.groups or draft.mentions or draft.values or draft.filters or draft.periods
+    return is_asked and draft.marks in ({"it"}, {"it", "about"}) and not (
+        names_more or draft.grains or draft.comparing or draft.things or draft.has_look
+        or draft.unknown or draft.derivation or draft.counts or draft.ranking
+        or draft.aggregate not in (None, Aggregate.SUM)
     )  # fmt: skip
 
 

@@ -277,9 +277,9 @@ def _reading(
     if draft.model or _only_stands(draft):
         return result
     if not (around.has_files or around.is_unanswered or is_later):
-        result.frame = edits.count_of_list(draft, material, around.works) or edits.list_of_count(
-            draft, material, around.works
-        )
+        follow_ups = (edits.count_of_list, edits.list_of_count, edits.sum_of_list)
+        frames = (one(draft, material, around.works) for one in follow_ups)
+        result.frame = next(filter(None, frames), None)
         if result.frame is not None:
             return result
     try:
@@ -305,6 +305,8 @@ def _reading(
             draft.measures or draft.groups or draft.values or draft.filters or draft.periods
         ):  # fmt: skip
             raise Unclear("ask_anew")  # "… and how many was that": rows of what was named before
+        if edits.asks_sum_of_it(draft) and (around.works or is_later):
+            raise Unclear("ask_anew")
         is_share = draft.derivation is Derivation.SHARE and "it" in draft.marks
         last = around.works[0].frame.queries if around.works and not around.has_files else ()
         if is_share and any(query.filters for query in last):
