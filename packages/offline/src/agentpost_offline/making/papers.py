@@ -212,7 +212,9 @@ def of_tables(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
                     if file.id not in with_tables and file.name not in reasons]  # fmt: skip
         if not tables:
             raise CannotSucceed(f"{'; '.join(omissions)}." if omissions else "There is no table.")
-        story = tell(dataset, queries.to_tell(frame.queries, tables, most), frame.language)
+        asks = queries.to_tell(frame.queries, tables, most)
+        parts = [part for one in asks for part in queries.on_one_scale(dataset, one)]
+        story = tell(dataset, parts, frame.language)
         rows = _rows(dataset, frame) if frame.style.options.get("rows") else []
     paper = _deck(story, frame) if is_deck else _report(story, frame)
     used = tuple(naming.with_rows(table, frame.language) for table in tables)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,7 +12,11 @@ from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Role, Table
 from agentpost_offline.frame import Aggregate, Grain, Measure, Op, Query
 from agentpost_offline.making.pictures import is_picture
+from agentpost_offline.story.shape import grid, one_scale
 from agentpost_offline.style import dates
+
+if TYPE_CHECKING:
+    from agentpost_offline.data.dataset import Dataset
 
 _MOST_GROUPS = 30
 _GROUPS = 3
@@ -58,6 +63,23 @@ def _of(table: Table, most: int) -> list[Query]:
                 )
         queries += by_group
     return queries or [Query(table.id, (main,))]
+
+
+def on_one_scale(dataset: Dataset, query: Query) -> list[Query]:
+    """The query once for each scale of its measures: euros and pieces have no common axis. The best
+    groups are those of the first measure, so a ranking stays one query."""
+    if not (query.groups or query.time) or (query.order and query.order.count) or query.having:
+        return [query]
+    parts: list[Query] = []
+    rest = query.measures
+    while len(rest) > 1:
+        part = msgspec.structs.replace(query, measures=rest)
+        whole = grid(dataset.run(part), dataset.table(query.table))
+        together = {line.measure for line in one_scale(whole).lines}
+        measures = tuple(one for one in rest if one in together) or rest[:1]
+        parts.append(msgspec.structs.replace(query, measures=measures))
+        rest = tuple(one for one in rest if one not in measures)
+    return [*parts, msgspec.structs.replace(query, measures=rest)] if rest else parts
 
 
 def to_tell(asks: Sequence[Query], tables: Sequence[Table], most: int) -> tuple[Query, ...]:

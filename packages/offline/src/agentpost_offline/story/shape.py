@@ -17,6 +17,7 @@ from agentpost_offline.style.languages import texts
 _MOST_PERIODS = 4000
 _LONGEST = 80
 """Characters of a label."""
+_SAME_SCALE = 20.0
 _REGULAR = (Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR)
 
 
@@ -100,6 +101,23 @@ def grid(result: Result, table: Table, code: str = "en") -> Grid:
         dates.period(key, grain, code) if is_timed else _short(key_text(key, code)) for key in keys
     )
     return Grid(keys, labels, tuple(lines), is_timed, grain)
+
+
+def one_scale(whole: Grid) -> Grid:
+    """Only what shares the first measure's unit and size: one axis cannot show both."""
+    if len({line.measure for line in whole.lines}) < 2:
+        return whole
+
+    def largest(line: Line) -> float:
+        return max(map(abs, present(line.values)), default=0.0)
+
+    first = whole.lines[0]
+    size = largest(first)
+    lines = tuple(
+        line for line in whole.lines if line.unit == first.unit
+        and size / _SAME_SCALE <= (largest(line) or size) <= size * _SAME_SCALE
+    )  # fmt: skip
+    return Grid(whole.keys, whole.labels, lines, whole.is_timed, whole.grain)
 
 
 def _keys(result: Result, across: int | None, *, is_timed: bool) -> tuple[Cell, ...]:

@@ -15,7 +15,7 @@ from agentpost_offline.frame import Aggregate, Measure, Style
 from agentpost_offline.making.chart import choosing
 from agentpost_offline.story import naming
 from agentpost_offline.story.model import Claim, ClaimKind
-from agentpost_offline.story.shape import Grid, Line, grid, number, present
+from agentpost_offline.story.shape import Grid, Line, grid, number, one_scale, present
 from agentpost_offline.style import dates, numbers, palette
 from agentpost_offline.style.languages import language, texts
 from agentpost_offline.style.numbers import NumberFormat
@@ -23,7 +23,6 @@ from agentpost_offline.style.numbers import NumberFormat
 MOST_DOTS = 1500
 _TITLE = 160
 _ALT_VALUES = 12
-_SAME_SCALE = 20.0
 _NAMED = 3
 """Of more marked columns the numbers are not written."""
 _LIGHTEST_GREY = 0.72
@@ -64,7 +63,7 @@ def draw(wish: Wish) -> Drawing:
     phrases = texts("chart", wish.code)
     whole = grid(wish.result, wish.table, wish.code)
     notes: list[str] = []
-    scale = _one_scale(whole)
+    scale = one_scale(whole)
     if len(scale.lines) < len(whole.lines):
         others = [line.name for line in whole.lines if line not in scale.lines][:6]
         notes.append(phrases["notes"]["other_scale"].format(language(wish.code).join(others)))
@@ -96,23 +95,6 @@ def _claim_for(claims: Sequence[Claim], part: Grid) -> Claim | None:
         *(one for one in claims if one.kind not in peaks), *claims,
     ]  # fmt: skip
     return next(iter(order), None)
-
-
-def _one_scale(whole: Grid) -> Grid:
-    """Only what shares the first measure's unit and size: one axis cannot show both."""
-    if len({line.measure for line in whole.lines}) < 2:
-        return whole
-
-    def largest(line: Line) -> float:
-        return max(map(abs, present(line.values)), default=0.0)
-
-    first = whole.lines[0]
-    size = largest(first)
-    lines = tuple(
-        line for line in whole.lines if line.unit == first.unit
-        and size / _SAME_SCALE <= (largest(line) or size) <= size * _SAME_SCALE
-    )  # fmt: skip
-    return Grid(whole.keys, whole.labels, lines, whole.is_timed, whole.grain)
 
 
 def _titles(wish: Wish, whole: Grid, claim: Claim | None) -> tuple[str, str]:

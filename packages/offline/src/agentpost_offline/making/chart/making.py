@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -65,7 +66,8 @@ async def make(job: Job, inputs: Inputs) -> Product:
         outputs.append(Output(name, "Data", table, (data,)))
         name = file_name(source, f"{thing}-alt", inputs.version, "txt")
         outputs.append(Output(name, "Alternative text", f"{drawing.alt}\n".encode()))
-        files = await write_files(job, inputs, maker, outputs, timeout=SECONDS)
+        own_inputs = inputs if at == 1 else dataclasses.replace(inputs, is_free=True)
+        files = await write_files(job, own_inputs, maker, outputs, timeout=SECONDS)
         own = files[: len(forms)]
         beside += files[len(forms) :]
         pictures += own
@@ -94,7 +96,14 @@ def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any = ()) 
     with open_tables(files, frame.text, frame.language) as dataset:
         if not dataset.tables:
             raise CannotSucceed("; ".join(dataset.skipped) or "There is no table to draw.")
-        asks = (frame.queries or queries.usual(dataset.tables, 1))[:MOST_CHARTS]
+        asks = list(frame.queries or queries.usual(dataset.tables, 1))
+        if frame.style.chart != "scatter":
+            is_whole = frame.style.chart == "donut"
+            asks = [
+                queries.with_axis(one, dataset.table(one.table), parts=is_whole) for one in asks
+            ]
+            asks = [part for one in asks for part in queries.on_one_scale(dataset, one)]
+        asks = asks[:MOST_CHARTS]
         pairs = [_drawing(dataset, query, frame) for query in asks]
         omissions = tuple(dataset.skipped)
         tables = [one for one in dataset.tables if one.id in {query.table for query in asks}]
@@ -142,7 +151,8 @@ def _drawing(dataset: Dataset, query: Query, frame: Frame) -> tuple[Drawing, str
         if drawing is not None:
             return drawing, ""
         notes.append(phrases["scatter_columns"])
-    query = queries.with_axis(query, table, parts=frame.style.chart == "donut")
+    if frame.style.chart == "scatter":  # which it cannot be
+        query = queries.with_axis(query, table)
     result = dataset.run(query)
     while (longer := choosing.coarser(result.query, _periods(result))) is not None:
         result = dataset.run(longer)

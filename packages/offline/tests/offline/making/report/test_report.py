@@ -109,3 +109,21 @@ async def test_nothing_to_read_is_said(tmp_path: Path) -> None:
     broken.write_bytes(b"%PDF-1.7 nothing")
     with pytest.raises(JobFailed, match=r"broken\.pdf"):
         await made(tmp_path, [file(broken)])
+
+
+@pytest.mark.parametrize("thing", [Thing.CHART, Thing.REPORT, Thing.DECK, Thing.SITE])
+async def test_figures_of_two_scales_are_both_shown(tmp_path: Path, thing: Thing) -> None:
+    orders = stories.orders(tmp_path)
+    measures = (Measure("revenue", Aggregate.SUM), Measure("quantity", Aggregate.SUM))
+    query = Query(f"{orders.id}#0", measures, ("region",))
+    out = tmp_path / "out"
+    out.mkdir()
+    one = await stories.make(out, thing, [orders], queries=[query])
+    assert "scale is another" not in " ".join(one.product.notes)
+    if thing is Thing.CHART:
+        titles = [file.label for file in one.product.files if file.name.endswith(".png")]
+        assert [title.split()[-1] for title in titles if title] == ["revenue", "quantity"]
+    if thing is Thing.SITE:
+        page = next(out.glob("*.html")).read_text()
+        assert "Revenue by region" in page
+        assert "Quantity by region" in page
