@@ -140,7 +140,7 @@ def test_a_wrong_deploy_is_said_everywhere_and_taken_back(
         eventually(lambda: here.metric() == "1.0", what="the metric")
         summary = here.server.command("explain", here.message_id)["message"]
         assert differs in summary["jobs"][here.job_id]["divergence"]
-    here.deploy(wrong)
+    here.deploy(WITHOUT_JOB)
     eventually(lambda: here.metric() == "1.0", what="that it waits again")
     here.server.open_gate("between")
     here.deploy(right)

@@ -10,7 +10,12 @@ from functools import partial
 import psycopg
 import pytest
 
+from agentpost.clock import SystemClock
+from agentpost.db.postgres import PostgresDedicatedConnection
 from agentpost.db.session import Tx
+from agentpost.nodes.actions import Beats
+from agentpost.nodes.heartbeat import Heartbeat
+from agentpost.nodes.lease import LEASE_SECONDS, Lease
 from agentpost.wakeups import postgres
 from agentpost.wakeups.base import TEXT_BYTES_MAX, Wait, Wakeups
 from agentpost.wakeups.notices import PostgresNotices
@@ -276,6 +281,35 @@ async def test_a_node_that_was_taken_for_dead_looks_again_and_says_that_it_is_ba
         return not await _nobody_joins(here)
 
     await eventually_awaited(reached)
+
+
+async def test_a_node_that_is_back_says_so_though_its_session_broke_meanwhile(
+    pair: list[Node], scaled: Scaled
+) -> None:
+    here, there = (node.wakeups for node in pair)
+    assert isinstance(here, PostgresWakeups)
+    here.ask_for_readers(lambda: False)
+    stood_still = 0.0
+    lease = Lease(LEASE_SECONDS, now=lambda: time.monotonic() + stood_still)
+    beats = Beats(PostgresDedicatedConnection(scaled.url), "node_1", SystemClock())
+    heart = Heartbeat(beats, lease, there.rejoin)
+
+    async def has_joined() -> bool:
+        return here._joined_until > 0
+
+    async def is_cut() -> bool:
+        return not scaled.backends("agentpost notify")
+
+    await eventually_awaited(has_joined)  # so its sender has a session
+    await asyncio.to_thread(heart.start)
+    try:
+        scaled.cut("agentpost notify")
+        await eventually_awaited(is_cut)
+        here._joined_until = 0.0
+        stood_still = 2 * LEASE_SECONDS
+        await eventually_awaited(has_joined)
+    finally:
+        await asyncio.to_thread(heart.stop)
 
 
 async def test_a_lost_connection_comes_back_and_wakes_everybody(

@@ -162,12 +162,12 @@ async def test_mails_that_nobody_can_take_hold_up_no_other(
     ctx: AppContext, account: str, turn_off: TurnOff
 ) -> None:
     """No account has such an address any more; one of an older version may."""
-    wrong = ["ops team", "", "@", "ops@", "ops\n@example.com", "\x7f@a"]
+    wrong = ["ops team", "", "ops@", "ops\n@example.com", "\x7f@a"]
     for address in (*wrong, "owner@example.com"):
         await ctx.db.write(partial(move_owner, account, address))
         await turn_off()
     async with listening() as postbox:
-        for _ in range(3):  # three at a time, the oldest first
+        for _ in range(2):  # three at a time, the oldest first: the good one goes with two others
             await mail.send_due(ctx, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
         assert len(postbox.mails) == 1
     sent, *unsent = (await mail.mail_queue(ctx, account)).mails

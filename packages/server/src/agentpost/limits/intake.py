@@ -71,9 +71,9 @@ class Intake:
         raise Overloaded("More messages arrive than can be taken; retry soon.", seconds)
 
     async def store(
-        self, account_id: str, store: Callable[[], Awaitable[Result]], *, refusing: bool
+        self, account_id: str, write: Callable[[], Awaitable[Result]], *, refusing: bool
     ) -> Result:
-        """Have a message of the account stored by ``store``, when it is the account's turn. With
+        """Have a message of the account stored by ``write``, when it is the account's turn. With
         ``refusing`` raises as `check`, since others may have come after that was asked."""
         if refusing:
             self.check(account_id)
@@ -82,7 +82,7 @@ class Intake:
         try:
             await self._storing.acquire(account_id)
             try:
-                return await store()
+                return await write()
             finally:
                 self._storing.release(account_id)
         finally:

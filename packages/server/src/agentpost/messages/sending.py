@@ -249,8 +249,8 @@ def _take_in(
     answer: Answering | None,
     request: str | None,
 ) -> Acceptance | ConversationRecord:
-    """One try to take the message in, as ``answer`` if it is one. Nothing is written when its
-    conversation, which is returned, asks something that the text was not compared with."""
+    """One try to take the message in, as ``answer`` if it is one. Returns the conversation, and
+    writes nothing, when it asks a question that the text was not compared with."""
     now = ctx.clock.now()
     if answer is not None and answer.refusal is not None:
         if (replay := _replay(tx, ctx, caller, new, now)) is None:

@@ -29,6 +29,9 @@ _STOP_SECONDS = 2.0
 _FIRST_TRIES = 5
 _COMPARED_BEATS: Final = 10
 """After so many beats the clock is compared with the database's again."""
+_REJOIN_BEATS: Final = 2
+"""At so many beats after a gap this node looks again and says that it is back. Its session for
+notices may have broken in the gap, which shows only when the first notice is lost."""
 _WORKER = "worker"
 """The role of nodes that answer no callers."""
 _WORKING = frozenset({_WORKER, "all"})
@@ -48,7 +51,7 @@ class Heartbeat:
 
     Args:
         rejoin: called at the next beat after a gap in which others may have taken this node for
-            dead.
+            dead, and at the beat after that.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Heartbeat:
         self._lease = lease
         self._rejoin = rejoin
         self._unbroken_since: float | None = None  # as the lease said at the last beat
+        self._rejoin_beats_left = 0
         self._seen: dict[str, _Seen] = {}
         self._until_compared = 0  # beats
         self._is_known = False  # whether the last look went well
@@ -147,6 +151,9 @@ class Heartbeat:
         self._look(beats)
         since, self._unbroken_since = self._unbroken_since, self._lease.unbroken_since
         if since not in (None, self._unbroken_since):
+            self._rejoin_beats_left = _REJOIN_BEATS
+        if self._rejoin_beats_left:
+            self._rejoin_beats_left -= 1
             self._rejoin()
 
     def _look(self, beats: dict[str, Beat]) -> None:

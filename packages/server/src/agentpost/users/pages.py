@@ -162,11 +162,12 @@ def _id(request: Request) -> str:
     return user_id
 
 
-async def show_profile(
-    _: AppContext, __: Request, ___: Viewer, form: Form | None = None
-) -> PageView:
+async def show_profile(_: AppContext, __: Request, ___: Viewer) -> View:
     """Who is signed in, with the form to change the password."""
-    form = form or Form()
+    return _profile_page(Form())
+
+
+def _profile_page(form: Form) -> PageView:
     model = {"form": form, "field": password_pages.FIELD, "hint": password_pages.HINT}
     return PageView("users/profile.html", "Profile", model, 422 if form.errors else 200)
 
@@ -184,7 +185,7 @@ async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         text = str(problem)
         field = "present" if isinstance(problem, WrongPassword) else "password"
         form.wrong(field, f"{text[0].upper()}{text[1:]}.")
-        return await show_profile(ctx, request, viewer, form)
+        return _profile_page(form)
     return Redirect("/profile", note="changed")
 
 

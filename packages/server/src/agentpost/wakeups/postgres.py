@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 TEXTS = "text"
 JOINING = "joining"
-"""Topic of the notice that a process has begun to listen."""
+"""Topic of the notice that a process has begun to listen, or stood still and is back."""
 _JOINING_SECONDS = 3.0
 """So long after it, the process counts as one that answers callers: its beat may not be seen yet.
 """
