@@ -335,3 +335,13 @@ async def test_that_comes_to_the_sum_of_what_was_shown(
     turn = await talk.say(second)
     assert bool(turn.questions) is not bool(answer), turn.replies
     assert answer in "".join(turn.replies)
+
+
+async def test_no_edit_adds_up_the_readings_of_a_meter(tmp_path: Path) -> None:
+    path = tmp_path / "cars.csv"
+    rows = [f"{('Polo', 'Golf')[n % 2]},{n * 7 % 11},{41000 + n * 900}" for n in range(12)]
+    path.write_text("\n".join(["car,fuel (l),mileage (km)", *rows]))
+    talk = Conversation()
+    await talk.say("fuel by car", file(path, "text/csv"))
+    for wish in ("and the mileage?", "mileage instead"):
+        assert (await talk.say(wish)).questions, wish

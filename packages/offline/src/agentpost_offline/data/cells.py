@@ -53,6 +53,8 @@ _DECIMAL_COMMA = re.compile(r"\d,(\d{1,2}|\d{4,})$|\.\d{3},\d+$|^0,\d+$")
 _DECIMAL_POINT = re.compile(r"\d\.(\d{1,2}|\d{4,})$|,\d{3}\.\d+$|^0\.\d+$")
 _LETTERED = re.compile(r"\d{1,4}([A-Za-z])")
 _LETTER_INSIDE = re.compile(r"\d{1,6}[A-Z]\d{1,4}")  # 1e5 is how programs write numbers
+_LABELS = 3
+"""So many numbers with a word each are names."""
 _CODE = re.compile(r"[+]?0\d+|\d{16,}")
 _ARABIC = str.maketrans("٠١٢٣٤٥٦٧٨٩٫٬", "0123456789.,")
 ENOUGH = 0.85
@@ -196,7 +198,9 @@ def _numbers(present: Mapping[str, int], comma_elsewhere: bool) -> Format | None
     if fits < total * ENOUGH:
         return None
     unit_counts = {unit: count for unit, count in units.items() if unit}
-    if 1 < len(unit_counts) == len(present) and not set(unit_counts) & set(CURRENCIES.values()):
+    if _LABELS <= len(unit_counts) == len(present) and not set(unit_counts) & set(
+        CURRENCIES.values()
+    ):
         return None  # "1 Rosemary", "2 Thyme": names with a number
     if len(unit_counts) > 1:
         return _of_several_units(units, total, thousands)
@@ -347,9 +351,9 @@ def _durations(present: Mapping[str, int], name: str) -> Format | None:
     fits = sum(count for value, count in present.items() if matches[value])
     if fits < sum(present.values()) * ENOUGH:
         return None
-    says_parts = _HOURS_FIRST.search(name) or _SECONDS_LAST.search(name)
     has_three = all(match is None or match[3] for match in matches.values())
-    if not (says_parts or (has_three and words.names(name, "duration"))):
+    says_parts = has_three or _HOURS_FIRST.search(name) is not None
+    if not (_SECONDS_LAST.search(name) or (says_parts and words.names(name, "duration"))):
         return None
     return Format(
         Kind.NUMBER, unit="min", is_span=True, bad=1 - fits / sum(present.values()),

@@ -37,7 +37,7 @@ _LIKE_UNIT = re.compile(
 )
 _NO_SHOWS = re.compile(r"no-[^\W\d]{3,}", re.IGNORECASE)
 """Where "no" is no number: "No-shows"."""
-_NUMBERED = re.compile(r"(?:n[°º]|nr\.?|no\.|[#№])\s*\w", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:n[°º]|nr\b\.?|no\.|[#№])\s*\w", re.IGNORECASE)
 """As in "N° ruche" and "No. order"."""
 _CODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_\-/.]*")
 
@@ -101,7 +101,7 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
         return _of_text(identifying, facts)
     if unit in ("%", "‰", "°C", "°F", "℃", "℉"):
         return Role.RATE
-    if _is_rate(name):
+    if _is_rate(name) or _names_reading(name, unit):
         return Role.RATE
     if facts.whole and identifying and not words.names(name, "amount"):
         return Role.IDENTIFIER
@@ -120,19 +120,30 @@ def is_additive(column: Column) -> bool:
     return column.unit is not None or words.names(column.name, "amount")
 
 
+_WEIGHED = frozenset(("g", "kg", "t", "ml", "l"))
 _PIECES = re.compile(
-    r"\b(?:stk|stück|pcs?|pieces|units?|uds|unidades|piezas|pièces|pces)\b|件|个|قطع", re.IGNORECASE
+    r"\b(?:stk|stück|kg|kilos?|nights?|pcs?|pieces|units?|uds|unidades|piezas|pièces|pces)\b|件|个|قطع",
+    re.IGNORECASE,
 )
 
 
 def counts_pieces(column: Column) -> bool:
     """Whether a column says how many pieces there are of what has a price."""
-    return column.role is Role.AMOUNT and _PIECES.search(column.name) is not None
+    has_pieces = column.unit in _WEIGHED or _PIECES.search(column.name) is not None
+    return column.role is Role.AMOUNT and has_pieces
 
 
 def is_reading(column: Column) -> bool:
-    """Whether a column holds the readings of a meter, which are neither added up nor averaged."""
-    return column.kind is Kind.NUMBER and words.names(column.name, "reading")
+    """Whether a column holds the readings of a meter, or a running balance: they are neither added
+    up nor averaged."""
+    return column.kind is Kind.NUMBER and _names_reading(column.name, column.unit)
+
+
+_METERED = frozenset(("kWh", "MWh", "Wh", "m³", "m3", "km", "l"))
+
+
+def _names_reading(name: str, unit: str | None) -> bool:
+    return words.names(name, "reading") or (unit in _METERED and words.names(name, "meter"))
 
 
 def currencies(columns: Sequence[Column], measures: Sequence[Column]) -> Column | None:

@@ -88,6 +88,8 @@ class Draft:
     is_trend: bool = False
     time: str | None = None
     """A column of dates that was named."""
+    several_times: bool = False
+    """Whether several such columns were named."""
     values: list[tuple[str, str]] = field(default_factory=list)
     filters: list[Filter] = field(default_factory=list)
     comparing: list[Comparing] = field(default_factory=list)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from agentpost_offline.data.model import Column, Role
-from agentpost_offline.data.roles import is_additive
+from agentpost_offline.data.roles import CURRENCIES, is_additive, is_reading
 from agentpost_offline.frame import (
     Act,
     Aggregate,
@@ -162,23 +162,31 @@ def sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) 
     if not asks_sum_of_it(draft) or query.having or (query.order and query.order.count):
         return None
     measures = query.measures
-    is_total = draft.aggregate is Aggregate.SUM and not draft.measures
-    if not is_total or len(measures) != 1 or measures[0].column is None or (
-        measures[0].aggregate is Aggregate.DISTINCT
-    ):  # fmt: skip
+    if all(one.aggregate in _COUNTS and one.derived is None for one in measures):  # rows
         names = [one.column for one in draft.measures] or (
             material.takings or material.concepts.get("revenue") or material.concepts.get("amount")
         )
         if not names or len(names) != 1 or not is_additive(material.column(names[0])):
             return None
         measures = (Measure(names[0], Aggregate.SUM),)
-    if measures[0].aggregate is not Aggregate.SUM:
+    elif draft.measures or len(measures) != 1 or not _is_sum(measures[0], draft, material):
         return None
     total = Query(query.table, measures, filters=query.filters)
     return Frame(
         Act.ASK, Thing.ANSWER, (total,), language=last.language, files=last.files,
         text=last.text, said=draft.text,
     )  # fmt: skip
+
+
+_COUNTS = (Aggregate.COUNT, Aggregate.DISTINCT)
+
+
+def _is_sum(measure: Measure, draft: Draft, material: Material) -> bool:
+    """Whether a sum was shown, of money where it is not called a total."""
+    if measure.aggregate is not Aggregate.SUM or measure.column is None or measure.derived:
+        return False
+    is_money = material.column(measure.column).unit in CURRENCIES
+    return is_money or draft.aggregate is Aggregate.SUM
 
 
 def asks_sum_of_it(draft: Draft) -> bool:
@@ -266,6 +274,8 @@ def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ..
 
 def _like(old: Measure, column: Column, how: Aggregate | None) -> Measure:
     """A measure of another column, computed as the old one, or as the column may be."""
+    if is_reading(column):
+        raise Unclear("readings", column=column.label)
     if column.role is Role.RATE and how is Aggregate.SUM:
         raise Unclear("no_sum", column=column.label)
     counts = old.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT)

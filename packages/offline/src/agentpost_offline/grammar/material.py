@@ -150,6 +150,11 @@ def material_of(table: Table, words: Lexicon) -> Material:
         if column.kind in (Kind.TEXT, Kind.BOOLEAN):
             for value in column.values:
                 _add_value(result, column, value, words)
+    for column in table.columns:
+        tokens = name_tokens(without_brackets(column.name))
+        if len(tokens) == _PAIR and not any(map(str.isdigit, tokens)):  # "pagado marzo"
+            for keys in _spellings(tokens[::-1], words):
+                result.columns.setdefault(keys, [column.name])
     stem = table.name.rpartition(", ")[2].rpartition(".")[0] or table.name.rpartition(", ")[2]
     items = [word for word in name_tokens(stem) if len(word) > 2]
     result.own, result.own_words = frozenset(map(words.key, items)), frozenset(map(fold, items))
@@ -263,13 +268,8 @@ def _add_column(material: Material, column: Column, name: str, words: Lexicon) -
     tokens = name_tokens(name)
     compound = _spellings(["".join(tokens)], words) if "".join(tokens).isalpha() else set()
     as_written = [one.text for one in text_tokens(normal(name)) if one.kind != "mark"]
-    pair = set[Keys]()
-    if len(tokens) == _PAIR and not any(map(str.isdigit, tokens)):  # "pagado marzo"
-        pair = _spellings(tokens[::-1], words)
     forms = _spellings(tokens, words) | _spellings(as_written, words) | compound
-    for keys in filter(None, (*forms, *pair)):
-        if keys in pair and keys in material.columns:
-            continue
+    for keys in filter(None, forms):
         entries = material.columns.setdefault(keys, [])
         if column.name not in entries:
             entries.append(column.name)

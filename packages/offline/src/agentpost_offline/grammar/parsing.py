@@ -15,7 +15,7 @@ from agentpost_offline.grammar import periods
 from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest, Ranking
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of, no_value, yes_value
 from agentpost_offline.grammar.tagging import Term
-from agentpost_offline.grammar.text import fold, is_inflection, is_kin, name_tokens
+from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _QUOTED: Final = re.compile(
@@ -35,8 +35,6 @@ _FIGURES: Final = tuple(
 _DAYS_MAX: Final = 366
 """Of a column that is named: with more days, a result is by weeks, months or years."""
 _SEVERAL: Final = (2, 3, 4, 5, 6)
-_ROOT: Final = 5
-"""Letters that a word shares with the name of a file."""
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
 
@@ -56,7 +54,7 @@ class _Parser:
         self, text: str, phrases: list[Term], material: Material | None, today: str, language: str,
         files: Sequence[str], has_images: bool,
     ) -> None:  # fmt: skip
-        self.has_images = has_images
+        self.has_images, self.file_count = has_images, len(files)
         key = lexicon(language).key
         self.files = {
             key(word) for name in files for word in name_tokens(name.rpartition(".")[0])
@@ -107,6 +105,7 @@ class _Parser:
         ]  # fmt: skip
         if time_columns:
             self.draft.time = time_columns[0].name
+        self.draft.several_times = len(time_columns) > 1
         return calendar_of((time_columns or self.material.date_columns)[0], today)
 
     def _repetitions(self) -> set[int]:
@@ -254,8 +253,10 @@ class _Parser:
         next demand."""
         first = end = at + 1
         while (one := self._at(end)) is not None and not self._goes_on(end):
-            after = self._at(self._skip(end + 1))
-            is_place = after is not None and after.has("small.it", "thing.image", "place", "option")
+            is_place = any(
+                after is not None and after.has("small.it", "thing.image", "place", "option")
+                for after in (self._at(end + 1), self._at(self._skip(end + 1)))
+            )
             if one.has("place") or (one.has("small.in") and is_place):
                 break
             end += 1
@@ -280,13 +281,17 @@ class _Parser:
     def place(self, at: int) -> int:
         """Where a caption stands: "at the bottom", as it does unasked, or "at the top"."""
         term = self.phrases[at]
-        if not (self.has_images and term.has("place")) or not any(
-            one.has("option.caption", "small.verb") for one in self.phrases
-        ):  # fmt: skip
+        captions = any(one.has("option.caption") for one in self.phrases)
+        if not (self.has_images and term.has("place") and (captions or self._quotes)):
             return 0
         if term.has("place.top"):
             self.draft.options["top"] = True
         return 1
+
+    @property
+    def _quotes(self) -> bool:
+        """Whether a text in quotes is to stand on a picture."""
+        return "text" in self.draft.options
 
     def amount(self, at: int) -> int:
         """As in "6 slides", "max 4 pages", "20 seconds", "800 pixels wide", "90°"."""
@@ -297,7 +302,8 @@ class _Parser:
         value = self._number(term)
         if term is not None and term.has("unit.wide", "unit.high") and not self._names(term):
             return self._side(at, start)
-        if at == start and term is not None and term.has("unit.slides") and not self._names(term):
+        is_deck = term is not None and term.has("unit.slides") and not self._names(term)
+        if term is not None and at == start and is_deck and not self._is_asked_about(at):
             if Thing.DECK not in self.draft.things:
                 self.draft.things.append(Thing.DECK)
             if term.text.casefold() == "slide":
@@ -309,6 +315,11 @@ class _Parser:
         while (one := self._at(end)) is not None and one.text in "-":
             end += 1
         unit = one.key("unit") if one is not None else None
+        after = self._at(end + 1)
+        if value == 1 and unit in ("slides", "pages") and after is not None and after.has("by.per"):
+            self.draft.unknown.append(self.text[term.start : after.end])  # "one slide per server"
+            self.draft.marks.add("unable")
+            return end + 2 - start
         if one is not None and one.text == "%" and self.has_images:
             self.draft.options["percent"] = value
             return end + 1 - start
@@ -415,13 +426,18 @@ class _Parser:
             after is not None and after.values
         ):  # fmt: skip
             column = self._column(lacking)
+            if column is not None and (no := no_value(column)):
+                if after is not None and after.values:
+                    return 0
+                answers = Filter(column.name, Op.IS, (no,))
+                if column.missing:  # what has no answer is not refunded either
+                    answers = Filter(column.name, Op.IS_NOT, (yes_value(column),))
+                self.draft.filters.append(answers)
+                self.draft.marks.add("flag")
+                return end + 1 - at
             if column is not None and column.missing:
                 self.draft.filters.append(Filter(column.name, Op.MISSING))
                 self.draft.marks.add("lacking")
-                return end + 1 - at
-            if column is not None and (no := no_value(column)):
-                self.draft.filters.append(Filter(column.name, Op.IS, (no,)))
-                self.draft.marks.add("flag")
                 return end + 1 - at
             if column is not None:
                 self.draft.unwanted.append(column.name)
@@ -439,11 +455,18 @@ class _Parser:
                 end += size
             elif (end > start and self._joins(end)) or (
                 one.columns and (after := self._at(end + 1)) is not None and after.values
-            ):
+                and not self._is_flag(one)
+            ):  # fmt: skip
                 end += 1
             else:
                 break
         return end - at if end > start else 0
+
+    def _is_flag(self, term: Term) -> bool:
+        """Whether a term names a column of yes and no: "except refunded tea" leaves out only some
+        tea, which is not understood."""
+        column = self._column(term)
+        return column is not None and bool(yes_value(column))
 
     def _denied_thing(self, at: int, start: int) -> int:
         """As in "a table instead of a picture", and "without the total line": how many terms."""
@@ -981,7 +1004,7 @@ class _Parser:
         if self._is_place(at):
             self.draft.marks.add("source")
             return 1
-        if self._is_purpose(at):
+        if self._is_purpose(at) or self._is_asked_about(at):
             return 0
         if at and any(one.has("small.as") for one in self.phrases[max(0, at - 3) : at]):
             self.draft.marks.add("as")
@@ -1007,6 +1030,17 @@ class _Parser:
         if (key := term.key("format")) is not None and key not in self.draft.formats:
             self.draft.formats.append(key)
         return 1
+
+    def _is_asked_about(self, at: int) -> bool:
+        """Whether a question is about a thing, as in "how many films?" and "is there a report?"."""
+        before = at - 1
+        while before >= 0 and self.phrases[before].is_glue and not (
+            self.phrases[before].has("small.it")
+        ):  # fmt: skip
+            if before == 0 and self.phrases[0].has("there"):
+                return True
+            before -= 1
+        return before >= 0 and self.phrases[before].has("ask") and not self.phrases[at].has("rows")
 
     def _is_purpose(self, at: int) -> bool:
         """As the report of "figures for my report", which need not be made."""
@@ -1077,7 +1111,8 @@ class _Parser:
         value = self._number(term)
         is_last = self._at(self._skip(at + 1, "small.polite")) is None
         after = self._at(at + 1)
-        if self.has_images and value in _SEVERAL and after is not None and after.has("thing.image"):
+        is_all = self.has_images and value == self.file_count
+        if is_all and after is not None and after.has("thing.image"):
             return 1  # "both photos": those that are there
         if not term.has("them") and not (value in _SEVERAL and is_last):
             return 0
@@ -1102,13 +1137,15 @@ class _Parser:
             draft.is_own_name = not term.has("rows") and (draft.is_own_name or not draft.counts)
             draft.counts.append(term.text)
         elif term.has("only.where"):
-            if not any(map(self._names, self.phrases[at + 1 : at + 4])):
+            if not any(one.values or one.has("op", "not") for one in self.phrases[at + 1 : at + 6]):
                 return 0  # "where they came from"
             draft.marks.add("only")
         elif term.has("only", "versus", "edit", "small.all", "carry", "others"):
             for section in ("only", "versus", "edit", "carry", "others"):
                 if (key := term.key(section)) is not None:
                     draft.marks.add(key)
+            if term.has("others"):
+                draft.look_words["others"] = term.text
         elif term.has("by.split"):
             draft.marks.add("split")
         elif term.has("control"):
@@ -1166,14 +1203,11 @@ class _Parser:
         return int(is_file or is_unit or term.is_glue or term.has("small"))
 
     def _names_file(self, word: str) -> bool:
-        """Whether a word stands in the name of a file, four letters begin one ("temp"), or both
-        have one root: what was "donated" in a sheet of donations."""
-        key, typed = lexicon(self.language).key(word), fold(word)
-        own = self.material.own_words if self.material is not None else ()
-        return key in self.files or (len(word) > 3 and any(
-            one.startswith(typed) or is_kin(typed, one, _ROOT, _ROOT - 1)
-            for one in (*self.files, *own)
-        ))  # fmt: skip
+        """Whether a word stands in the name of a file, or four letters begin one: "temp"."""
+        key = lexicon(self.language).key(word)
+        return key in self.files or (
+            len(word) > 3 and any(one.startswith(fold(word)) for one in self.files)
+        )
 
     def _is_unit(self, term: Term) -> bool:
         """Whether a currency is that of a column: in another one nothing is stated."""

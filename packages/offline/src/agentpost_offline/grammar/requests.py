@@ -19,7 +19,7 @@ from agentpost_offline.grammar.parsing import parse
 from agentpost_offline.grammar.reading import Choice, Question, Reading, Unclear
 from agentpost_offline.grammar.resolving import Resolved
 from agentpost_offline.grammar.tagging import Term, terms
-from agentpost_offline.grammar.text import WISH_CHARACTERS, name_tokens, normal
+from agentpost_offline.grammar.text import WISH_CHARACTERS, fold, name_tokens, normal
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _BREAKS = "!?;。！？；؟؛…"
@@ -107,7 +107,8 @@ def _read_over(text: str, material: Material | None, around: Surrounding) -> lis
     readings = _read_clauses(text, clauses, material, around)
     # Two questions are two demands, and so are two figures of which one may be narrowed.
     is_one = sum(bool(one.draft.asks) for one in readings) < 2 and not any(
-        one.question is not None and one.question.key == "which_data" for one in readings
+        one.question is not None and one.question.key in ("which_data", "ask_anew")
+        for one in readings
     )
     if is_one and len(clauses) > 1 and not all(
         one.is_sure or one.draft.is_talk for one in readings
@@ -362,7 +363,10 @@ def _ask_of_which_data(
 ) -> None:
     """A bare "excel please" after an answer may mean the answer or the file: raises `Unclear`."""
     is_form = bool(draft.formats or "as" in draft.marks) and not around.has_files
-    if ("it" in draft.marks or is_form) and around.is_unanswered and not frame.queries:
+    names_figure = draft.measures or draft.groups or draft.mentions or draft.counts
+    if ("it" in draft.marks or is_form) and around.is_unanswered and not (
+        frame.queries and (names_figure or draft.which_columns)
+    ):  # fmt: skip
         raise Unclear("ask_anew")
     is_bare = not (frame.queries or around.has_files or draft.marks & {"source", "table"})
     if not is_bare or frame.thing not in (Thing.CHART, Thing.TABLE) or draft.options:
@@ -472,6 +476,10 @@ def _frame(
 ) -> Frame | None:  # fmt: skip
     thing = thing_of(draft, around)
     _check_look(draft, thing)
+    if "others" in draft.marks:  # of what was shown before, and nothing was
+        draft.unknown.append(draft.look_words["others"])
+    if {column for column, _ in draft.values} & {*draft.groups}:
+        _check_colour_of_part(draft)
     if thing is Thing.IMAGE:
         _check_picture(draft)
     source = draft
@@ -511,13 +519,14 @@ def _raced(draft: Draft, queries: Sequence[Query], material: Material) -> tuple[
     names = [one for one in material.groups if one.distinct > 1]
     if names or len(material.numbers) < _RACING or not all(map(_is_plain, queries)):
         return tuple(queries)
-    if any(name_tokens(one.word) == name_tokens(one.column) for one in draft.measures):
+    if any(name_tokens(fold(one.word)) == name_tokens(fold(one.column)) for one in draft.measures):
         if len(draft.measures) < _RACING:
             raise Unclear("film_needs_names", table=material.table.name)
         return tuple(queries)
+    amounts = [one for one in material.numbers if one.role is Role.AMOUNT]
     measures = tuple(
         Measure(one.name, Aggregate.MEAN if one.role is Role.RATE else Aggregate.SUM)
-        for one in material.table.columns if one in material.numbers
+        for one in material.table.columns if one in (amounts or material.numbers)
     )  # fmt: skip
     query = queries[0] if queries else Query(material.table.id)
     time = query.time or material.date_columns[0].name

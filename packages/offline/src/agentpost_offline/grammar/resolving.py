@@ -47,6 +47,11 @@ _BEGINNING = 4
 _NAMED = 12
 """As many values are named beside their number; more of them are listed."""
 _COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
+_CLASS = 3
+"""With more columns of numbers than these, the last word of one's name may stand for several."""
+_KINDS = ("person", "customer", "store", "country", "city", "region", "department", "category",
+          "channel", "product", "grade", "status")  # fmt: skip
+"""Of these "how many" asks for how many different ones there are."""
 _SUM_WORDS = ("sum", "som")
 """Beginnings of the words that ask for a sum; a "total" of orders may be their number."""
 _OVERALL = ("overall", "insgesamt", "en general", "globalement", "总体", "إجمالا")
@@ -92,6 +97,12 @@ class Resolved:
         match = next((one for one in date_columns if one.name == self.draft.time), None)
         if not date_columns:
             return None
+        conditions = [one for one in self.draft.periods if not (one.weekdays or one.edge)]
+        if len(date_columns) > 1 and conditions and (self.draft.several_times or (
+            match is not None and len(conditions) > 1
+            and not self.draft.marks & {"versus", "difference", "more"}
+        )):  # fmt: skip
+            raise Unclear("two_dates")  # "ordered in January, delivered in February"
         uses_time = bool(self.draft.periods or self.draft.exclusions or self.draft.grains
                          or self.draft.is_trend)  # fmt: skip
         if match is None and len(date_columns) > 1 and uses_time and not (
@@ -124,7 +135,15 @@ class Resolved:
         self._is_whole(measures)
         self._one_currency(measures)
         is_count = measures == [Measure(None, Aggregate.COUNT)]
-        if (is_count and not (draft.counts or self._counts_all)) or self._names_only_the_table:
+        says_nothing = (
+            is_count
+            and self.groups
+            and self._is_row_each
+            and (self.thing is Thing.CHART or draft.ranking is not None)
+        )
+        if (is_count and not (draft.counts or self._counts_all)) or (
+            self._names_only_the_table or (says_nothing and self.material.numbers)
+        ):  # fmt: skip
             raise Unclear("which_measure", self._measure_choices())
         return self._over(measures, order, self.having)
 
@@ -214,6 +233,8 @@ class Resolved:
             if len(draft.grains) > 1:
                 raise Unclear("two_grains")
             self.grain = draft.grains[0] if draft.grains else None
+            if self.grain is Grain.HOUR and self.material.column(self.time).grain is not Grain.HOUR:
+                raise Unclear("no_hours", column=self.material.column(self.time).label)
         elif "when" in draft.asks and draft.ranking and self.calendar is not None:
             self.time, self.grain = self.calendar.column, Grain.MONTH
         if len(self.groups) + (self.time is not None) > 2:
@@ -386,7 +407,7 @@ class Resolved:
         """A meter goes on counting: its last reading may be shown, while what was used is the
         difference of two readings, which is not computed here."""
         is_named = any(words.names(word, "reading") for word in name_tokens(one.word))
-        if how is None and is_named:
+        if how is None and is_named and not words.names(column.name, "level"):
             return Measure(column.name, Aggregate.MAX)
         choices = self._as_choices([Measure(column.name, Aggregate.MAX)])
         raise Unclear("readings", choices, column=column.label)
@@ -455,11 +476,28 @@ class Resolved:
             if any(one.aggregate is Aggregate.MEAN for one in results):
                 raise Unclear("count_what", self._count_choices(), words=draft.text)
             return results
+        if "time" in draft.marks and draft.time and not draft.counts:  # "how many rehearsals"
+            days = Measure(draft.time, Aggregate.DISTINCT)
+            rows = Measure(None, Aggregate.COUNT)
+            raise Unclear("count_what", self._as_choices([rows, days]), words=draft.text)
+        if "sold" in draft.marks and self.material.concepts.keys() & {"sold", "quantity"}:
+            return [self._of_concept(*_CARRIED["sold"])]  # "how many items were sold"
+        if draft.mentions and (yes := yes_value(self.material.column(draft.mentions[0]))):
+            draft.filters.append(Filter(draft.mentions.pop(0), Op.IS, (yes,)))
+            return [Measure(None, Aggregate.COUNT)]
         if draft.mentions and self._is_each_a_person(draft.mentions[0]):
             draft.counts.append(draft.mentions.pop(0))
             return [Measure(None, Aggregate.COUNT)]
         if draft.mentions:
-            return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
+            measure = Measure(draft.mentions[0], Aggregate.DISTINCT)
+            concept = concept_of(draft.mentions[0])
+            has_pieces = concept == "product" and "quantity" in self.material.concepts
+            if (concept not in _KINDS or has_pieces) and draft.aggregate is None and (
+                self.material.column(draft.mentions[0]).distinct <= _NAMED
+            ):  # fmt: skip
+                rows = Measure(None, Aggregate.COUNT)  # of "tickets" the kinds, or each one
+                raise Unclear("count_what", self._as_choices([measure, rows]), words=draft.text)
+            return [measure]
         if "flag" in draft.marks:
             draft.counts.append("")
             return [Measure(None, Aggregate.COUNT)]
@@ -546,7 +584,16 @@ class Resolved:
                 raise Unclear("which_measure", self._measure_choices())
             return [self._of_concept(*(concepts[::-1] if "much" in draft.asks else concepts))]
         if draft.mentions and not self.groups and not draft.aggregate:
-            return [Measure(draft.mentions[0], Aggregate.DISTINCT)]
+            measure = Measure(draft.mentions[0], Aggregate.DISTINCT)
+            is_flag = bool(yes_value(self.material.column(draft.mentions[0])))
+            if is_flag or (draft.filters and not draft.asks):
+                rows = Measure(None, Aggregate.COUNT)
+                raise Unclear("count_what", self._as_choices([rows, measure]), words=draft.text)
+            return [measure]
+        if draft.aggregate in (Aggregate.SUM, Aggregate.MEAN, Aggregate.MEDIAN) and (
+            "time" in draft.marks
+        ):  # dates are not added up
+            raise Unclear("which_measure", self._measure_choices())
         if not draft.has_query and draft.aggregate is None:
             return []
         listing = self.thing is Thing.ANSWER and self.groups and not (
@@ -586,7 +633,9 @@ class Resolved:
         """The figure of "cheapest" and "longest": of each row, of groups their sum."""
         concepts = self.material.concepts
         names = concepts.get(ranking.concept, [])
-        if not names and ranking.concept == "price":
+        if not names and ranking.concept == "price" and (
+            not self.groups or self._is_row_each
+        ):  # fmt: skip
             names = self.material.takings or concepts.get("cost", [])
         if not names and ranking.concept == "hours":
             names = [one.name for one in self.material.numbers if one.unit in ("min", "h", "s")]
@@ -779,6 +828,17 @@ class Resolved:
             if self.language == "de" and roles.is_scale(column):  # 1 is the best mark
                 ends = ends[::-1]
             raise Unclear("rank_what", ends)
+        names_class = any(
+            len(words.tokens(one.column)) > 1 and fold(one.word).startswith(
+                fold(words.tokens(one.column)[-1])
+            ) for one in draft.measures
+        )  # fmt: skip
+        if not has_axis and names_class and len(self.material.numbers) > _CLASS:
+            raise Unclear("rank_what", self._rank_choices())  # "biggest club" of many clubs
+        if not has_axis and (
+            draft.asks & {"which", "who"} or draft.marks & {"sold"} or ranking.concept == "sold"
+        ):  # the best of what is not understood
+            raise Unclear("rank_what", self._rank_choices())
         if not has_axis:
             return [self._extreme(one, ranking.is_top) for one in measures], None
         count = ranking.count
@@ -890,6 +950,10 @@ class Resolved:
         derivation = self.draft.derivation
         if derivation is None:
             return measures
+        adds = all(one.aggregate in (Aggregate.SUM, Aggregate.COUNT) for one in measures)
+        if derivation is Derivation.CUMULATIVE and not adds:
+            column = self.material.column(str(measures[0].column))
+            raise Unclear("no_sum", column=column.label)
         if derivation is Derivation.CUMULATIVE and self.time is None:
             if self.calendar is None:
                 raise Unclear("no_dates", table=self.material.table.name, words=self.draft.text)
@@ -1039,6 +1103,8 @@ class Resolved:
             draft.unknown.append(draft.talk or str(draft.control))
         left = [name for name in (*draft.mentions, *draft.which_columns) if name not in used]
         draft.unknown += [self.material.column(name).label for name in left]
+        if "split" in draft.marks and not (self.groups or self.time):
+            draft.unknown.append(draft.text)
         if "which" in draft.options:
             draft.unknown.append(str(draft.options.pop("which")))
 

@@ -170,10 +170,12 @@ class _Tagger:
 
     def _holds_column(self, span: Sequence[Token]) -> bool:
         """Whether a phrase that is written otherwise in the table has the name of a column in it:
-        "orders by" is no "order by" where there are orders."""
+        "orders by" is no "order by" where there are orders, and "amount of" no "number of" where
+        there are amounts."""
         forms = tuple(fold(token.text) for token in span)
         columns = self.material.columns if self.material else {}
-        return forms not in self.words.exact and any((word,) in columns for word in forms)
+        is_exact = forms in self.words.exact and "ask.many" not in self.words.exact[forms]
+        return not is_exact and any((word,) in columns for word in forms)
 
     def _names(
         self, spelling: str, span: Sequence[Token], keys: Keys, meanings: Sequence[str]
@@ -206,7 +208,7 @@ class _Tagger:
             if not columns and len(plain[0]) >= _ROOT and meanings:
                 columns = [
                     one.name for one in material.table.columns
-                    if any(_is_cut_or_kin(plain[0], fold(word)) for word in name_tokens(one.name))
+                    if any(_is_part_or_kin(plain[0], fold(word)) for word in name_tokens(one.name))
                 ]  # fmt: skip
         values = material.values.get(plain) or [
             one for one in material.values.get(keys, ())
@@ -219,8 +221,15 @@ class _Tagger:
         is_name = span[0].start > 0 and spelling[:1].isupper() and not is_small
         if not (values or by_meaning or columns) and (not meanings or is_name):
             parts = material.value_parts.get(plain) or material.value_parts.get(keys) or []
+            if len(plain) == 1:  # "soirée" is no "soir"
+                parts = [one for one in parts if any(
+                    is_kin(plain[0], fold(word), 3, 1) for word in name_tokens(one[1])
+                )]  # fmt: skip
             exact = [one for one in parts if set(plain) <= set(map(fold, name_tokens(one[1])))]
             values = exact if len(exact) == 1 else parts if len(parts) == 1 else []
+        has_other = any(one.startswith(("period.", "extreme.", "edit.")) for one in meanings)
+        if has_other and spelling.islower():  # "last" is no team called Last
+            values = [one for one in values if one[1].islower()]
         by_name = tuple(
             (column, value) for column, value in values
             if (_is_written(spelling, value) and not (is_small and spelling == spelling.casefold()))
@@ -334,7 +343,7 @@ class _Tagger:
         names = self.material.spellings if self.material and len(typed) > 3 else {}
         if len(typed) > 4:
             typed = typed.removesuffix("s")  # "mates"
-        near = {original for spelt, original in names.items() if _is_cut_or_kin(typed, spelt)}
+        near = {original for spelt, original in names.items() if spelt.startswith(typed)}
         return near.pop() if len(near) == 1 else None
 
 
@@ -344,11 +353,15 @@ def _is_small(meaning: str) -> bool:
     return meaning.startswith("small.") and meaning not in ("small.verb", "small.source")
 
 
-def _is_cut_or_kin(typed: str, name: str) -> bool:
-    """Whether a word begins a name, ends a compound ("Schüler" of "Fahrschüler"), or has its root:
-    "production" of "produced"."""
-    is_tail = len(typed) >= _ROOT and name.endswith(typed)
-    return name.startswith(typed) or is_tail or is_kin(typed, name, _ROOT, _ENDING)
+def _is_part_or_kin(typed: str, name: str) -> bool:
+    """Whether a word ends a compound ("Schüler" of "Fahrschüler"), but for one that says the
+    opposite, or has the root of a name: "production" of "produced"."""
+    head = name.removesuffix(typed)
+    is_tail = head != name and head not in _OPPOSITES
+    return is_tail or is_kin(typed, name, _ROOT, _ENDING)
+
+
+_OPPOSITES = frozenset(("un", "in", "im", "ir", "dis", "non", "nicht", "des", "sub"))
 
 
 def _inflects(span: Sequence[Token], value: str) -> bool:

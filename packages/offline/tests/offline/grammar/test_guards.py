@@ -67,9 +67,16 @@ EPISODES = "Ep,Title,Guest,Length,Apple\n" + "\n".join(
     f"{('', 'Kim', 'Tom')[n % 3]},0:{31 + n * 7 % 29}:00,{n * 31}"
     for n in range(1, 13)
 )
+_REFUND_COLUMNS = "order,ordered,delivered,item,paid by,ticket,amount (€),balance (€),refunded\n"
+REFUNDS = _REFUND_COLUMNS + "\n".join(
+    f"{n},2025-01-{n + 10},2025-02-{n + 3},{('tea', 'cake')[n % 2]},"
+    f"{('cash', 'card', 'card')[n % 3]},{('day', 'annual')[n % 2]},{n},{n * 10},"
+    f"{('yes', 'no', '')[n % 3]}"
+    for n in range(1, 10)
+)  # fmt: skip
 LOANS = "Author,2021,2022,2023\nDonaldson,1308,1380,1641\nDahl,928,1106,1068\nKinney,40,66,95\n"
 TABLES = {
-    "lessons.csv": LESSONS, "podcast.csv": EPISODES, "loans.csv": LOANS,
+    "refunds.csv": REFUNDS, "lessons.csv": LESSONS, "podcast.csv": EPISODES, "loans.csv": LOANS,
     "loaves.csv": LOAVES, "meter.csv": METER, "hives.csv": HIVES, "stays.csv": STAYS,
     "rentals.csv": RENTALS,
     "bills.csv": BILLS,
@@ -183,6 +190,32 @@ ASKED = "?"
         ("lessons.csv", "pricing by pupil", "Sofie Brandt: €130"),
         ("lessons.csv", "total price by payer", ASKED),
         ("lessons.csv", "longest lesson over 10k", ASKED),
+        # What says the opposite, a name, or what is only like a word is no filter.
+        ("sales.csv", "units sold by Bill", ASKED),
+        ("sales.csv", "units of the others", ASKED),
+        ("sales.csv", "revenue by shop, group the rest as others", ASKED),
+        ("sales.csv", "do we have enough units", ASKED),
+        ("sales.csv", "where is most revenue", ASKED),
+        ("sales.csv", "revenue by shop and what does it come to", ASKED),
+        ("meter.csv", "cumulative Strom Zählerstand by month", ASKED),
+        # A thing that a question is about is not made.
+        ("sales.csv", "how many charts", ASKED),
+        ("sales.csv", "is there a report", ASKED),
+        ("sales.csv", "what film did we show", ASKED),
+        ("sales.csv", "how many slides", ASKED),
+        # Of yes and no, "not" is all but yes; what is left out is all of it or asked about.
+        ("stays.csv", "how many rows not annual", "rows: 6"),
+        ("refunds.csv", "amount of orders that were not refunded", "Amount: €27"),
+        ("refunds.csv", "amount except refunded tea", ASKED),
+        ("refunds.csv", "amount of tea except cash", "Amount: €14"),
+        ("refunds.csv", "refund rate", "3 of 6"),
+        # Two columns of dates, and hours where there are none.
+        ("refunds.csv", "orders ordered in january and delivered in february", ASKED),
+        ("lessons.csv", "price by hour", ASKED),
+        # The best of what is not understood, and kinds or things, are asked about.
+        ("hives.csv", "which show sold best", ASKED),
+        ("refunds.csv", "how many tickets", ASKED),
+        ("refunds.csv", "what's our balance", ASKED),
         # Years above columns are periods, whatever numbers stand below them.
         ("loans.csv", "total by year", "2023: 2,804"),
         # Two questions are two demands.

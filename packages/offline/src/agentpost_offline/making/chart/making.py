@@ -103,12 +103,20 @@ def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any = ()) 
                 queries.with_axis(one, dataset.table(one.table), parts=is_whole) for one in asks
             ]
             asks = [part for one in asks for part in queries.on_one_scale(dataset, one)]
-        asks = asks[:MOST_CHARTS]
+        asks, others = asks[:MOST_CHARTS], asks[MOST_CHARTS:]
         pairs = [_drawing(dataset, query, frame) for query in asks]
         omissions = tuple(dataset.skipped)
         tables = [one for one in dataset.tables if one.id in {query.table for query in asks}]
     drawings = [drawing for drawing, _ in pairs]
     notes = [note for drawing in drawings for note in drawing.notes]
+    if others:
+        names = dict.fromkeys(
+            naming.measure(one, table, frame.language)
+            for query in others for table in tables if table.id == query.table
+            for one in query.measures
+        )  # fmt: skip
+        pattern = texts("chart", frame.language)["notes"]["other_scale"]
+        notes.append(pattern.format(language(frame.language).join(list(names))))
     missing = fonts.missing("".join(map(_words, drawings)))
     if missing:
         pattern = texts("chart", frame.language)["notes"]["missing"]
