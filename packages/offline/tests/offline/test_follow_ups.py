@@ -345,3 +345,19 @@ async def test_no_edit_adds_up_the_readings_of_a_meter(tmp_path: Path) -> None:
     await talk.say("fuel by car", file(path, "text/csv"))
     for wish in ("and the mileage?", "mileage instead"):
         assert (await talk.say(wish)).questions, wish
+
+
+async def test_rows_that_were_counted_come_as_a_table(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("how many rows are from the North", csv)
+    (job,) = (await talk.say("give me just those as an excel file")).started
+    (query,) = frame(job).queries
+    assert (query.measures, [one.values for one in query.filters]) == ((), [("North",)])
+
+
+async def test_a_format_after_an_answer_is_of_the_answer_or_of_the_file(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("revenue by region", csv)
+    turn = await talk.say("as pdf")
+    assert turn.questions
+    assert not turn.started

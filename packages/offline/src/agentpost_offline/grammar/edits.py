@@ -505,12 +505,22 @@ def _another(
     )
     if thing is Thing.ANSWER or (not frame.files and not frame.text):
         raise Unclear("ask_anew")
+    if thing is Thing.TABLE:  # "those as Excel": the rows that were counted
+        new_queries = tuple(map(_rows_of, new_queries))
     result = msgspec.structs.replace(
         frame, act=Act.MAKE, thing=thing, queries=tuple(new_queries), formats=tuple(draft.formats),
         style=msgspec.structs.replace(draft.style, options=dict(draft.options)), said=draft.text,
         language=draft.language or frame.language,
     )  # fmt: skip
     return Edit(result, None, False)
+
+
+def _rows_of(query: Query) -> Query:
+    """Of a number of rows, the rows."""
+    is_count = query.measures == (Measure(None, Aggregate.COUNT),)
+    if not is_count or query.groups or query.time or query.having:
+        return query
+    return msgspec.structs.replace(query, measures=(), order=None)
 
 
 def _as_picture(query: Query) -> Query:

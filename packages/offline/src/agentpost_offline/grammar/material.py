@@ -174,11 +174,11 @@ def _add_unit(material: Material, column: Column, words: Lexicon) -> None:
 
 _UNITS = {
     "kg": "kg kilo kilos kilogramm kilogrammes kilogramos 公斤 كيلو",
-    "l": "liter liters litre litres litros 升 لتر",
+    "l": "l liter liters litre litres litros 升 لتر",
     "min": "minutes minuten minutos 分钟 دقائق",
     "h": "hours hrs stunden horas heures 小时 ساعات",
-    "km": "kilometer kilometers kilometres kilómetros kilomètres 公里",
-    "kwh": "kilowatt kilowattstunden",
+    "km": "km kilometer kilometers kilometres kilómetros kilomètres 公里",
+    "kwh": "kwh kilowattstunden",
 }
 """What people call units."""
 

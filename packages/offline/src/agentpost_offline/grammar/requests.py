@@ -369,7 +369,9 @@ def _ask_of_which_data(
     ):  # fmt: skip
         raise Unclear("ask_anew")
     is_bare = not (frame.queries or around.has_files or draft.marks & {"source", "table"})
-    if not is_bare or frame.thing not in (Thing.CHART, Thing.TABLE) or draft.options:
+    is_form = bool(draft.formats) and not draft.things
+    is_open = frame.thing in (Thing.CHART, Thing.TABLE) or is_form
+    if frame.thing is None or not is_bare or draft.options or not is_open:
         return
     edit_frame = edits.of_answer(frame.thing, draft, around.works)
     if edit_frame is not None and material is not None:

@@ -184,17 +184,7 @@ class Resolved:
             or not (self.groups or self._is_counting or self._looks_up)
         ):  # fmt: skip
             self.groups += [name for name in draft.mentions if name not in self.groups]
-        of_values = {column for column, _ in draft.values}
-        if "who" in draft.asks and not self.groups and len(of_values) == 1 < len(draft.values):
-            self.groups = list(of_values)  # "who has more hours, Ann or Bo?"
-        if "who" in draft.asks and not self.groups:
-            people = self.material.concepts.get("person") or self.material.concepts.get("customer")
-            groups = self.material.narrow(people or ())
-            if self.material.row_name in groups:  # a first and a last name
-                groups = (str(self.material.row_name),)
-            if len(groups) != 1:
-                raise Unclear("no_column", table=self.material.table.name, words="who")
-            self.groups = list(groups)
+        self._who()
         listing = draft.asks & {"list"} or draft.asks == {"which"} or draft.ranking or (
             (draft.comparing or draft.values or draft.filters) and not draft.derivation
         )  # fmt: skip
@@ -239,6 +229,24 @@ class Resolved:
             self.time, self.grain = self.calendar.column, Grain.MONTH
         if len(self.groups) + (self.time is not None) > 2:
             raise Unclear("too_many_groups")
+
+    def _who(self) -> None:
+        """The groups of "who": the people of the table, or those that are named."""
+        draft = self.draft
+        of_others = [one for one in draft.mentions if self.material.column(one).missing]
+        if "who" in draft.asks and of_others and not draft.ranking:  # "who has an allergy?"
+            raise Unclear("no_column", table=self.material.table.name, words="who")
+        of_values = {column for column, _ in draft.values}
+        if "who" in draft.asks and not self.groups and len(of_values) == 1 < len(draft.values):
+            self.groups = list(of_values)  # "who has more hours, Ann or Bo?"
+        if "who" in draft.asks and not self.groups:
+            people = self.material.concepts.get("person") or self.material.concepts.get("customer")
+            groups = self.material.narrow(people or ())
+            if self.material.row_name in groups:  # a first and a last name
+                groups = (str(self.material.row_name),)
+            if len(groups) != 1:
+                raise Unclear("no_column", table=self.material.table.name, words="who")
+            self.groups = list(groups)
 
     def _flags(self) -> None:
         """Of "insured and not insured" both stand side by side."""
@@ -559,37 +567,9 @@ class Resolved:
     def _implied_measure(self) -> list[Measure]:
         """The measure of a clause that names none."""
         draft = self.draft
-        is_often = draft.ranking is not None and draft.ranking.concept == "rows"
-        if is_often and not self.material.row_name:  # a row may stand for many
-            raise Unclear("which_measure", self._measure_choices())
-        if is_often or ("flag" in draft.marks and not draft.aggregate and (
-            self.groups or self.time or draft.derivation or self.thing is Thing.CHART
-        )):  # fmt: skip
-            draft.counts.append("")
-            return [Measure(None, Aggregate.COUNT)]
-        if draft.ranking is not None and draft.ranking.concept not in ("", "sold"):
-            return [self._ranked_concept(draft.ranking)]
-        if draft.ranking is not None and draft.ranking.concept == "sold":
-            return [self._of_concept(*_CARRIED["sold"])]
-        for mark, concepts in _CARRIED.items():
-            if (
-                mark not in draft.marks
-                or (mark == "spent" and "revenue" in self.material.concepts)
-                or (mark == "earned" and self.thing is not Thing.ANSWER)
-            ):  # "make a chart"
-                continue
-            if mark == "sold" and not draft.asks & {"many", "much"} and (
-                self.material.concepts.keys() >= {"quantity", "revenue"}
-            ):  # fmt: skip
-                raise Unclear("which_measure", self._measure_choices())
-            return [self._of_concept(*(concepts[::-1] if "much" in draft.asks else concepts))]
-        if draft.mentions and not self.groups and not draft.aggregate:
-            measure = Measure(draft.mentions[0], Aggregate.DISTINCT)
-            is_flag = bool(yes_value(self.material.column(draft.mentions[0])))
-            if is_flag or (draft.filters and not draft.asks):
-                rows = Measure(None, Aggregate.COUNT)
-                raise Unclear("count_what", self._as_choices([rows, measure]), words=draft.text)
-            return [measure]
+        spoken = self._ranked_measure() or self._carried_measure() or self._kinds()
+        if spoken is not None:
+            return [spoken]
         if draft.aggregate in (Aggregate.SUM, Aggregate.MEAN, Aggregate.MEDIAN) and (
             "time" in draft.marks
         ):  # dates are not added up
@@ -610,16 +590,68 @@ class Resolved:
         only_rows = not (self.groups or self.time or draft.ranking or draft.aggregate)
         if self.thing is not Thing.ANSWER and only_rows:
             return []
+        return [self._only_measure()]
+
+    def _ranked_measure(self) -> Measure | None:
+        """The measure of "most often", "cheapest" and "best selling", and of yes and no."""
+        draft, ranking = self.draft, self.draft.ranking
+        is_often = ranking is not None and ranking.concept == "rows"
+        if is_often and not self.material.row_name:  # a row may stand for many
+            raise Unclear("which_measure", self._measure_choices())
+        if is_often or ("flag" in draft.marks and not draft.aggregate and (
+            self.groups or self.time or draft.derivation or self.thing is Thing.CHART
+        )):  # fmt: skip
+            draft.counts.append("")
+            return Measure(None, Aggregate.COUNT)
+        if ranking is not None and ranking.concept not in ("", "sold"):
+            return self._ranked_concept(ranking)
+        if ranking is not None and ranking.concept == "sold":
+            return self._of_concept(*_CARRIED["sold"])
+        return None
+
+    def _carried_measure(self) -> Measure | None:
+        """The measure that a verb speaks of: what was sold, earned or spent. "Make a chart" and
+        "bikes brought in" speak of none."""
+        draft = self.draft
+        for mark, concepts in _CARRIED.items():
+            is_other = (mark == "spent" and "revenue" in self.material.concepts) or (
+                mark == "earned" and not (draft.asks or draft.marks & {"more", "versus"})
+            )
+            if mark not in draft.marks or is_other:
+                continue
+            if mark == "sold" and not draft.asks & {"many", "much"} and (
+                self.material.concepts.keys() >= {"quantity", "revenue"}
+            ):  # fmt: skip
+                raise Unclear("which_measure", self._measure_choices())
+            return self._of_concept(*(concepts[::-1] if "much" in draft.asks else concepts))
+        return None
+
+    def _kinds(self) -> Measure | None:
+        """How many different values a column has that stands alone."""
+        draft = self.draft
+        if not draft.mentions or self.groups or draft.aggregate:
+            return None
+        measure = Measure(draft.mentions[0], Aggregate.DISTINCT)
+        is_flag = bool(yes_value(self.material.column(draft.mentions[0])))
+        if is_flag or (draft.filters and not draft.asks):
+            rows = Measure(None, Aggregate.COUNT)
+            raise Unclear("count_what", self._as_choices([rows, measure]), words=draft.text)
+        return measure
+
+    def _only_measure(self) -> Measure:
+        """The rows where nothing else is there, or the only figure that may be meant."""
+        draft = self.draft
         adds_nothing = not any(map(roles.is_additive, self.material.numbers))
         if draft.style.chart == "donut" and adds_nothing:
             draft.counts.append("")
         if self._counts_all or draft.counts:
-            return [Measure(None, Aggregate.COUNT)]
+            return Measure(None, Aggregate.COUNT)
         sure = [one for one in self.material.numbers
                 if one.role is Role.AMOUNT and roles.is_additive(one)]  # fmt: skip
-        if len(self.material.numbers) == 1:
+        is_rate = all(one.role is Role.RATE for one in self.material.numbers)
+        if len(self.material.numbers) == 1 and not (draft.ranking and is_rate):
             sure = self.material.numbers
-        elif self.thing is Thing.ANSWER or len(sure) != 1:
+        elif self.thing in (Thing.ANSWER, Thing.CHART) or len(sure) != 1:
             raise Unclear("which_measure", self._measure_choices())
         measure = self._measure(MeasureRequest(sure[0].name))
         says_how = draft.aggregate or draft.ranking or draft.derivation or "much" in draft.asks
@@ -627,7 +659,7 @@ class Resolved:
             raise Unclear(
                 "which_measure", self._as_choices([measure, Measure(None, Aggregate.COUNT)])
             )
-        return [measure]
+        return measure
 
     def _ranked_concept(self, ranking: Ranking) -> Measure:
         """The figure of "cheapest" and "longest": of each row, of groups their sum."""
