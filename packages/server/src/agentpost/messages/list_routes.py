@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api.header_docs import ETAG
@@ -47,20 +48,45 @@ BEFORE = Text(
 
 _LONG_BYTES = 16 * 1024
 """After an item that is longer, others have their turn on the event loop."""
+_LONG_PAGE_BYTES = 256 * 1024
+"""A page that is longer is sent in parts."""
 
 
 async def list_messages(api: Api, request: Request, caller: Caller) -> Response:
     """The key's messages that fit, newest first."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     page = await lists.list_page(api.ctx, caller, _filter(request), before=before, limit=limit)
-    items: list[Raw] = []
+    items: list[bytes] = []
     for snapshot in page.messages:
-        items.append(Raw(MessageItemShape.from_snapshot(snapshot, api.ctx.links).json()))
+        items.append(MessageItemShape.from_snapshot(snapshot, api.ctx.links).json())
         if len(items[-1]) > _LONG_BYTES:
             await asyncio.sleep(0)  # a page of long texts has megabytes
     go_on = UNSET if page.go_on is None else page.go_on
     shape = MessageListShape(data=[], has_more=page.has_more, next_before=go_on)
-    return respond(replace(shape, data=items))
+    if sum(map(len, items)) > _LONG_PAGE_BYTES:
+        return _in_parts(shape.json(), items)
+    return respond(replace(shape, data=list(map(Raw, items))))
+
+
+def _in_parts(page: bytes, items: Sequence[bytes]) -> Response:
+    """A page as JSON, sent item by item, so that others have their turn on the event loop between.
+
+    Args:
+        page: the page without items.
+        items: what belongs into its ``data``.
+    """
+    before, after = page.split(b"[]", 1)
+    separators = (b"[", *(b"," for _ in items[1:]))
+    parts = [before, *(mark + item for mark, item in zip(separators, items, strict=True))]
+    parts.append(b"]" + after)
+
+    async def stream() -> AsyncIterator[bytes]:
+        for part in parts:
+            yield part
+            await asyncio.sleep(0)
+
+    length = {"content-length": str(sum(map(len, parts)))}
+    return StreamingResponse(stream(), headers=length, media_type="application/json")
 
 
 async def cancel(api: Api, request: Request, caller: Caller) -> Response:
