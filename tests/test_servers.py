@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -119,12 +120,25 @@ def test_a_changed_database_is_not_used_again(postgres: Postgres, change: str) -
         assert another != url
 
 
+# A shell in the background has its children ignore the signal; PostgreSQL does not.
+HEEDS_QUIT = """
+import signal, time
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
 def test_a_server_ends_with_the_process_that_owns_it(tmp_path: Path) -> None:
     """Told as PostgreSQL is: by the signal that it takes for an order to end at once."""
     data = tmp_path / "run" / "postgres" / "data"
     data.mkdir(parents=True)
     with ExitStack() as until:
-        owner, server = (until.enter_context(subprocess.Popen(["sleep", "600"])) for _ in range(2))
+        owner = until.enter_context(subprocess.Popen(["sleep", "600"]))
+        command = [sys.executable, "-c", HEEDS_QUIT]
+        server = until.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
+        assert server.stdout is not None
+        server.stdout.readline()
         for each in (owner, server):
             until.callback(each.kill)
         (data / "postmaster.pid").write_text(f"{server.pid}\n{data}\n")
