@@ -10,9 +10,9 @@ SERVES := .venv/.serves
 GENERATORS := .tools/generators/.ready
 # Arguments of serve, test and bench: make serve ARGS="--port 9000"
 ARGS ?=
-# Test processes: three more than processors, since tests wait for what they started half of the time;
-# each further one takes five seconds of CPU to collect all tests.
-WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 3))
+# Test processes: five more than processors, since tests wait for what they started for a good part of
+# the time; each further one takes five seconds of CPU to collect all tests.
+WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 5))
 
 # Prints the interpreter's own path; prints nothing and fails in one that is too old.
 NEW_ENOUGH := import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)

@@ -117,8 +117,7 @@ def probed(server: AgentServer) -> Iterator[ProbedServer]:
         yield probed
 
 
-@pytest.fixture(scope="module")
-def outcomes(probed: ProbedServer) -> dict[str, Outcome]:
+def outcomes_of(probed: ProbedServer) -> dict[str, Outcome]:
     """What came of each call, by its name. Bodies are large: none is kept, or made again."""
     found = {}
     for make in (worst_bodies, large_bodies, largest_bodies, worst_queries):
@@ -129,12 +128,23 @@ def outcomes(probed: ProbedServer) -> dict[str, Outcome]:
     return found
 
 
-def test_no_call_holds_the_loop(outcomes: dict[str, Outcome]) -> None:
+def test_the_dearest_calls_are_counted_and_hold_nothing(probed: ProbedServer) -> None:
+    """One test: the calls take twenty seconds, and each process that runs tests would make them."""
+    outcomes = outcomes_of(probed)
+    check_that_each_operation_and_door_is_called(outcomes)
+    check_that_no_call_holds_the_loop(outcomes)
+    check_that_each_is_refused_in_the_form_of_its_door(outcomes)
+    check_that_as_many_values_as_there_may_be_are_taken(outcomes)
+    check_that_counts_are_told_before_the_items_are_looked_at(outcomes)
+    check_that_calls_are_counted_before_an_sdk_has_them(outcomes)
+
+
+def check_that_no_call_holds_the_loop(outcomes: dict[str, Outcome]) -> None:
     assert {name: each.hold for name, each in outcomes.items() if each.hold} == {}
     assert {name: each for name, each in outcomes.items() if each.status >= 500} == {}
 
 
-def test_each_operation_and_door_has_its_calls(outcomes: dict[str, Outcome]) -> None:
+def check_that_each_operation_and_door_is_called(outcomes: dict[str, Outcome]) -> None:
     called = {place(*each.route) for each in outcomes.values() if each.kind != "largest_bodies"}
     routes = [(each.method, each.path) for each in OPERATIONS]
     routes += [route for door in DOORS.values() for route in door.routes]
@@ -146,7 +156,7 @@ def place(method: str, path: str) -> Route:
     return method, re.sub(r"\{[^}]*\}|(?<=/)x(?=/|$)", "_", path.partition("?")[0])
 
 
-def test_each_is_refused_in_the_form_of_its_door(outcomes: dict[str, Outcome]) -> None:
+def check_that_each_is_refused_in_the_form_of_its_door(outcomes: dict[str, Outcome]) -> None:
     worst = {name: each for name, each in outcomes.items() if each.kind == "worst_bodies"}
     assert {
         name: each
@@ -156,7 +166,7 @@ def test_each_is_refused_in_the_form_of_its_door(outcomes: dict[str, Outcome]) -
     } == {}
 
 
-def test_as_many_values_as_there_may_be_are_taken(outcomes: dict[str, Outcome]) -> None:
+def check_that_as_many_values_as_there_may_be_are_taken(outcomes: dict[str, Outcome]) -> None:
     largest = {name: each for name, each in outcomes.items() if each.kind == "largest_bodies"}
     assert largest
     assert {
@@ -168,17 +178,15 @@ def test_as_many_values_as_there_may_be_are_taken(outcomes: dict[str, Outcome]) 
     } == {}
 
 
-@pytest.mark.parametrize("field", ["upload_ids list", "metadata object"])
-def test_counts_are_told_before_the_items_are_looked_at(
-    outcomes: dict[str, Outcome], field: str
-) -> None:
-    status, text, *_ = outcomes[f"createMessage {field}"]
-    assert (status, text.count('"field"'), "has over" in text) == (400, 1, True), text
-
-
-def test_calls_of_other_protocols_are_counted_before_their_sdk_has_them(
+def check_that_counts_are_told_before_the_items_are_looked_at(
     outcomes: dict[str, Outcome],
 ) -> None:
+    for field in ("upload_ids list", "metadata object"):
+        status, text, *_ = outcomes[f"createMessage {field}"]
+        assert (status, text.count('"field"'), "has over" in text) == (400, 1, True), (field, text)
+
+
+def check_that_calls_are_counted_before_an_sdk_has_them(outcomes: dict[str, Outcome]) -> None:
     texts = {name: each.text for name, each in outcomes.items() if name.startswith(("a2a", "mcp"))}
     assert {name: text[:500] for name, text in texts.items() if "has over" not in text} == {}
 
