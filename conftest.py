@@ -23,6 +23,7 @@ ROOT = Path(__file__).parent
 LONG = (
     "packages/server/tests/web/browser/test_every_page.py",
     "packages/server/tests/api/test_schemathesis.py",
+    "packages/server/tests/doors/test_worst_bodies.py",
     "tests/e2e/test_failover.py",
     "tests/docs/test_pages.py",
     "clients/typescript/tests/client_typescript/test_client.py",
@@ -31,6 +32,7 @@ LONG = (
     "packages/server/tests/record/test_record_property.py",
     "tests/chaos/test_chaos.py",
     "tests/docs/test_readme.py",
+    "tests/docs/test_site.py",
     "tests/e2e/test_postgres.py",
     "packages/server/tests/web/browser/test_hostile.py",
     "packages/verify/tests/verify/test_deployments.py",

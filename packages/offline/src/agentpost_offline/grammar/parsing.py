@@ -114,9 +114,9 @@ class _Parser:
         places: set[int] = set()
         last = -1
         for at, term in enumerate(self.phrases):
-            between = self.phrases[last + 1 : at]
             if term.is_literal or term.values or not term.columns:
                 continue
+            between = self.phrases[last + 1 : at]
             if last >= 0 and self.phrases[last].columns == term.columns and all(
                 one.is_glue or one.has("small", "versus") for one in between
             ) and term.text != self.phrases[last].text:  # fmt: skip

@@ -87,6 +87,7 @@ class Resolved:
             raise Unclear("ambiguous", labels, word=word)
         if draft.is_dateless:
             raise Unclear("no_dates", table=material.table.name, words=draft.is_dateless)
+        self.beginnings = {fold(word)[:_BEGINNING] for word in name_tokens(draft.text)}
         self.query = self._query()
 
     def _instead(self, word: str, name: str) -> str:
@@ -714,9 +715,8 @@ class Resolved:
 
     def _nearness(self, column: Column) -> int:
         """How many words of a column's name begin as words of the request do."""
-        typed = {fold(word)[:_BEGINNING] for word in name_tokens(self.draft.text)}
         return sum(
-            len(word) >= _BEGINNING and fold(word)[:_BEGINNING] in typed
+            len(word) >= _BEGINNING and fold(word)[:_BEGINNING] in self.beginnings
             for word in name_tokens(column.name)
         )
 
