@@ -129,13 +129,10 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
 def count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """The number of what was listed last: "how many is that?"; None where no list came last."""
     is_asked = draft.asks == {"many"} and draft.marks == {"it"} and not draft.unknown
-    last = works[0].frame if works else None
-    if not is_asked or draft.has_query or draft.things or draft.has_look or last is None:
+    if not is_asked or draft.has_query or draft.things or draft.has_look:
         return None
-    query = last.queries[0] if len(last.queries) == 1 else None
-    if query is None or material is None or query.table != material.table.id:
-        return None
-    if query.having or query.order or query.time:
+    query = _last_query(works, material)
+    if query is None or material is None or query.having or query.order or query.time:
         return None
     rows = Measure(None, Aggregate.COUNT)
     is_of_values = len(query.measures) == 1 and query.measures[0].aggregate is Aggregate.DISTINCT
@@ -146,20 +143,13 @@ def count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]
         measure = rows
     else:
         return None
-    result = Query(query.table, (measure,), filters=query.filters)
-    return Frame(
-        Act.ASK, Thing.ANSWER, (result,), language=last.language, files=last.files,
-        text=last.text, said=draft.text,
-    )  # fmt: skip
+    return _over_same_rows(works[0].frame, query, (measure,), draft.text)
 
 
 def sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """What all that was shown last comes to: "how much is that?"; None where it cannot be told."""
-    last = works[0].frame if works else None
-    query = last.queries[0] if last is not None and len(last.queries) == 1 else None
-    if last is None or query is None or material is None or query.table != material.table.id:
-        return None
-    if not asks_sum_of_it(draft) or query.having or (query.order and query.order.count):
+    query = _last_query(works, material) if asks_sum_of_it(draft) else None
+    if query is None or material is None or query.having or (query.order and query.order.count):
         return None
     measures = query.measures
     if all(one.aggregate in _COUNTS and one.derived is None for one in measures):  # rows
@@ -171,11 +161,7 @@ def sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) 
         measures = (Measure(names[0], Aggregate.SUM),)
     elif draft.measures or len(measures) != 1 or not _is_sum(measures[0], draft, material):
         return None
-    total = Query(query.table, measures, filters=query.filters)
-    return Frame(
-        Act.ASK, Thing.ANSWER, (total,), language=last.language, files=last.files,
-        text=last.text, said=draft.text,
-    )  # fmt: skip
+    return _over_same_rows(works[0].frame, query, measures, draft.text)
 
 
 _COUNTS = (Aggregate.COUNT, Aggregate.DISTINCT)
@@ -202,18 +188,33 @@ def asks_sum_of_it(draft: Draft) -> bool:
 
 def list_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """What was counted last, by its names: "who are they?"; None where no count came last."""
-    last = works[0].frame if works else None
     asks_which = bool(draft.asks) and draft.asks <= {"who", "which", "what", "list"}
     if not asks_which or draft.has_query or draft.things or draft.has_look or draft.unknown:
         return None
-    query = last.queries[0] if last is not None and len(last.queries) == 1 else None
-    if last is None or query is None or material is None or query.table != material.table.id:
+    query = _last_query(works, material)
+    if query is None or material is None:
         return None
     rows = (Measure(None, Aggregate.COUNT),)
     if query.measures != rows or query.groups or query.time or not material.row_name:
         return None
     result = msgspec.structs.replace(query, groups=(material.row_name,))
-    return msgspec.structs.replace(last, queries=(result,), said=draft.text)
+    return msgspec.structs.replace(works[0].frame, queries=(result,), said=draft.text)
+
+
+def _last_query(works: Sequence[Work], material: Material | None) -> Query | None:
+    """The query of the last work; None unless it has exactly one, over the table of `material`."""
+    queries = works[0].frame.queries if works else ()
+    if len(queries) != 1 or material is None or queries[0].table != material.table.id:
+        return None
+    return queries[0]
+
+
+def _over_same_rows(last: Frame, query: Query, measures: tuple[Measure, ...], text: str) -> Frame:
+    """The question for other measures of the rows that a query kept."""
+    return Frame(
+        Act.ASK, Thing.ANSWER, (Query(query.table, measures, filters=query.filters),),
+        language=last.language, files=last.files, text=last.text, said=text,
+    )  # fmt: skip
 
 
 def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:

@@ -234,20 +234,24 @@ class Resolved:
     def _who(self) -> None:
         """The groups of "who": the people of the table, or those that are named."""
         draft = self.draft
+        if "who" not in draft.asks:
+            return
         of_others = [one for one in draft.mentions if self.material.column(one).missing]
-        if "who" in draft.asks and of_others and not draft.ranking:  # "who has an allergy?"
+        if of_others and not draft.ranking:  # "who has an allergy?"
             raise Unclear("no_column", table=self.material.table.name, words="who")
+        if self.groups:
+            return
         of_values = {column for column, _ in draft.values}
-        if "who" in draft.asks and not self.groups and len(of_values) == 1 < len(draft.values):
+        if len(of_values) == 1 < len(draft.values):
             self.groups = list(of_values)  # "who has more hours, Ann or Bo?"
-        if "who" in draft.asks and not self.groups:
-            people = self.material.concepts.get("person") or self.material.concepts.get("customer")
-            groups = self.material.narrow(people or ())
-            if self.material.row_name in groups:  # a first and a last name
-                groups = (str(self.material.row_name),)
-            if len(groups) != 1:
-                raise Unclear("no_column", table=self.material.table.name, words="who")
-            self.groups = list(groups)
+            return
+        people = self.material.concepts.get("person") or self.material.concepts.get("customer")
+        groups = self.material.narrow(people or ())
+        if self.material.row_name in groups:  # a first and a last name
+            groups = (str(self.material.row_name),)
+        if len(groups) != 1:
+            raise Unclear("no_column", table=self.material.table.name, words="who")
+        self.groups = list(groups)
 
     def _flags(self) -> None:
         """Of "insured and not insured" both stand side by side."""

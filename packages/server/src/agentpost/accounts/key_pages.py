@@ -80,7 +80,7 @@ async def show(
         "lifetimes": LIFETIMES,
         "scopes": SCOPES,
         "default_scopes": scopes.DEFAULT_SCOPES,
-        "made": new_key,
+        "new_key": new_key,
         "api": ctx.settings.public_url,
     }
     return PageView("accounts/keys.html", "API keys", model, 422 if form.errors else 200)

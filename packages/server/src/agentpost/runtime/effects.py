@@ -47,13 +47,13 @@ class Effects(ABC):
         self.refuse_in_body = journal.refuse_in_body
         self._steps = steps
         self._place = place
-        self.made: set[str] = set()
-        """The names of the calls that were made."""
+        self.call_names: set[str] = set()
+        """Of the calls that the run has made."""
         self.calls = {"step": self._step, "write": self._write}
 
     def call(self, request: Request) -> Awaitable[Any]:
         """Number the call now; made when it is awaited, unless its answer is recorded."""
-        self.made.add(request.name)
+        self.call_names.add(request.name)
         parts = (request.name, *request.identity)
         effect = partial(self.calls[request.name], request)
         return self.journal.answer(self.journal.next(*parts), parts, effect)

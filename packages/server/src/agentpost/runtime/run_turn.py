@@ -153,10 +153,10 @@ def _result(turn: AuthorTurn, effects: TurnEffects) -> TurnResult | TurnFailure:
     """The agent's reply when its function returned."""
     output = turn.wanted_output
     reply = "\n\n".join(part for part in turn.replies if part) or None
-    has_acted = bool(effects.made & _ACTIONS) or output.given is not None
+    has_acted = bool(effects.call_names & _ACTIONS) or output.given is not None
     if reply is None and not turn.question and not has_acted:
         return TurnFailure.EMPTY
-    if output.is_missing and not turn.question and "start" not in effects.made:
+    if output.is_missing and not turn.question and "start" not in effects.call_names:
         return TurnFailure.OUTPUT_MISSING
     state = turn.changed_state()
     return TurnResult(reply, turn.question, state, turn.answer_format, output.wanted)
