@@ -25,6 +25,7 @@ from tests.e2e.actors import (
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import ACCOUNT, AgentServer
+from tests.waiting import eventually
 
 DOORS = {"api": of_api, "openai": of_openai, "a2a": of_a2a, "mcp": of_mcp}
 RPC = ("/a2a", "/mcp")
@@ -207,3 +208,6 @@ def test_pages_show_their_account_and_no_other(
             assert answer.status_code in expected, f"{call.name}: {answer.text[-2000:]}"
             if call.name in SHOWING:
                 assert MARK in answer.text, call.name
+    # One of the operator's forms has switched the API off, for the tests that follow on this server.
+    server.command("maintenance", "off")
+    eventually(lambda: caller.http.get("/v1/me").status_code == 200)

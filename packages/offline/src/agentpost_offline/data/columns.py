@@ -12,31 +12,41 @@ from agentpost_offline.frame import Grain
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_NUMBER_FACTS = "min({0}), max({0}), bool_and({0} = trunc({0}))"
+_TEXT_FACTS = (
+    "min(cast({0} as varchar)), max(cast({0} as varchar)), avg(length(cast({0} as varchar)))"
+)
+_DATE_FACTS = (
+    "strftime(min({0}), '%Y-%m-%d'), strftime(max({0}), '%Y-%m-%d'),"
+    " count(*) filter ({0} <> date_trunc('day', {0})), count(*) filter (day({0}) <> 1),"
+    " count(distinct date_trunc('month', {0})), count(*) filter (month({0}) % 3 <> 1),"
+    " count(*) filter (month({0}) <> 1)"
+)
+"""What is asked of a column besides its counts: the least and the greatest come first."""
+
 
 def describe(
     db: DuckDBPyConnection, relation: str, field: str, name: str, form: Format
 ) -> Column | None:
     """The description of a column; None when none of its cells has a value."""
-    rows, present, distinct = _one(
-        db, f"select count(*), count({field}), count(distinct {field}) from {relation}"
-    )
+    more = {Kind.DATE: _DATE_FACTS, Kind.NUMBER: _NUMBER_FACTS}.get(form.kind, _TEXT_FACTS)
+    result = db.execute(
+        f"select count(*), count({field}), count(distinct {field}), {more.format(field)}"
+        f" from {relation}"
+    ).fetchone()
+    assert result is not None, "there is always one row"
+    rows, present, distinct, low, high, *facts_of_kind = result
     if not present:
         return None
     label, unit = roles.label_of(name)
     unit = form.unit or unit
     common: dict[str, Any] = {"distinct": distinct, "missing": rows - present}
     if form.kind is Kind.DATE:
-        dates = _dates(db, relation, field)
-        if form.years:
-            dates["grain"] = Grain.YEAR
-        return Column(name, label, Kind.DATE, Role.TIME, **common, **dates)
+        grain = Grain.YEAR if form.years else _grain(*facts_of_kind)
+        common |= {"first": low, "last": high, "grain": grain}
+        return Column(name, label, Kind.DATE, Role.TIME, **common)
     if form.kind is Kind.NUMBER:
-        low, high, whole = _one(
-            db,
-            f"select min({field}), max({field}), bool_and({field} = trunc({field}))"
-            f" from {relation}",
-        )
-        facts = roles.Facts(present, distinct, bool(whole), low, high)
+        facts = roles.Facts(present, distinct, bool(facts_of_kind[0]), low, high)
         role = roles.role(name, Kind.NUMBER, unit, facts)
         return Column(name, label, Kind.NUMBER, role, unit, first=low, last=high, **common)
     text = f"cast({field} as varchar)"
@@ -45,38 +55,24 @@ def describe(
         f" order by count(*) desc, min(rowid) limit {limits.VALUES_KEPT}"
     ).fetchall()
     short_values = tuple(value[:200] for (value,) in values)
-    (length,) = _one(db, f"select avg(length({text})) from {relation}")
-    facts = roles.Facts(present, distinct, length=length or 0, values=short_values[:50])
+    facts = roles.Facts(present, distinct, length=facts_of_kind[0] or 0, values=short_values[:50])
     role = roles.role(name, form.kind, None, facts)
     examples = short_values if role is not Role.TEXT else ()
-    low, high = _one(db, f"select min({text}), max({text}) from {relation}")
     return Column(
         name, label, form.kind, role, values=examples, first=low[:200], last=high[:200], **common
     )
 
 
-def _one(db: DuckDBPyConnection, sql: str) -> Any:
-    return db.execute(sql).fetchone()
-
-
-def _dates(db: DuckDBPyConnection, relation: str, field: str) -> dict[str, Any]:
-    low, high, clock, not_first, months, quarters, years = _one(
-        db,
-        f"select strftime(min({field}), '%Y-%m-%d'), strftime(max({field}), '%Y-%m-%d'),"
-        f" count(*) filter ({field} <> date_trunc('day', {field})),"
-        f" count(*) filter (day({field}) <> 1),"
-        f" count(distinct date_trunc('month', {field})),"
-        f" count(*) filter (month({field}) % 3 <> 1),"
-        f" count(*) filter (month({field}) <> 1) from {relation}",
-    )
+def _grain(clock: int, not_first: int, months: int, quarters: int, years: int) -> Grain:
+    """The finest parts of time that dates tell apart: by how many have a time of day, are not the
+    first of a month, and do not begin a quarter or a year; ``months`` is how many months there
+    are."""
     if clock:
-        grain = Grain.HOUR
-    elif not_first:
-        grain = Grain.DAY
-    elif not years:
-        grain = Grain.YEAR if months > 1 else Grain.DAY
-    elif not quarters and months > 1:
-        grain = Grain.QUARTER
-    else:
-        grain = Grain.MONTH if months > 2 else Grain.DAY
-    return {"first": low, "last": high, "grain": grain}
+        return Grain.HOUR
+    if not_first:
+        return Grain.DAY
+    if not years:
+        return Grain.YEAR if months > 1 else Grain.DAY
+    if not quarters and months > 1:
+        return Grain.QUARTER
+    return Grain.MONTH if months > 2 else Grain.DAY

@@ -281,8 +281,9 @@ class _Parser:
     def place(self, at: int) -> int:
         """Where a caption stands: "at the bottom", as it does unasked, or "at the top"."""
         term = self.phrases[at]
-        captions = any(one.has("option.caption") for one in self.phrases)
-        if not (self.has_images and term.has("place") and (captions or self._quotes)):
+        if not (self.has_images and term.has("place")):
+            return 0
+        if not (self._quotes or any(one.has("option.caption") for one in self.phrases)):
             return 0
         if term.has("place.top"):
             self.draft.options["top"] = True

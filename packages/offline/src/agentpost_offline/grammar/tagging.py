@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agentpost_offline.grammar.material import Keys, Material, value_meant
 from agentpost_offline.grammar.text import (
@@ -30,6 +31,12 @@ _ENDING = 4
 _COMPOUND_ENDS = ("thing", "concept", "grain", "kind", "aggregate")
 
 
+@lru_cache(2048)
+def _with_sections(meanings: frozenset[str]) -> frozenset[str]:
+    """The meanings and their sections. A long message asks a million times."""
+    return meanings | {one.partition(".")[0] for one in meanings}
+
+
 @dataclass(slots=True)
 class Term:
     """A phrase of a request."""
@@ -49,10 +56,7 @@ class Term:
 
     def has(self, *meanings: str) -> bool:
         """Whether it can mean one of these: ``section.key``, or all of a section: ``section``."""
-        return any(
-            one in self.meanings or any(each.startswith(f"{one}.") for each in self.meanings)
-            for one in meanings
-        )
+        return not _with_sections(self.meanings).isdisjoint(meanings)
 
     def key(self, section: str) -> str | None:
         """The key that it stands for in a section."""

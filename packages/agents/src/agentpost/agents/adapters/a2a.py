@@ -40,6 +40,9 @@ PAUSE_SECONDS_MAX: Final = 60.0
 """The longest pause between two looks at a task that fail; the first is `POLL_SECONDS`."""
 QUIET_SECONDS_MAX: Final = 10.0
 """The longest pause between two subscriptions to a task that bring nothing."""
+SILENCE_SECONDS: Final = 15.0
+"""How long, in seconds, a stream may bring nothing before its task is looked at: a server that
+was restarted may hold a stream open to which nothing writes any more."""
 AWAY_SECONDS: Final = 86_400.0
 """For how long the other agent may be away while a job follows its task, in seconds."""
 STOPPED: Final = ("stopped",)
@@ -134,13 +137,17 @@ class A2A:
             raise
 
     async def _watch(self, task: str, progress: _TaskProgress) -> bool:
-        """Show what the stream of a task brings until it ends or breaks; whether it brought more
-        than the task as it is, which comes first."""
+        """Show what the stream of a task brings until it ends, breaks or is silent for too long;
+        whether it brought more than the task as it is, which comes first."""
         events = 0
         with contextlib.suppress(Exception):  # it has just ended, or the next look says more
             stream = self._stream("SubscribeToTask", {"id": task})
             async with contextlib.aclosing(stream):
-                async for event in stream:
+                while True:
+                    async with asyncio.timeout(SILENCE_SECONDS):
+                        event = await anext(stream, None)
+                    if event is None:
+                        break
                     await progress.event(event)
                     events += 1
         return events > 1
