@@ -208,6 +208,6 @@ def test_pages_show_their_account_and_no_other(
             assert answer.status_code in expected, f"{call.name}: {answer.text[-2000:]}"
             if call.name in SHOWING:
                 assert MARK in answer.text, call.name
-    # One of the operator's forms has switched the API off, for the tests that follow on this server.
+    # One of the operator's forms has switched off the API, which the next tests need.
     server.command("maintenance", "off")
     eventually(lambda: caller.http.get("/v1/me").status_code == 200)

@@ -93,6 +93,14 @@ def unfinished_requests(turn: Turn) -> list[Request]:
     return [one for one in _requests(turn) if one.job not in running and one.id not in ended_well]
 
 
+def has_failed_last(turn: Turn) -> bool:
+    """Whether what was asked for last left no result, so that "that" has no meaning."""
+    unfinished = unfinished_requests(turn)
+    return bool(unfinished) and unfinished[-1] == _requests(turn)[-1] and (
+        turn.state.get("answered") is None
+    )  # fmt: skip
+
+
 def finished(turn: Turn) -> list[Request]:
     """What was started and left its result, the latest last."""
     results = {work.work_id: work.state.get("version") for work in turn.works}

@@ -155,7 +155,9 @@ async def _answer(
         here.turn.state["language"] = here.language
     if table:
         here.tables = [one for one in here.tables if one.id == table]
-    here.is_unanswered = pending is not None and bool(pending.text)
+    here.is_unanswered = requested.has_failed_last(here.turn) or (
+        pending is not None and bool(pending.text)
+    )
     readings = requests.read(text, around(here))
     if pending is not None and pending.text and not here.turn.message.files:
         readings = _complete(here, pending.text, text, readings)

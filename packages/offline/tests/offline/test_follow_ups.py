@@ -63,6 +63,15 @@ async def test_a_change_is_made_of_what_was_shown(
     assert changes(frame(job))
 
 
+async def test_what_failed_is_put_nowhere(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("chart revenue by region", csv, stopped=True)
+    turn = await talk.say("put that on a slide too")
+    assert (turn.started, turn.questions) == (
+        [], ["I cannot change that; please ask for the whole again."]
+    )  # fmt: skip
+
+
 async def test_who_was_counted_is_listed_by_name(tmp_path: Path) -> None:
     path = tmp_path / "members.csv"
     path.write_text("name,fee paid\nAda,Yes\nBen,No\nCleo,No\nDina,Yes\n")

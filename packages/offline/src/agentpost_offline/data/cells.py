@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -120,7 +120,9 @@ def votes(values: Mapping[str, int]) -> Votes:
     )
 
 
-def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = False) -> Format:
+def decide(
+    values: Mapping[str, int], name: str, *, comma_elsewhere: bool = False, in_order: bool = False
+) -> Format:
     """What a column is.
 
     Args:
@@ -128,6 +130,7 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
         name: the column's name.
         comma_elsewhere: the table's other columns, or its delimiter, say that the decimal
             separator is the comma.
+        in_order: the cells come in the order of the rows, by which dates may be told apart.
     """
     present = {value: n for value, n in values.items() if not is_missing(value)}
     if not present:
@@ -144,7 +147,7 @@ def decide(values: Mapping[str, int], name: str, *, comma_elsewhere: bool = Fals
             return result
     return (
         _durations(present, name)
-        or _dates(present, comma_elsewhere)
+        or _dates(present, comma_elsewhere, in_order=in_order)
         or Format(
             Kind.TEXT,
             codes=_may_have_na(values),
@@ -345,15 +348,20 @@ def _minutes(text: str, *, ends_in_seconds: bool) -> float | None:
 
 
 def _durations(present: Mapping[str, int], name: str) -> Format | None:
-    """Durations, where the column's name says so: ``1:39`` alone may be a time of day, and minutes
-    with seconds."""
+    """Durations, where the column's name says so, for ``1:39`` alone may be a time of day, and
+    minutes with seconds; or where hours of one digit have seconds, as ``0:25:40``."""
     matches = {value: _SPAN.fullmatch(value.strip()) for value in present}
     fits = sum(count for value, count in present.items() if matches[value])
     if fits < sum(present.values()) * ENOUGH:
         return None
     has_three = all(match is None or match[3] for match in matches.values())
     says_parts = has_three or _HOURS_FIRST.search(name) is not None
-    if not (_SECONDS_LAST.search(name) or (says_parts and words.names(name, "duration"))):
+    spans = [match for match in matches.values() if match]
+    are_exact = has_three and all(len(match[1]) == 1 for match in spans) and (
+        any(match[3] != "00" for match in spans)
+    )  # fmt: skip
+    says_so = says_parts and words.names(name, "duration")
+    if not (_SECONDS_LAST.search(name) or says_so or are_exact):
         return None
     return Format(
         Kind.NUMBER, unit="min", is_span=True, bad=1 - fits / sum(present.values()),
@@ -457,18 +465,46 @@ def _with_clock(day: datetime, clock: str | None, grain: Grain) -> tuple[datetim
     return result, Grain.HOUR if result.time() != day.time() else grain
 
 
-def _dates(present: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
+def _dates(present: Mapping[str, int], comma_elsewhere: bool, *, in_order: bool) -> Format | None:
     matches = [m for value in present if (m := _SLASHED.fullmatch(value.strip())) and m[2] != "."]
     day_first = any(int(match[1]) > 12 for match in matches)
     ambiguous = bool(matches) and not day_first and all(int(match[3]) <= 12 for match in matches)
     if ambiguous and comma_elsewhere:  # with a decimal comma the day comes first
         day_first, ambiguous = True, False
+    if (
+        ambiguous
+        and (reading := _day_first_by_sequence(list(present), in_order=in_order)) is not None
+    ):
+        day_first, ambiguous = reading, False
     total = sum(present.values())
     fits = sum(n for value, n in present.items() if moment(value, day_first=day_first))
     if fits < total * ENOUGH:
         return None
     form = Format(Kind.DATE, day_first=day_first, ambiguous=ambiguous)
     return replace(form, bad=1 - fits / total)
+
+
+_TELLING_DATES = 4
+"""So many dates are in order, or on one weekday, by chance in one file of twelve at most."""
+
+
+def _day_first_by_sequence(texts: Sequence[str], *, in_order: bool) -> bool | None:
+    """Whether the day comes first, where only one reading of the dates makes sense: it puts them in
+    order (rows mostly are), or all on one day of the week. None where neither or both do."""
+    readings = []
+    for day_first in (True, False):
+        results = [moment(text, day_first=day_first) for text in texts]
+        readings.append([one[0] for one in results if one is not None])
+    if min(map(len, readings)) < _TELLING_DATES:
+        return None
+    sorted_by_reading = [
+        dates in (sorted(dates), sorted(dates, reverse=True)) for dates in readings
+    ]
+    regular_by_reading = [len({one.weekday() for one in dates}) == 1 for dates in readings]
+    for is_likely in ([sorted_by_reading] if in_order else []) + [regular_by_reading]:
+        if is_likely[0] != is_likely[1]:
+            return is_likely[0]
+    return None
 
 
 def date(text: str, form: Format) -> datetime | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -307,7 +307,7 @@ class _Loader:
             if not values:
                 results.append((None, False))
                 continue
-            form = cells.decide(values, name, comma_elsewhere=decimal_comma)
+            form = cells.decide(values, name, comma_elsewhere=decimal_comma, in_order=bool(sample))
             results.append((form, False))
             if form.kind in (Kind.NUMBER, Kind.DATE) and not form.years:
                 checks.append(
@@ -328,14 +328,17 @@ class _Loader:
         if form is None or direct or form.kind is Kind.TEXT:
             return form, direct
         values = self._values(source, column[0])
-        return cells.decide(values, column[1], comma_elsewhere=form.thousands == "."), False
+        result = cells.decide(values, column[1], comma_elsewhere=form.thousands == ".")
+        if result.ambiguous:  # by the order of the rows it was decided
+            result = replace(result, day_first=form.day_first, ambiguous=form.ambiguous)
+        return result, False
 
     def _samples(self, source: str, fields: list[str]) -> list[dict[str, int]]:
         last = self._one(f"select max(rowid) from {source}")
         step = max(1, last // _SAMPLED_ROWS)
         sql = ", ".join(f"left(trim({field}), 200)" for field in fields)
         rows = self._db.execute(
-            f"select {sql} from {source} where rowid % {step} = 0 or rowid < 100"
+            f"select {sql} from {source} where rowid % {step} = 0 or rowid < 100 order by rowid"
         ).fetchall()
         results: list[dict[str, int]] = [{} for _ in fields]
         for row in rows:

@@ -107,7 +107,8 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
         return Role.IDENTIFIER
     if _counts_up(facts) and not words.names(name, "amount"):
         return Role.IDENTIFIER
-    if not facts.whole and facts.lowest >= 0 and facts.highest <= 1 and facts.rows > 3:
+    are_parts = not facts.whole and facts.lowest >= 0 and facts.highest <= 1 and facts.rows > 3
+    if are_parts and unit not in CURRENCIES:
         return Role.RATE
     return Role.AMOUNT
 

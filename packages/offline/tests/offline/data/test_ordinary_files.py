@@ -71,6 +71,34 @@ CASES: dict[str, tuple[str, str | bytes, list[str], Rows, str]] = {
     "powers of ten": (
         "t.csv", "k,v\na,1.2E+05\nb,3.0E+05\n", ["k", "v"], [("a", 1.2e5), ("b", 3e5)], "",
     ),
+    "days before months, as their order says": (
+        "t.csv", "day,sold\n06/01/2024,1\n03/02/2024,2\n02/03/2024,3\n04/05/2024,4\n",
+        ["day", "sold"], [("2024-01-06", 1.0), ("2024-02-03", 2.0), ("2024-03-02", 3.0),
+                          ("2024-05-04", 4.0)], "",
+    ),
+    "months before days, as their order says": (
+        "t.csv", "day,sold\n01/06/2024,1\n02/03/2024,2\n03/02/2024,3\n04/07/2024,4\n",
+        ["day", "sold"], [("2024-01-06", 1.0), ("2024-02-03", 2.0), ("2024-03-02", 3.0),
+                          ("2024-04-07", 4.0)], "",
+    ),
+    "days before months, as their weekday says": (
+        "t.csv", "day,sold\n02/03/2024,4\n06/01/2024,1\n03/02/2024,3\n06/07/2024,2\n",
+        ["day", "sold"], [("2024-03-02", 4.0), ("2024-01-06", 1.0), ("2024-02-03", 3.0),
+                          ("2024-07-06", 2.0)], "",
+    ),
+    "dates that do not say which comes first": (
+        "t.csv", "day,sold\n02/03/2024,4\n06/05/2024,1\n03/02/2024,3\n", ["day", "sold"],
+        [("2024-02-03", 4.0), ("2024-06-05", 1.0), ("2024-03-02", 3.0)],
+        "dates in “day” are read as month/day/year",
+    ),
+    "durations in a column called time": (
+        "t.csv", "run,time\na,1:30:30\nb,0:25:40\nc,2:00:50\n", ["run", "time"],
+        [("a", 90.5), ("b", 25 + 40 / 60), ("c", 120 + 50 / 60)], "",
+    ),
+    "times of day in a column called time": (
+        "t.csv", "run,time\na,9:30:00\nb,8:15:00\nc,7:45:00\n", ["run", "time"],
+        [("a", "9:30:00"), ("b", "8:15:00"), ("c", "7:45:00")], "",
+    ),
     "several currencies in one column": (
         "t.csv", "item,cost\na,10 €\nb,20 $\nc,5 €\n", ["item", "cost"],
         [("a", "10 €"), ("b", "20 $"), ("c", "5 €")], "“cost” has values in several units (€, $)",
@@ -236,6 +264,12 @@ async def test_questions_about_such_tables(
 ) -> None:
     turn = await Conversation().say(message, write_file(tmp_path, "t.csv", content))
     assert reply in "\n".join(turn.replies)
+
+
+def test_small_amounts_of_money_are_no_rates(tmp_path: Path) -> None:
+    content = "carrier,fee_gbp,share\nA,0.45,0.2\nB,0.30,0.3\nC,0.55,0.4\nD,0.25,0.1\n"
+    with open_tables([file(tmp_path, "t.csv", content)]) as data:
+        assert [one.role for one in data.tables[0].columns[1:]] == [Role.AMOUNT, Role.RATE]
 
 
 async def test_a_column_that_could_not_be_read_is_not_called_absent_alone(tmp_path: Path) -> None:
