@@ -178,7 +178,7 @@ _UNITS = {
     "min": "minutes minuten minutos 分钟 دقائق",
     "h": "hours hrs stunden horas heures 小时 ساعات",
     "km": "km kilometer kilometers kilometres kilómetros kilomètres 公里",
-    "kwh": "kwh kilowattstunden",
+    "kwh": "kwh kilowattstunden energy electricity strom énergie électricité energía 电量 كهرباء",
 }
 """What people call units."""
 

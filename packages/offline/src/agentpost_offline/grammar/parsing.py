@@ -16,7 +16,7 @@ from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureReque
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of, no_value, yes_value
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
-from agentpost_offline.grammar.vocabulary import lexicon
+from agentpost_offline.grammar.vocabulary import lexicon, things_called
 
 _QUOTED: Final = re.compile(
     r"\s*[:：]?\s*(?:[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]|'([^'\n]{1,160})'(?!\w))"
@@ -1168,11 +1168,15 @@ class _Parser:
         return self.phrases[at].has("not") and after is not None and after.kind != "mark"
 
     def _is_own(self, term: Term) -> bool:
-        """Whether a word is the table's own name, as "orders" of ``orders.csv``; of "expenses" no
-        rows are meant."""
+        """Whether a word is the table's own name, as "orders" of ``orders.csv``, or a word that
+        means nothing else is another name of it, as "kids" of ``Kinder.csv``; of "expenses" no rows
+        are meant."""
         if self.material is None or term.kind != "word" or term.has("carry", *_FIGURES):
             return False
         key, typed = lexicon(self.language).key(term.text), fold(term.text)
+        things = frozenset[int]() if term.meanings else things_called(term.text)
+        if any(things & things_called(word) for word in self.material.own_words):
+            return True
         return key in self.material.own and (
             self.language == "ar"  # a word has its article joined to it
             or any(is_inflection(typed, one) for one in self.material.own_words)

@@ -660,10 +660,10 @@ class Resolved:
             raise Unclear("which_measure", self._measure_choices())
         measure = self._measure(MeasureRequest(sure[0].name))
         says_how = draft.aggregate or draft.ranking or draft.derivation or "much" in draft.asks
-        if self.material.row_name and not says_how:
-            raise Unclear(
-                "which_measure", self._as_choices([measure, Measure(None, Aggregate.COUNT)])
-            )
+        is_of_rows = draft.ranking is not None and "it" in draft.marks  # "most of them"
+        if is_of_rows or (self.material.row_name and not says_how):
+            measures = [measure, Measure(None, Aggregate.COUNT)]
+            raise Unclear("which_measure", self._as_choices(measures[:: -1 if is_of_rows else 1]))
         return measure
 
     def _ranked_concept(self, ranking: Ranking) -> Measure:

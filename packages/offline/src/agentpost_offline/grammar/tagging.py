@@ -20,7 +20,12 @@ from agentpost_offline.grammar.text import (
     number,
     tokens,
 )
-from agentpost_offline.grammar.vocabulary import Lexicon, english_things, lexicon
+from agentpost_offline.grammar.vocabulary import (
+    Lexicon,
+    english_things,
+    lexicon,
+    things_called,
+)
 
 _WHOLE = ("file", "date", "hex", "size")
 _TINY = 3
@@ -155,6 +160,11 @@ class _Tagger:
                 if one.partition(".")[0] in ("thing", "kind", "format", "talk", "control")
             )  # fmt: skip
         columns, is_literal, values = self._names(self.text[start:end], span, keys, meanings)
+        is_inflected = len(span) == 1 and forms not in self.words.exact
+        if is_inflected and meanings and not (columns or values) and (
+            (name := self._translate(span[0].text)) is not None
+        ):  # fmt: skip
+            return self._other_name(span[0], name)
         meanings = tuple(one for one in meanings if not one.startswith("value."))
         if not (meanings or columns or values):
             return None
@@ -262,6 +272,8 @@ class _Tagger:
             return self._unknown_han(at)
         if first.kind != "word":
             return [_plain(first)], 1
+        if (name := self._translate(first.text)) is not None:
+            return [self._other_name(first, name)], 1
         if self.words.language == "de" and (parts := self._compound(first)):
             return parts, 1
         correction = self._correct(first.text)
@@ -303,6 +315,24 @@ class _Tagger:
                 if begin is not None and not (begin.is_glue or begin.has("language")):
                     return [begin, end]
         return []
+
+    @staticmethod
+    def _other_name(token: Token, column: str) -> Term:
+        """A word that is read as the name of a column, which is told as a typo is."""
+        term = _plain(token)
+        term.columns, term.typo_of = (column,), column
+        return term
+
+    def _translate(self, word: str) -> str | None:
+        """The one column that has another name of the same thing, in any language: "Grund" for a
+        "reason"; None where none has, or several have."""
+        things = things_called(word)
+        columns = self.material.table.columns if things and self.material else ()
+        names = [
+            one.name for one in columns
+            if any(things & things_called(part) for part in name_tokens(one.name))
+        ]  # fmt: skip
+        return names[0] if len(names) == 1 else None
 
     def _correct(self, word: str) -> str | None:
         """The one known word that is one letter away; None where none is, or several are."""

@@ -17,10 +17,11 @@ from agentpost_offline.grammar.text import (
     normal,
     tokens,
 )
-from agentpost_offline.words import LANGUAGES, stem, table
+from agentpost_offline.words import LANGUAGES, nouns, stem, table
 
 _ARABIC_BEFORE: Final = re.compile(r"^(?:وال|بال|كال|فال|لل|ال)(?=..)")
 _ARABIC_AFTER: Final = re.compile(r"(?<=...)(?:ات|ان|ين|ون|يه|ه|ي)$")
+_PLURAL: Final = re.compile(r"(?<=[a-z]{3})(?:e[nsr]?|[ns])$")
 _ARABIC_PRONOUN: Final = re.compile("(?<=...)(?:هم|ها|هن|هما)$")
 _SPANISH_PRONOUN: Final = re.compile("(.{3,}?)(?:(?:me|nos|se)?(?:lo|la|los|las)|me|nos)")
 """What is joined to a verb: "pásalo", "ponmelo"."""
@@ -168,6 +169,28 @@ def concepts() -> dict[tuple[str, ...], str]:
                 if meaning.startswith("concept."):
                     results.setdefault(spelt, meaning.removeprefix("concept."))
     return results
+
+
+@cache
+def _things() -> dict[str, frozenset[int]]:
+    """The things that a word may name, by their places in the list of nouns."""
+    results: dict[str, frozenset[int]] = {}
+    for place, line in enumerate(nouns()):
+        for phrase in line.split(";"):
+            key = _root(phrase.strip())
+            results[key] = results.get(key, frozenset()) | {place}
+    return results
+
+
+@lru_cache(20_000)
+def things_called(word: str) -> frozenset[int]:
+    """Which things of the list of nouns a word names, in any language."""
+    return _things().get(_root(word), frozenset())
+
+
+def _root(word: str) -> str:
+    """A word without the endings of plurals, and without the article that Arabic joins to it."""
+    return _PLURAL.sub("", _ARABIC_BEFORE.sub("", fold(normal(word))))
 
 
 def without_brackets(name: str) -> str:

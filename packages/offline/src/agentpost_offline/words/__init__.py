@@ -18,6 +18,13 @@ def table(language: str) -> dict[str, dict[str, str]]:
     return read
 
 
+def nouns() -> list[str]:
+    """The names of things, a thing an item, with semicolons between what it is called."""
+    text = (resources.files(__name__) / "nouns.toml").read_text("utf-8")
+    things: list[str] = tomllib.loads(text)["things"]
+    return things
+
+
 @functools.cache
 def phrase_lists(section: str) -> dict[str, dict[str, list[str]]]:
     """The lists of words of a section, by language and key."""

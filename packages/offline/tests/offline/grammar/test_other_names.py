@@ -1,0 +1,52 @@
+"""Columns are found by other names of the same thing, of other languages too, and it is said."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.agents.fakes import file
+from tests.offline.conversations import Conversation
+
+TAXI = "Fahrer,Fahrpreis,Trinkgeld\nBrandt,10,1\nOduya,20,3\nBrandt,30,2\n"
+SICK = "Gruppe,Grund,Krankentage\nBären,Fieber,3\nIgel,Husten,5\nBären,Husten,4\n"
+GIGS = "venue,capacity,fee\nHope,80,300\nVera,400,500\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "words", "figures"),
+    [
+        (TAXI, "total tips by driver", "I read “driver” as “Fahrer”", ["Brandt: 3", "Oduya: 3"]),
+        (TAXI, "propinas en total por conductor", "«conductor» como «Fahrer»",
+         ["Brandt: 3", "Oduya: 3"]),
+        (TAXI, "total des pourboires par chauffeur", "« chauffeur » comme « Fahrer »",
+         ["Brandt\xa0: 3", "Oduya\xa0: 3"]),
+        (SICK, "how many rows by reason", "I read “reason” as “Grund”",
+         ["Husten: 2", "Fieber: 1"]),
+        (SICK, "how many rows in which group", "I read “group” as “Gruppe”",
+         ["Bären: 2", "Igel: 1"]),
+        (GIGS, "Anzahl der Zeilen nach Spielort", "„Spielort“ als „venue“",
+         ["Hope: 1", "Vera: 1"]),
+    ],
+)  # fmt: skip
+async def test_another_name_is_read(
+    tmp_path: Path, table: str, message: str, words: str, figures: list[str]
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(table)
+    text = (await Conversation().say(message, file(path, "text/csv"))).text
+    assert words in text
+    assert [one for one in figures if one not in text] == []
+
+
+async def test_rows_have_other_names_too(tmp_path: Path) -> None:
+    path = tmp_path / "Kinder.csv"
+    path.write_text("Vorname,Gruppe\nIda,Bären\nTheo,Igel\nEmil,Bären\n")
+    turn = await Conversation().say("how many kids are there", file(path, "text/csv"))
+    assert "Number of rows: 3" in turn.text
+
+
+async def test_a_name_of_two_columns_is_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("Fahrer,Chauffeur,km\nA,B,10\nC,D,20\n")
+    turn = await Conversation().say("total km by driver", file(path, "text/csv"))
+    assert "driver" in "\n".join(turn.questions)
