@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -88,7 +89,9 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     """Say what was not understood, and offer what would be done, and sure sentences."""
     language, draft, frame = here.language, reading.draft, reading.frame
     question = reading.question or Question("not_clear")
-    choices = [_with_files(here, one) for one in question.choices]
+    is_free = not (draft.things or draft.formats or draft.style.chart)
+    told_words = draft.unknown if is_free else ()
+    choices = [_with_files(here, _without_words(one, told_words)) for one in question.choices]
     if "unable" in draft.marks:  # what is made would lack what was asked for
         choices = [one for one in choices if not any(map(_is_made, one.frames))]
     parts = [say(language, f"unclear.{question.key}", **question.values)]
@@ -177,6 +180,16 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
 def _without_text(here: Surroundings, frame: Frame) -> Frame:
     """A frame that remembers nothing but its own request."""
     return msgspec.structs.replace(frame, text="")
+
+
+def _without_words(choice: Choice, words: Sequence[str]) -> Choice:
+    """A choice without the words that were said to be not understood: who takes it has read that,
+    and is not told again. Words with a number stay, since without one another thing is computed."""
+    text = choice.text
+    for word in sorted(words, key=len, reverse=True):
+        if not any(map(str.isdigit, word)) and len(word) < len(text):
+            text = re.sub(rf"\s*(?<!\w){re.escape(word)}(?!\w)", "", text, count=1)
+    return msgspec.structs.replace(choice, text=text)
 
 
 def _with_files(here: Surroundings, choice: Choice) -> Choice:

@@ -517,6 +517,8 @@ class _Parser:
             values.append(second)
             op = Op.BETWEEN
         assert op is not None
+        if op is Op.ABOVE and self._spans_time(at, end, value):
+            return end + 1 - at
         self._compare(at, end, op, tuple(values))
         after = self._at(end)
         if after is not None and self._is_row_word(end, after):
@@ -538,6 +540,18 @@ class _Parser:
                 self.draft.comparing[-1].column = column.name
                 end += 1
         return end - at
+
+    def _spans_time(self, at: int, end: int, value: float) -> bool:
+        """Whether "over the two years" says how long, and compares nothing: all of the table, or
+        what is not understood."""
+        grain = self._at(end)
+        if grain is None or not grain.has("grain") or self._skip(at + 1) == at + 1:
+            return False
+        calendar = self.calendar
+        years = calendar.last.year - calendar.first.year + 1 if calendar is not None else 0
+        if not (grain.has("grain.year") and value == years):
+            self.draft.unknown.append(self.text[self.phrases[at].start : grain.end])
+        return True
 
     def _is_row_word(self, at: int, term: Term) -> bool:
         """As the orders of "more than 5 orders", by which each group's rows are counted."""
@@ -705,8 +719,8 @@ class _Parser:
         per = term.has("by.per")
         while (one := self._at(end)) is not None:
             column = self._column(one)
-            if column is None and self._is_of_next(end):  # "by booking channel"
-                end += 1
+            if (column is None and self._is_of_next(end)) or self._is_explained_beside(end):
+                end += 1  # "by booking channel"
                 continue
             if column is not None:
                 self._note_order(end, column)
@@ -716,6 +730,8 @@ class _Parser:
                 self.draft.time = column.name
                 if (grain := one.key("grain")) is not None:
                     self._grain(grain)
+                elif self.draft.grains:
+                    pass  # "per month (arrived)" says whose months
                 elif column.grain in (None, Grain.DAY) and column.distinct <= _DAYS_MAX:
                     self._grain(Grain.DAY)  # "by date"
                 else:
@@ -844,6 +860,13 @@ class _Parser:
             self.draft.aggregate = self.pending
         self.pending = None
 
+    def _is_explained_beside(self, at: int) -> bool:
+        """Whether the word beside one that may be several columns tells which: "merch money", where
+        fees are money too."""
+        columns = self.phrases[at].columns
+        beside = [one.columns for one in (self._at(at - 1), self._at(at + 1)) if one is not None]
+        return len(columns) > 1 and any(len(one) == 1 and one[0] in columns for one in beside)
+
     def column(self, at: int) -> int:
         term = self.phrases[at]
         if self._is_language(at):  # "auf englisch", where there are marks in English
@@ -858,6 +881,8 @@ class _Parser:
             self.draft.row_nouns.append(column.name)
             return 1
         if len(term.columns) > 1:
+            if self._is_explained_beside(at):
+                return 1
             self.draft.ambiguous.append((term.text, term.columns))
             return 1
         if column.kind is Kind.DATE:

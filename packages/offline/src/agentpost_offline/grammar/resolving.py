@@ -27,7 +27,7 @@ from agentpost_offline.frame import (
     Thing,
 )
 from agentpost_offline.grammar import comparing
-from agentpost_offline.grammar.describing import query_text
+from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest, Ranking
 from agentpost_offline.grammar.material import (
     Calendar,
@@ -365,7 +365,8 @@ class Resolved:
     def _measures(self) -> list[Measure]:
         draft = self.draft
         if draft.by_numbers:
-            if not (draft.ranking or draft.sort is not None) or draft.measures:
+            races = self.thing is Thing.VIDEO  # "a race by sales"
+            if not (draft.ranking or draft.sort is not None or races) or draft.measures:
                 draft.unknown += [one.word for one in draft.by_numbers]
             else:
                 draft.measures = draft.by_numbers
@@ -385,7 +386,7 @@ class Resolved:
             return [Measure(None, Aggregate.COUNT)]
         conditions = {one.measure_at for one in draft.comparing if one.measure_at is not None}
         targets = [one for at, one in enumerate(draft.measures) if at not in conditions]
-        if targets or (draft.measures and not (self.groups or draft.counts)):
+        if targets or (draft.measures and not (self.groups or draft.counts or is_of_row)):
             if not targets:
                 raise Unclear("condition_alone", self._condition_choices())
             if len({one.column for one in targets}) < len(targets):
@@ -393,7 +394,7 @@ class Resolved:
                           if (one.column, one.aggregate) not in
                           {(o.column, o.aggregate) for o in targets[:at]}]  # fmt: skip
             return list(dict.fromkeys(self._measure(one) for one in targets))
-        if conditions:
+        if conditions and not is_of_row:
             return [self._measure(one) for one in draft.measures[:1]]
         return self._implied_measure()
 
@@ -782,7 +783,7 @@ class Resolved:
         style = msgspec.structs.replace(self.draft.style, options=dict(self.draft.options))
         frame = Frame(act, self.thing, (query,), style, tuple(self.draft.formats),
                       self.language, said=self.draft.text)  # fmt: skip
-        return Choice(query_text(query, self.material.table, self.language)[:190], (frame,))
+        return Choice(frame_text(frame, self.material.table), (frame,))
 
     # Conditions
 
