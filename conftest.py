@@ -2,10 +2,12 @@
 
 import gc
 import os
+import re
 import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import httpcore2
@@ -91,6 +93,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20_000, 20, 50)  # tests are short: by default a fiftieth is spent on it
         gc.enable()
 
 
@@ -150,6 +153,18 @@ def postgres() -> servers.Postgres:
 def postgres_url(postgres: servers.Postgres) -> str:
     """Address of the maintenance database: for making databases, not for keeping tables."""
     return postgres.url()
+
+
+_FOLDERS = count()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test's own. pytest's makes a link beside each, and looks for the last one."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    path = tmp_path_factory.getbasetemp() / f"{name}{next(_FOLDERS)}"
+    path.mkdir(mode=0o700)
+    return path
 
 
 @pytest.fixture

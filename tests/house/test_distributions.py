@@ -57,6 +57,7 @@ def project(folder: Path = SERVER) -> dict[str, Any]:
     return read
 
 
+@cache
 def locked() -> dict[str, dict[str, Any]]:
     """The packages of uv.lock by name, with what each depends on."""
     lock = tomllib.loads((ROOT / "uv.lock").read_text("utf-8"))
