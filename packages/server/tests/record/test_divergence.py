@@ -56,7 +56,7 @@ def test_it_names_both_calls_and_what_differs(
     recorded: str, made: str, names: tuple[str, str], differs: str, in_cause: str
 ) -> None:
     found = compare(7, recorded, made)
-    assert (found.recorded, found.made) == names
+    assert (found.recorded, found.current) == names
     assert found.differs == differs
     assert "call 7" in found.cause
     assert in_cause in found.cause
@@ -66,7 +66,7 @@ def test_it_names_both_calls_and_what_differs(
 def test_the_difference_alone_quotes_no_values() -> None:
     secret = summary("progress", "for your eyes only")
     found = compare(1, secret, summary("progress", "another text"))
-    assert "eyes" not in f"{found.recorded} {found.made} {found.differs}"
+    assert "eyes" not in f"{found.recorded} {found.current} {found.differs}"
 
 
 def call_record(n: int, state: CallState = CallState.DONE) -> Call:

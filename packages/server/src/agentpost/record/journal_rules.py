@@ -44,13 +44,13 @@ _ANSWERED = (CallState.DONE, CallState.ERROR)
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Call ``n`` of a run is not the recorded one. ``recorded`` and ``made`` name the two by method
+    """Call ``n`` of a run is not the recorded one. ``recorded`` and ``current`` name the two by method
     and function, ``differs`` what about them is different, without values; ``cause`` says all that
     in a sentence, values included."""
 
     n: int
     recorded: str
-    made: str
+    current: str
     differs: str
     cause: str
 
@@ -59,7 +59,7 @@ class Divergence:
         """What the log of a message says of a job that waits because of it."""
         return (
             f"Waits for its code, which changed: call {self.n} was {self.recorded} and is now"
-            f" {self.made}; {self.differs} differ. The work goes on when the code makes that call."
+            f" {self.current}; {self.differs} differ. The work goes on when the code makes that call."
         )
 
 
@@ -93,32 +93,32 @@ def find_recorded(call: Call | None, fingerprint: str, summary: str = "") -> Cal
     return None if call.state is CallState.HELD else call
 
 
-def left_out(calls: Iterable[Call], made: int) -> Divergence | None:
-    """How a run that returned after ``made`` calls differs from its record, which has more of them;
+def left_out(calls: Iterable[Call], call_count: int) -> Divergence | None:
+    """How a run that returned after ``call_count`` calls differs from its record, which has more of them;
     None when it has not. A call that is only held was never done."""
-    more = [call for call in calls if call.n > made and call.state in _ANSWERED]
+    more = [call for call in calls if call.n > call_count and call.state in _ANSWERED]
     if not more:
         return None
     first = min(more, key=lambda call: call.n)
     name = name_of(first.summary)
     cause = (
-        f"call {first.n} was {name}, the re-run ended without it: it made {made} of"
+        f"call {first.n} was {name}, the re-run ended without it: it made {call_count} of"
         f" {max(call.n for call in more)} recorded calls"
     )
     return Divergence(first.n, name, "none", "the number of calls", cause)
 
 
 # --- how two calls differ -------------------------------------------------------------------------
-def compare(number: int, recorded: str, made: str) -> Divergence:
+def compare(number: int, recorded: str, current: str) -> Divergence:
     """The two calls by their summaries (`values.identify`), which may have been cut.
 
     ``recorded`` is empty for a call that an earlier version recorded.
     """
-    before, after = _parse(recorded), _parse(made)
-    names = _name(recorded, before), _name(made, after)
+    before, after = _parse(recorded), _parse(current)
+    names = _name(recorded, before), _name(current, after)
     if before is None or after is None or before[0] != after[0]:
         differs = "the call" if names[0] != names[1] else "the arguments"
-        values = f"recorded {_cut(recorded) or 'unknown'}, made {_cut(made)}"
+        values = f"recorded {_cut(recorded) or 'unknown'}, made {_cut(current)}"
     else:
         parts = list(_differences(before, after))
         differs = " and ".join(f"the {part}" for part, _, _ in parts) or "the arguments"

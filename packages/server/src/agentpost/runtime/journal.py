@@ -202,7 +202,7 @@ class Journal(Scope):
             owner=self._run.owner,
             call=how.n,
             recorded=how.recorded,
-            made_now=how.made,
+            made_now=how.current,
             differs=how.differs,
         )
         self.stop(StopCause.DIVERGED)
