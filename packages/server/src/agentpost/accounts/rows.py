@@ -1,4 +1,4 @@
-"""Accounts, their keys and credits. Only `services` decides; nothing here checks a rule."""
+"""Accounts, their keys and credits. The actions decide; nothing here checks a rule."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def hint(body: Mapping[str, Any], missing: Sequence[str], fields: Container[str]
 
     Args:
         missing: the fields of which one is needed.
-        known: every field that the body may have.
+        fields: every field that the body may have.
     """
     names = list(islice((name for name in body if name not in fields), _LOOKED_AT))
     for name in names:

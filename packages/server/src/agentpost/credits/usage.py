@@ -114,7 +114,7 @@ def statement(
     Args:
         before: the id of a line; only the first page has the usage.
         holds: with the lines that only set credits aside and give them back.
-        summed: with the usage, which reads every charge of its days.
+        with_sums: with the usage, which reads every charge of its days.
     """
     bound = before or ids.last(ids.LEDGER)
     page_rows = ledger_rows.lines(tx, account_id, before=bound, limit=limit + 1, holds=holds)

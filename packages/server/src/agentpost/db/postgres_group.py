@@ -51,7 +51,7 @@ class GroupWriter:
     Args:
         connect: makes a connection; blocks, and raises `psycopg.Error`.
         singly: runs a function elsewhere, in a transaction of its own, and resolves it.
-        lost: called when the connection has broken.
+        on_loss: called when the connection has broken.
     """
 
     def __init__(

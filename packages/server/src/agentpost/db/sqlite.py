@@ -70,8 +70,8 @@ class SqliteDatabase:
     Args:
         path: the database file; its schema must be there.
         durability: ``full`` (an answered write survives a power cut) or ``normal``.
-        on_foreign_commit: called on the writer thread when another process has committed.
-        foreign_check_seconds: how often to look for that.
+        on_external_commit: called on the writer thread when another process has committed.
+        external_check_seconds: how often to look for that.
     """
 
     def __init__(

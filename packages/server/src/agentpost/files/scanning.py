@@ -31,7 +31,7 @@ async def is_infected(ctx: AppContext, contents: bytes | Path, **fields: str | N
     """Whether a file of these contents must not be taken; False when there is no scanner.
 
     Args:
-        named: what the log calls the file.
+        fields: what the log says of the file.
 
     Raises `Overloaded` when the scanner failed, unless ``scan_failure`` accepts such files.
     """

@@ -1,6 +1,6 @@
 """Following a message: the held read and the event log (spec: getMessage, listMessageEvents).
 
-Both wait the same way: listen, read, wait for a hint, read again. The re-check (`recheck`) makes up
+Both wait the same way: listen, read, wait for a hint, read again. The re-check (`Recheck`) makes up
 for lost hints: it asks the database about every id that somebody waits for.
 """
 

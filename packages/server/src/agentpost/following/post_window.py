@@ -49,8 +49,8 @@ async def until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -
 
 @write_transaction
 def _answered_without(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
-    """`messages.settled`, for a POST that is answered now: whatever its turn says from here on was
-    not in that answer (design: The POST window)."""
+    """As `reading.get_settled`, for a POST that is answered now: whatever its turn says from here
+    on was not in that answer (design: The POST window)."""
     message = message_rows.lock(tx, message_id)
     assert message is not None, "a message that was just accepted is there"
     if message.turn_state in OPEN_TURNS:

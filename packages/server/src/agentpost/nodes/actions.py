@@ -73,7 +73,7 @@ class NodeLine:
 
     @property
     def clock_problem(self) -> str | None:
-        """See `node_faults.clock_problem`."""
+        """What is wrong with the node's clock; None when nothing is."""
         return faults.clock_problem(self.record.clock_ahead)
 
 

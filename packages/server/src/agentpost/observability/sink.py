@@ -33,7 +33,7 @@ class Sink:
 
     Args:
         render: makes the line of an event, without its newline.
-        dropped: makes the event that reports how many lines were dropped.
+        make_dropped_event: makes the event that reports how many lines were dropped.
     """
 
     def __init__(

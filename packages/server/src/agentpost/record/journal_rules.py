@@ -44,9 +44,9 @@ _ANSWERED = (CallState.DONE, CallState.ERROR)
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Call ``n`` of a run is not the recorded one. ``recorded`` and ``current`` name the two by method
-    and function, ``differs`` what about them is different, without values; ``cause`` says all that
-    in a sentence, values included."""
+    """Call ``n`` of a run is not the recorded one. ``recorded`` and ``current`` name the two by
+    method and function, ``differs`` what about them is different, without values; ``cause`` says
+    all that in a sentence, values included."""
 
     n: int
     recorded: str
@@ -59,7 +59,8 @@ class Divergence:
         """What the log of a message says of a job that waits because of it."""
         return (
             f"Waits for its code, which changed: call {self.n} was {self.recorded} and is now"
-            f" {self.current}; {self.differs} differ. The work goes on when the code makes that call."
+            f" {self.current}; {self.differs} differ. The work goes on when the code makes that"
+            " call."
         )
 
 
@@ -94,8 +95,8 @@ def find_recorded(call: Call | None, fingerprint: str, summary: str = "") -> Cal
 
 
 def left_out(calls: Iterable[Call], call_count: int) -> Divergence | None:
-    """How a run that returned after ``call_count`` calls differs from its record, which has more of them;
-    None when it has not. A call that is only held was never done."""
+    """How a run that returned after ``call_count`` calls differs from its record, which has more of
+    them; None when it has not. A call that is only held was never done."""
     more = [call for call in calls if call.n > call_count and call.state in _ANSWERED]
     if not more:
         return None

@@ -40,7 +40,7 @@ async def call(owner: str, number: int, call_parts: Sequence[object], effect: Aw
     """Await the effect of a call that is not recorded yet, and make its span.
 
     Args:
-        made: the name of the call and its arguments, of which no values are shown.
+        call_parts: the name of the call and its arguments, of which no values are shown.
     """
     place = traces.place()
     if place is None:

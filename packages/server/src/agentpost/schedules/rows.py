@@ -1,4 +1,4 @@
-"""Schedules. Only `services` decides; nothing here checks a rule."""
+"""Schedules. The actions decide; nothing here checks a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uploads (spec: createUpload, completeUpload). The file itself goes to `upload_target`."""
+"""Uploads (spec: createUpload, completeUpload). The file itself goes to `target_routes`."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Listing:
 
         Args:
             more: where the next page begins; None at the end.
-            arrived: how many newer entries are not shown.
+            new_count: how many newer entries are not shown.
         """
         return {
             "form": Form({name: [value] for name, value in self.filters.items()}),

@@ -142,7 +142,8 @@ def fair_shares(capacities: Mapping[str, int], most: int) -> dict[str, int]:
     use it all; an endpoint's unused share goes to the others.
 
     Args:
-        rooms: up to ``most`` endpoints and their room (at least one); each gets something.
+        capacities: up to ``most`` endpoints, each with how many attempts it can take (one at
+            least); each gets something.
     """
     shares: dict[str, int] = {}
     for number, endpoint_id in enumerate(sorted(capacities, key=capacities.__getitem__)):

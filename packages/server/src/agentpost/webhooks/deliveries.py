@@ -89,7 +89,7 @@ def record_and_claim(
     """Record what was sent, give back what was not, and claim more, in one commit.
 
     Args:
-        wanted: endpoint id -> how many to claim at most.
+        shares: endpoint id -> how many to claim at most.
     """
     now = ctx.clock.now()
     for claim in unused:

@@ -1,4 +1,4 @@
-"""Webhook endpoints of an account. Only `services` decides; nothing here checks a rule."""
+"""Webhook endpoints of an account. The actions decide; nothing here checks a rule."""
 
 from __future__ import annotations
 

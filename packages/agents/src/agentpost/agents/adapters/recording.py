@@ -190,7 +190,7 @@ class JobRecorder:
     """Records a run in its job.
 
     Args:
-        carried: the answers of the model calls that the turn recorded.
+        carried_results: the answers of the model calls that the turn recorded.
         charge: what a model call costs, if anything.
     """
 

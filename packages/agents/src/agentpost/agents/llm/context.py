@@ -51,7 +51,7 @@ class FittingModel(WrapperModel):
     """A model that is sent what fits its budget, and half of that once more when it is too long.
 
     Args:
-        wrapped: the model.
+        model: the model.
         tokens: the budget, in tokens as they are estimated here; 0: none.
     """
 
