@@ -174,7 +174,7 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
         parts.append(say(language, "needs_model", words=quote_words(language, for_model, "and")))
     choices += offering.sentences(here, readings[0].draft)
     choices.append(Choice(say(language, "leave_it")))
-    questions.ask(here, " ".join(parts), choices)
+    questions.ask(here, " ".join(dict.fromkeys(parts)), choices)
 
 
 def _without_text(here: Surroundings, frame: Frame) -> Frame:

@@ -105,6 +105,8 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     is_drawn = frame.thing is Thing.ANSWER or (frame.thing is Thing.TABLE and frame.queries)
     if thing is None and draft.style.chart and is_drawn:
         thing = Thing.CHART
+    if thing is None and draft.style.chart and frame.thing is Thing.TABLE:
+        raise Unclear("ask_anew")  # "bars for that": of rows, which are many
     if material is None or not any(query.table == material.table.id for query in frame.queries):
         if draft.has_query:
             return None

@@ -268,7 +268,7 @@ class _Parser:
         ):
             last -= 1
         text = self.text[self.phrases[first].start : self.phrases[last - 1].end].strip(
-            " .!。,，':："
+            " .。,，':："
         )
         ending = self.phrases[last - 1]
         if ending.has("small") and not (
@@ -336,6 +336,12 @@ class _Parser:
             self._measure_out("wide" if unit == "pixels" else str(unit), value)
         end += 1
         if (one := self._at(end)) is not None and one.has("unit.long"):
+            end += 1
+        if (
+            (one := self._at(end)) is not None
+            and one.has("op.at_most")
+            and (self._number(self._at(self._skip(end + 1))) is None)
+        ):  # "15 seconds max"
             end += 1
         while (one := self._at(end)) is not None and one.has("unit.wide", "unit.high"):
             self._measure_out(str(one.key("unit")), value)
@@ -664,7 +670,10 @@ class _Parser:
                 place += 1
             if one is None:
                 return 0
-            is_low = str(term.key("extreme")).startswith("bottom")
+            side, _, concept = str(term.key("extreme")).partition("_")
+            if concept not in ("", "good"):  # "slowest on top" is by a figure of its own
+                self.draft.unknown.append(term.text)
+            is_low = side == "bottom"
             self.draft.sort = self.draft.is_descending = not is_low
             self.draft.look_words["sort"] = term.text
             return place + 1 - at
@@ -1223,7 +1232,8 @@ class _Parser:
         if term.has("axis"):  # "clients down, quarters across"
             return int(any(one.has("option.pivot", "kind.heatmap") for one in self.phrases))
         if term.has("small.still"):
-            goes_on = any(one.values or one.has("not") for one in self.phrases)
+            beside = [self._at(at - 1), self._at(self._skip(at + 1))]
+            goes_on = any(one is not None and (one.values or one.has("not")) for one in beside)
             return int(goes_on or self.has_images)
         is_unit = self._is_unit(term) or (term.text == "%" and at > 0)
         after = self._at(at + 1)

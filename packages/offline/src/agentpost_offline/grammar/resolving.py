@@ -683,6 +683,8 @@ class Resolved:
             raise Unclear("which_measure", self._measure_choices())
         column = self.material.column(names[0])
         adds = roles.is_additive(column) and column.unit is not None and not self._is_row_each
+        if adds and self.groups == self.draft.mentions:
+            self.groups = []  # "longest job? with date and kind": the row is shown with all of it
         if (self.groups or self.time) and adds:
             return Measure(column.name, Aggregate.SUM)
         return Measure(column.name, Aggregate.MAX if ranking.is_top else Aggregate.MIN)

@@ -335,8 +335,9 @@ class _Tagger:
         return names[0] if len(names) == 1 else None
 
     def _correct(self, word: str) -> str | None:
-        """The one known word that is one letter away; None where none is, or several are."""
-        if len(word) < 4 or not word.isalpha():
+        """The one known word that is one letter away; None where none is, or several are, and for a
+        word that names a thing: a "match" is no March."""
+        if len(word) < 4 or not word.isalpha() or things_called(word):
             return None
         from rapidfuzz.distance import OSA
 
