@@ -11,8 +11,10 @@
 
 from agentpost_client import errors, webhooks
 from agentpost_client._async.client import AsyncClient
+from agentpost_client._async.http import AsyncHttpClient
 from agentpost_client._async.pages import AsyncPages
 from agentpost_client._sync.client import Client
+from agentpost_client._sync.http import HttpClient
 from agentpost_client._sync.pages import Pages
 from agentpost_client.attachments import Attachment, RemoteFile
 from agentpost_client.deltas import TextDelta, TextReset
@@ -49,6 +51,7 @@ __all__ = [
     "AgentpostError",
     "ApiError",
     "AsyncClient",
+    "AsyncHttpClient",
     "AsyncPages",
     "Attachment",
     "BadAnswer",
@@ -60,6 +63,7 @@ __all__ = [
     "EventName",
     "File",
     "FileRefused",
+    "HttpClient",
     "Job",
     "JobStatus",
     "Message",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import httpx2
-
+from agentpost_client.addresses import is_http_url
 from agentpost_client.errors import ConfigError
 
 URL_VARIABLE = "AGENTPOST_URL"
 KEY_VARIABLE = "AGENTPOST_KEY"
-PORT_MAX = 65_535
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +42,3 @@ def resolve_config(
             f"The API key has characters that no key has: check {KEY_VARIABLE}, or the key given."
         )
     return Config(url.rstrip("/").removesuffix("/v1"), key)
-
-
-def is_http_url(url: str, schemes: Container[str] = ("http", "https")) -> bool:
-    """Whether it is an absolute address of one of the schemes, with a host and a possible port."""
-    try:
-        parsed = httpx2.URL(url)
-    except httpx2.InvalidURL:
-        return False
-    host, port = parsed.host, 1 if parsed.port is None else parsed.port  # None: the scheme's own
-    is_host = bool(host) and ("%" not in host or ":" in host)  # %: quoted, or an IPv6 zone
-    return parsed.scheme in schemes and is_host and 1 <= port <= PORT_MAX

@@ -1,4 +1,4 @@
-"""HTTP clients that use the proxies of the environment: HTTP_PROXY, HTTPS_PROXY and ALL_PROXY.
+"""The proxies of the environment: HTTP_PROXY, HTTPS_PROXY and ALL_PROXY.
 
 NO_PROXY lists the hosts that are reached without. This machine always is: at a proxy, ``localhost``
 is another one.
@@ -8,82 +8,106 @@ from __future__ import annotations
 
 import ssl
 from importlib.util import find_spec
-from ipaddress import ip_address
-from typing import Any, NoReturn, TypeVar
-from urllib.request import getproxies, proxy_bypass
+from ipaddress import ip_address, ip_network
+from urllib.request import getproxies
 
-import httpx2
+import httpcore2
 
-from agentpost_client.config import is_http_url
+from agentpost_client.addresses import DEFAULT_PORTS, Address, is_http_url, read_address
 from agentpost_client.errors import ConfigError
 
-H = TypeVar("H", httpx2.Client, httpx2.AsyncClient)
-LOOPBACK = ("all://localhost", "all://127.0.0.0/8", "all://[::1]")
 SOCKS = ("socks5", "socks5h")
 SCHEMES = ("http", "https", *SOCKS)
 
 
-def open_http(kind: type[H], url: str, tls: ssl.SSLContext | None = None, **options: Any) -> H:
-    """``kind(**options)`` for the server at ``url``, with the proxies of the environment.
+class Routes:
+    """The ways of requests of a client for the server at ``url``, as the environment is now.
 
-    ``tls`` can be shared by several, since making one takes a tenth of a second. Raises
-    `ConfigError` for a proxy that cannot be used. When the server itself is reached without it,
-    only requests to other hosts fail, such as one for a file that is kept elsewhere.
+    Raises `ConfigError` for a proxy that cannot be used. When the server itself is reached without
+    it, only requests to other hosts fail, such as one for a file that is kept elsewhere; `problem`
+    says why.
     """
-    tls = httpx2.create_ssl_context() if tls is None else tls
-    mounts: dict[str, Any] = dict.fromkeys(LOOPBACK)
-    problem = _problem()
-    if problem is None:
-        return kind(verify=tls, mounts=mounts, **options)
-    server = httpx2.URL(url)
-    if not _is_direct(server):
-        raise ConfigError(f"{problem}.")
-    mounts |= {"all://": _Refusing(problem), f"all://{server.netloc.decode()}": None}
-    return kind(verify=tls, mounts=mounts, trust_env=False, **options)
+
+    def __init__(self, url: str) -> None:
+        environment = getproxies()
+        self._direct = [each.strip().lower() for each in environment.get("no", "").split(",")]
+        names = () if "*" in self._direct else ("http", "https", "all")
+        self._proxies = {
+            name: address if "://" in address else f"http://{address}"
+            for name in names
+            if (address := environment.get(name))
+        }
+        problems = [_problem(name, address) for name, address in self._proxies.items()]
+        self.problem = next(filter(None, problems), None)
+        self.server = read_address(url)
+        if self.problem is not None and self._proxy(self.server) is not None:
+            raise ConfigError(f"{self.problem}.")
+
+    def proxy(self, address: Address) -> Address | None:
+        """The proxy on the way there, None for none; raises `httpcore2.UnsupportedProtocol` when
+        it cannot be used."""
+        if self.problem is None:
+            proxy = self._proxy(address)
+            return None if proxy is None else read_address(proxy)
+        if is_here(address.host) or address[:3] == self.server[:3]:
+            return None
+        raise httpcore2.UnsupportedProtocol(self.problem)
+
+    def _proxy(self, address: Address) -> str | None:
+        if is_here(address.host) or any(_has(entry, address) for entry in self._direct):
+            return None
+        return self._proxies.get(address.scheme) or self._proxies.get("all")
 
 
-class _Refusing(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
-    """Stands where requests would go through a proxy that cannot be used."""
-
-    def __init__(self, problem: str) -> None:
-        self._problem = problem
-
-    def handle_request(self, request: httpx2.Request) -> NoReturn:
-        raise httpx2.UnsupportedProtocol(self._problem, request=request)
-
-    async def handle_async_request(self, request: httpx2.Request) -> NoReturn:
-        self.handle_request(request)
+def open_proxy(address: Address, tls: ssl.SSLContext) -> httpcore2.Proxy:
+    """The proxy for httpcore2."""
+    name, password = address.user or ("", "")
+    return httpcore2.Proxy(
+        address.url,
+        (name.encode(), password.encode()) if address.user else None,
+        ssl_context=tls if address.scheme == "https" else None,
+    )
 
 
-def _problem() -> str | None:
+def is_here(host: str) -> bool:
+    """Whether it is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _has(entry: str, address: Address) -> bool:
+    """Whether an entry of NO_PROXY names the address: ``example.com`` with all hosts below it,
+    ``.example.com`` and ``*.example.com`` only these, an IP address or a network such as
+    ``10.0.0.0/8``; with a scheme or a port only that."""
+    scheme, _, host = entry.rstrip("/").rpartition("://")
+    port = ""
+    if host.count(":") == 1 or "]:" in host:
+        host, _, port = host.rpartition(":")
+    own = address.port or DEFAULT_PORTS.get(address.scheme)
+    if scheme not in ("", "all", address.scheme) or port not in ("", str(own)):
+        return False
+    host = host.replace("[", "").replace("]", "").removeprefix("*")
+    try:
+        return ip_address(address.host) in ip_network(host, strict=False)
+    except ValueError:  # one of them is a name
+        below = host if host.startswith(".") else f".{host}"
+        return bool(host) and (address.host == host or address.host.endswith(below))
+
+
+def _problem(scheme: str, address: str) -> str | None:
     """Why a proxy of the environment cannot be used; its address, which may have a password, is not
     in the text."""
-    if proxy_bypass("*"):  # NO_PROXY is "*": no proxy is used
-        return None
-    for scheme, address in getproxies().items():
-        if scheme not in ("http", "https", "all"):
-            continue
-        full = address if "://" in address else f"http://{address}"
-        name = f"{scheme.upper()}_PROXY"
-        if not is_http_url(full, SCHEMES):
-            return (
-                f"{name} is not the address of a proxy, such as http://proxy.example.com:3128:"
-                " correct or unset it, or list the server's host in NO_PROXY"
-            )
-        if httpx2.URL(full).scheme in SOCKS and find_spec("socksio") is None:
-            return (
-                f"{name} is a SOCKS proxy, for which a package is missing: install"
-                " 'agentpost-client[socks]', or list the server's host in NO_PROXY"
-            )
+    name = f"{scheme.upper()}_PROXY"
+    if not is_http_url(address, SCHEMES):
+        return (
+            f"{name} is not the address of a proxy, such as http://proxy.example.com:3128:"
+            " correct or unset it, or list the server's host in NO_PROXY"
+        )
+    if read_address(address).scheme in SOCKS and find_spec("socksio") is None:
+        return (
+            f"{name} is a SOCKS proxy, for which a package is missing: install"
+            " 'agentpost-client[socks]', or list the server's host in NO_PROXY"
+        )
     return None
-
-
-def _is_direct(server: httpx2.URL) -> bool:
-    """Whether the environment has no proxy for requests to the server."""
-    try:
-        is_here = ip_address(server.host).is_loopback
-    except ValueError:
-        is_here = server.host == "localhost"
-    proxies = getproxies()
-    has_proxy = bool(proxies.get(server.scheme) or proxies.get("all"))
-    return is_here or not has_proxy or bool(proxy_bypass(server.host))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 MEDIA_TYPE = "text/event-stream"
+_END = re.compile(rb"\r\n|\n|\r(?!\Z)")  # at the end of a piece, \n may follow \r
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,22 @@ class ServerEvent:
     name: str
     data: str
     id: str | None
+
+
+class Lines:
+    """Cuts the bytes of a stream into lines."""
+
+    def __init__(self) -> None:
+        self._begun: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[str]:
+        """The lines, without their ends, that the next bytes complete."""
+        self._begun.append(data)
+        if b"\n" not in data and b"\r" not in data:
+            return []  # a long line is looked through once
+        *lines, rest = _END.split(b"".join(self._begun))
+        self._begun = [rest]
+        return [line.decode("utf-8", "replace") for line in lines]
 
 
 class EventLines:

@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote, urlsplit
-
-import httpx2
 
 from agentpost_client.config import Config
 from agentpost_client.errors import (
@@ -33,6 +31,11 @@ SILENCE_SECONDS_MAX = 10.0**6
 CHUNK_BYTES = 2**18
 """Of a download, held in memory and written at once."""
 NOT_MODIFIED = 304
+HTTP_LIBRARIES = frozenset({"httpcore2", "httpx2", "httpx"})
+BREAKS = frozenset({"NetworkError", "RemoteProtocolError", "ProxyError"})
+"""Failures that can pass."""
+FAILURES = frozenset({"ProtocolError", "UnsupportedProtocol", "RequestError"})
+"""Those that cannot; of httpx2, every failure of a request is a RequestError."""
 USER_AGENT = f"agentpost-python/{__version__}"
 
 R = TypeVar("R", bound=Record)
@@ -95,6 +98,34 @@ class Fault:
     brief: str = "server unreachable"
 
 
+class Head(Protocol):
+    """What an answer of an HTTP client begins with; the headers are a mapping that ignores case."""
+
+    @property
+    def status_code(self) -> int: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def is_success(self) -> bool: ...
+
+
+class NoAnswer(Exception):
+    """A request that failed, and why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.problem)
+        self.fault = fault
+
+
+class Timeout(NamedTuple):
+    """Seconds of each phase, in the order in which httpx2 takes them too."""
+
+    connect: float
+    read: float
+    write: float
+    pool: float
+
+
 def path_to(*segments: str) -> str:
     """``/v1/...`` with every segment quoted."""
     return "/v1/" + "/".join(quote(segment, safe="") for segment in segments)
@@ -106,8 +137,8 @@ def json_body(value: Mapping[str, Any]) -> bytes:
 
 
 def api_request(config: Config, call: Call, timeout_seconds: float) -> dict[str, Any]:
-    """The arguments of httpx2's ``request`` for a call. The key goes to the API only, never along
-    with a file link, so it is no default of the HTTP client."""
+    """The arguments of an HTTP client's ``request`` for a call. The key goes to the API only, never
+    along with a file link, so it is no default of the HTTP client."""
     headers = {"Authorization": f"Bearer {config.key}", "User-Agent": USER_AGENT, **call.headers}
     if call.body is not None:
         headers["Content-Type"] = "application/json"
@@ -123,14 +154,14 @@ def api_request(config: Config, call: Call, timeout_seconds: float) -> dict[str,
 
 
 def stream_request(config: Config, call: Call, silence_seconds: float) -> dict[str, Any]:
-    """The arguments of httpx2's ``stream`` for a call that answers with an event stream."""
+    """The arguments of an HTTP client's ``stream`` for a call that answers with an event stream."""
     request = api_request(config, call, silence_seconds)
     request["headers"] = {**request["headers"], "Accept": "text/event-stream"}
     return request
 
 
 def link_request(url: str, timeout_seconds: float) -> dict[str, Any]:
-    """The arguments of httpx2's ``stream`` for a file link: no key, and bytes as they are."""
+    """The arguments of an HTTP client's ``stream`` for a file link: no key, bytes as they are."""
     return {
         "method": "GET",
         "url": url,
@@ -141,7 +172,8 @@ def link_request(url: str, timeout_seconds: float) -> dict[str, Any]:
 
 
 def form_request(url: str, form: FileForm, timeout_seconds: float) -> dict[str, Any]:
-    """The arguments of httpx2's ``request`` for an upload's form, without its content: no key."""
+    """The arguments of an HTTP client's ``request`` for an upload's form, without its content: no
+    key."""
     return {
         "method": "POST",
         "url": url,
@@ -151,43 +183,55 @@ def form_request(url: str, form: FileForm, timeout_seconds: float) -> dict[str, 
     }
 
 
-def timeout(seconds: float) -> httpx2.Timeout:
+def timeout(seconds: float) -> Timeout:
     """A silence of that many seconds is a fault; connecting has its own, shorter limit."""
-    return httpx2.Timeout(min(seconds, SILENCE_SECONDS_MAX), connect=min(CONNECT_SECONDS, seconds))
+    silence = min(seconds, SILENCE_SECONDS_MAX)
+    return Timeout(min(CONNECT_SECONDS, seconds), silence, silence, silence)
 
 
-def read_answer(response: httpx2.Response, body: bytes) -> Answer:
+def read_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """By their names in lower case; what came several times is one list."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in pairs:
+        name = raw_name.decode("latin-1").lower()
+        try:
+            value = raw_value.decode()
+        except UnicodeDecodeError:
+            value = raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+def read_answer(response: Head, body: bytes) -> Answer:
     headers = {name.lower(): value for name, value in response.headers.items()}
     return Answer(response.status_code, headers, body)
 
 
-def read_fault(error: httpx2.RequestError) -> Fault:
-    """Name the trouble in words; the library's own text is kept where it adds something."""
-    match error:
-        case httpx2.ConnectTimeout():
-            problem = f"it did not accept a connection within {_limit(error, 'connect')}"
-            return Fault(problem, is_timeout=True)
-        case httpx2.PoolTimeout():
-            problem = f"no connection of this client became free within {_limit(error, 'pool')}"
-            return Fault(problem, is_timeout=True)
-        case httpx2.WriteTimeout():
-            return Fault(f"it took no data for {_limit(error, 'write')}", is_timeout=True)
-        case httpx2.TimeoutException():
-            return Fault(f"it was silent for {_limit(error, 'read')}", is_timeout=True)
-        case httpx2.ConnectError():
-            return Fault(f"cannot connect ({error})")
-        case httpx2.NetworkError() | httpx2.RemoteProtocolError() | httpx2.ProxyError():
-            return Fault(f"the connection broke ({error or type(error).__name__})")
-    return Fault(str(error) or type(error).__name__, passing=False)
+def read_fault(error: Exception, limits: Timeout) -> Fault | None:
+    """Name the trouble in words; the library's own text is kept where it adds something. None when
+    it is no failure of HTTP.
 
-
-def _limit(error: httpx2.RequestError, name: str) -> str:
-    """The limit that was reached, in words."""
-    try:
-        seconds = error.request.extensions["timeout"][name]
-    except (RuntimeError, KeyError):  # no request is known for it
-        return "too long"
-    return f"{seconds:g} seconds"
+    The classes of httpcore2 are told by their names, which those of httpx2 have as well.
+    """
+    kinds = type(error).__mro__
+    names = {kind.__name__ for kind in kinds if kind.__module__.partition(".")[0] in HTTP_LIBRARIES}
+    if "ConnectTimeout" in names:
+        problem = f"it did not accept a connection within {limits.connect:g} seconds"
+        return Fault(problem, is_timeout=True)
+    if "PoolTimeout" in names:
+        problem = f"no connection of this client became free within {limits.pool:g} seconds"
+        return Fault(problem, is_timeout=True)
+    if "WriteTimeout" in names:
+        return Fault(f"it took no data for {limits.write:g} seconds", is_timeout=True)
+    if "TimeoutException" in names:
+        return Fault(f"it was silent for {limits.read:g} seconds", is_timeout=True)
+    if "ConnectError" in names:
+        return Fault(f"cannot connect ({error})")
+    if names & BREAKS:
+        return Fault(f"the connection broke ({str(error) or type(error).__name__})")
+    if names & FAILURES:
+        return Fault(str(error) or type(error).__name__, passing=False)
+    return None
 
 
 def host_of(url: str) -> str:
@@ -196,7 +240,7 @@ def host_of(url: str) -> str:
     return f"{link.scheme}://{link.netloc.rpartition('@')[2]}"
 
 
-def total_bytes(response: httpx2.Response) -> int:
+def total_bytes(response: Head) -> int:
     """How many bytes the body has, 0 when that is not said."""
     text = response.headers.get("content-length", "")
     return int(text) if text.isascii() and text.isdigit() else 0

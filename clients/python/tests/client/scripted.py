@@ -1,10 +1,11 @@
-"""Servers that answer by a script: one inside the process, one on a real port."""
+"""Servers that answer by a script: inside the process, or on a real port."""
 
 import json
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
@@ -16,6 +17,7 @@ from agentpost_client import AsyncClient, Client, Pages, RetryPolicy
 
 URL = "http://server.test"
 KEY = "svc_key_secret"
+TLS_BEGINNING = b"\x16"
 Scripted = httpx2.Response | httpx2.RequestError
 
 
@@ -159,3 +161,56 @@ def served(app: ASGIApp) -> Iterator[str]:
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+def http(body: bytes, status: str = "200 OK", **headers: str) -> bytes:
+    """An answer as it goes over the wire, the last one of its connection."""
+    own = {"content-LENGTH": len(body), "Connection": "close"}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    lines = [f"{name}: {value}" for name, value in {**own, **named}.items()]
+    return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode() + body
+
+
+class Wire:
+    """A server on a real port that sends the bytes of its script, one answer on each connection,
+    which it closes then; after None it stays silent. `asked` has the heads of what came."""
+
+    def __init__(self) -> None:
+        self.script: list[bytes | None] = []
+        self.asked: list[str] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._silent: list[socket.socket] = []
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            connection, _ = self._listener.accept()
+            with connection.makefile("rb") as stream:
+                is_plain = stream.peek(1)[:1] != TLS_BEGINNING
+                lines = list(takewhile(lambda line: line.strip(), stream)) if is_plain else []
+                if lines == [b"end"]:
+                    return
+                self.asked.append(b"".join(lines).decode("latin-1"))
+                heads = [line.lower().partition(b"content-length:") for line in lines]
+                stream.read(sum(int(value) for _, found, value in heads if found))
+            given = self.script.pop(0)
+            if given is None:
+                self._silent.append(connection)
+                continue
+            connection.sendall(given)
+            connection.close()
+
+    def hang_up(self) -> None:
+        """End the connections that were silent."""
+        for each in self._silent:
+            each.close()
+
+    def close(self) -> None:
+        """End all."""
+        self.hang_up()
+        with socket.create_connection(self._listener.getsockname()) as connection:
+            connection.sendall(b"end")
+        self._thread.join()
+        self._listener.close()

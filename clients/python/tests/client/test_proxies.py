@@ -12,8 +12,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from agentpost_client import AsyncClient, Client, ConfigError, ConnectionFailed
-from tests.client.scripted import KEY, served
+from agentpost_client import Account, AsyncClient, Client, ConfigError, ConnectionFailed
+from agentpost_client.addresses import read_address
+from agentpost_client.proxies import Routes
+from tests.client.scripted import KEY, Wire, http, served
 from tests.servers import free_port
 
 FILE = {"file_id": "wrk_1/a", "name": "a", "url": "https://files.example.com/a?sig=1"}
@@ -137,3 +139,59 @@ def test_a_proxy_that_cannot_be_used_is_named(
         client.me()
     monkeypatch.setenv("NO_PROXY", "*")
     Client(ELSEWHERE, KEY).close()
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_proxy_is_told_name_and_password_and_nobody_else(
+    kind: type[Client] | type[AsyncClient], wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = wire.url.replace("//", "//us%40er:hid%3Aden@")
+    for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, proxy)
+    wire.script = [http(b'{"user_id": "usr_1"}'), http(b"", "407 Proxy Authentication Required")]
+
+    def me(url: str) -> None:
+        result = kind(url, KEY, max_retries=0).me()
+        if not isinstance(result, Account):
+            asyncio.run(result)
+
+    me(f"{ELSEWHERE}:81")
+    with pytest.raises(ConnectionFailed, match=r"broke \(407 Proxy") as caught:
+        me(ELSEWHERE.replace("http:", "https:"))
+    plain, tunnel = wire.asked
+    assert plain.startswith("GET http://agents.example.invalid:81/v1/me HTTP/1.1\r\nHost: agents.")
+    assert tunnel.startswith("CONNECT agents.example.invalid:443 HTTP/1.1\r\n")
+    for each in wire.asked:
+        assert "\r\nProxy-Authorization: Basic dXNAZXI6aGlkOmRlbg==\r\n" in each
+    assert KEY not in tunnel
+    assert "hid" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("entry", "passed_by", "others"),
+    [
+        ("example.com", "http://example.com http://a.example.com", "http://aexample.com"),
+        (".example.com", "https://a.example.com:8443", "http://example.com"),
+        ("*.Example.com", "http://A.example.com", "http://example.com"),
+        ("https://example.com", "https://example.com", "http://example.com"),
+        ("example.com:8080", "http://example.com:8080", "http://example.com"),
+        ("example.com:443", "https://example.com", "http://example.com"),
+        ("10.1.2.3", "http://10.1.2.3:9", "http://10.1.2.30"),
+        ("10.0.0.0/8", "http://10.255.0.1", "http://11.0.0.1 http://10.example.com"),
+        ("fd00::/8", "http://[fd12::1]:9", "http://[fe80::1]"),
+        ("[fd00::1]:9", "http://[fd00::1]:9", "http://[fd00::1]"),
+        ("a.example, *", "http://example.com", ""),
+        ("", "http://127.9.9.9 http://[::1] http://LOCALHOST:8080", "http://a.localhost.example"),
+        ("nonsense/33, http://[, :, %", "", "http://example.com"),
+    ],
+)
+def test_hosts_that_are_reached_without(
+    entry: str, passed_by: str, others: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "http://proxy:3128")
+    monkeypatch.setenv("NO_PROXY", f" x.example, {entry}")
+    routes = Routes(ELSEWHERE)
+    for url in passed_by.split():
+        assert routes.proxy(read_address(url)) is None, url
+    for url in others.split():
+        assert routes.proxy(read_address(url)) is not None, url

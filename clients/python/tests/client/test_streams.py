@@ -96,6 +96,13 @@ async def test_text_comes_while_it_is_written(talk: Talk) -> None:
     assert seqs(parts[4:]) == [1]
 
 
+async def test_a_line_separator_in_a_text_ends_no_line(talk: Talk) -> None:
+    text = "one\u2028two\x85three\x0cfour"
+    data = json.dumps({"text": text, "offset": 0}, ensure_ascii=False)
+    talk.script = [stream(f"event: delta\ndata: {data}\n\n", END)]
+    assert await talk("messages.stream", "msg_1") == [TextDelta(text=text)]
+
+
 # --- sent and read along --------------------------------------------------------------------------
 BUSY_ENTRY = 'id: c1\nevent: turn_busy\ndata: {"seq": 1, "type": "turn_busy"}\n\n'
 OPEN = message("processing", final=False)

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timezone
 from pathlib import Path
 
+import httpx2
 from agentpost_client import (
     AsyncClient, Attachment, Client, Entry, Message, MessageStatus, Reason, RemoteFile, TextDelta,
     TextReset, webhooks
@@ -88,6 +89,10 @@ def careful(client: Client) -> float | None:
     except ApiError as error:
         print(error.code, [problem.field for problem in error.problems])
     return None
+
+
+def with_http(http: httpx2.Client, later: httpx2.AsyncClient) -> tuple[Client, AsyncClient]:
+    return Client(http_client=http), AsyncClient(http_client=later)
 
 
 def reported(seconds: float, why: str) -> None:

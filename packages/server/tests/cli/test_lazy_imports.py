@@ -28,7 +28,7 @@ SERVER = {
     "uvicorn",
 }
 """What only the server needs."""
-COMMAND = {"agentpost_client", "asyncio", "httpx2", "pydantic", "rich"}
+COMMAND = {"agentpost_client", "asyncio", "httpcore2", "httpx2", "pydantic", "rich"}
 """What the command that is called may need, but no help."""
 EVERY_HELP = """
 import sys

@@ -10,12 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
-import httpx2
-
 from agentpost_client._async import io
 from agentpost_client._async.connections import AsyncConnections
 from agentpost_client._async.events import AsyncEvents
 from agentpost_client._async.files import AsyncFiles
+from agentpost_client._async.http import AsyncHttpClient
 from agentpost_client._async.messages import AsyncMessages
 from agentpost_client._async.pages import AsyncPages
 from agentpost_client._async.requests import AsyncRequests
@@ -60,11 +59,11 @@ class AsyncClient:
     ``url`` and ``key`` come from ``AGENTPOST_URL`` and ``AGENTPOST_KEY`` when not given; without
     them: `ConfigError`. ``timeout`` is the longest silence in seconds, on top of what a long poll
     is held; a message is answered after up to about 30. ``max_retries`` bounds how often a request
-    is sent again; ``policy`` has all about it. ``http_client`` is yours to configure (proxies,
-    certificates) and to close. ``on_retry`` is called before a request is sent again, with the
-    seconds until then and the reason in a few words; the logger ``agentpost_client`` says the same
-    at the level INFO. ``sleep`` and ``clock`` are there to be replaced in tests. Every method may
-    raise the errors of `agentpost_client.errors`.
+    is sent again; ``policy`` has all about it. ``http_client``, such as an ``httpx2.AsyncClient``,
+    is yours to configure (proxies, certificates) and to close. ``on_retry`` is called before a
+    request is sent again, with the seconds until then and the reason in a few words; the logger
+    ``agentpost_client`` says the same at the level INFO. ``sleep`` and ``clock`` are there to be
+    replaced in tests. Every method may raise the errors of `agentpost_client.errors`.
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class AsyncClient:
         timeout: float = TIMEOUT_SECONDS,
         max_retries: int | None = None,
         policy: RetryPolicy | None = None,
-        http_client: httpx2.AsyncClient | None = None,
+        http_client: AsyncHttpClient | None = None,
         on_retry: Callable[[float, str], object] | None = None,
         sleep: Callable[[float], Awaitable[object]] = io.sleep,
         clock: Callable[[], float] = time.monotonic,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from agentpost_client._async import io
 from agentpost_client._async.transport import AsyncTransport, Fetch
+from agentpost_client.addresses import is_http_url
 from agentpost_client.attachments import Progress
-from agentpost_client.config import is_http_url
 from agentpost_client.errors import BadAnswer
 from agentpost_client.models import File
 from agentpost_client.operations import operation

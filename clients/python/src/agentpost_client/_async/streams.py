@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any
 
-import httpx2
-
+from agentpost_client._async.http import AsyncHttpResponse
 from agentpost_client._async.transport import AsyncTransport, log
 from agentpost_client.errors import BadAnswer
 from agentpost_client.retries import trouble
-from agentpost_client.sse import MEDIA_TYPE, EventLines, ServerEvent
+from agentpost_client.sse import MEDIA_TYPE, EventLines, Lines, ServerEvent
 from agentpost_client.wire import (
     Answer,
     Call,
     Fault,
+    NoAnswer,
     failure,
     read_answer,
-    read_fault,
     stream_request,
 )
 
@@ -62,25 +61,26 @@ class AsyncEventStream:
                             yield event
                     else:
                         outcome = read_answer(response, await response.aread())
-            except httpx2.RequestError as error:
-                outcome = read_fault(error)
+            except NoAnswer as error:
+                outcome = error.fault
             await self._recover(call, outcome)
 
-    async def _events(self, response: httpx2.Response) -> AsyncIterator[ServerEvent]:
+    async def _events(self, response: AsyncHttpResponse) -> AsyncIterator[ServerEvent]:
         if not response.headers.get("content-type", "").startswith(MEDIA_TYPE):
             raise NoStream("The answer is no event stream.", response.headers.get("request-id"))
-        lines = EventLines()
-        async for line in response.aiter_lines():
-            self._answered = True
-            event = lines.feed(line)
-            if event is None:
-                continue
-            self._failures = 0
-            if event.name == CURSOR_EXPIRED:
-                log.warning("The cursor has expired: what came after it may be missing")
-            if event.id is not None:
-                self.cursor = event.id
-            yield event
+        lines, events = Lines(), EventLines()
+        async for data in response.aiter_bytes():
+            for line in lines.feed(data):
+                self._answered = True
+                event = events.feed(line)
+                if event is None:
+                    continue
+                self._failures = 0
+                if event.name == CURSOR_EXPIRED:
+                    log.warning("The cursor has expired: what came after it may be missing")
+                if event.id is not None:
+                    self.cursor = event.id
+                yield event
 
     def _request(self, call: Call) -> dict[str, Any]:
         options = self._transport.options

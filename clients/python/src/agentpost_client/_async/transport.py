@@ -9,8 +9,6 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-import httpx2
-
 from agentpost_client._async import io
 from agentpost_client._async.connections import AsyncConnections
 from agentpost_client.attachments import Progress
@@ -24,6 +22,7 @@ from agentpost_client.wire import (
     Answer,
     Call,
     Fault,
+    NoAnswer,
     api_request,
     failure,
     form_request,
@@ -31,7 +30,6 @@ from agentpost_client.wire import (
     link_request,
     parse,
     read_answer,
-    read_fault,
     total_bytes,
 )
 
@@ -128,10 +126,9 @@ class AsyncTransport:
                     outcome = await self._fetch(step)
                 case Post():
                     outcome = await self._post(step)
-        except httpx2.RequestError as error:
-            fault = read_fault(error)
-            log.debug("%s failed: %s", step.name, fault.problem)
-            return fault
+        except NoAnswer as error:
+            log.debug("%s failed: %s", step.name, error.fault.problem)
+            return error.fault
         ms = 1000 * (self.options.clock() - started)
         log.debug("%s %d %s %.0f ms", step.name, outcome.status, outcome.request_id or "-", ms)
         return outcome

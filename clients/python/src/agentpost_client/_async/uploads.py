@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from agentpost_client._async import io
 from agentpost_client._async.transport import AsyncTransport, Post
+from agentpost_client.addresses import is_http_url
 from agentpost_client.attachments import (
     Outgoing,
     Progress,
@@ -19,7 +20,6 @@ from agentpost_client.attachments import (
     look_at,
     once_only,
 )
-from agentpost_client.config import is_http_url
 from agentpost_client.errors import BadAnswer, FileRefused
 from agentpost_client.form import FileForm
 from agentpost_client.models import Upload, UploadTicket

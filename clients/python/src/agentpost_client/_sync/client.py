@@ -11,12 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
-import httpx2
-
 from agentpost_client._sync import io
 from agentpost_client._sync.connections import Connections
 from agentpost_client._sync.events import Events
 from agentpost_client._sync.files import Files
+from agentpost_client._sync.http import HttpClient
 from agentpost_client._sync.messages import Messages
 from agentpost_client._sync.pages import Pages
 from agentpost_client._sync.requests import Requests
@@ -61,11 +60,11 @@ class Client:
     ``url`` and ``key`` come from ``AGENTPOST_URL`` and ``AGENTPOST_KEY`` when not given; without
     them: `ConfigError`. ``timeout`` is the longest silence in seconds, on top of what a long poll
     is held; a message is answered after up to about 30. ``max_retries`` bounds how often a request
-    is sent again; ``policy`` has all about it. ``http_client`` is yours to configure (proxies,
-    certificates) and to close. ``on_retry`` is called before a request is sent again, with the
-    seconds until then and the reason in a few words; the logger ``agentpost_client`` says the same
-    at the level INFO. ``sleep`` and ``clock`` are there to be replaced in tests. Every method may
-    raise the errors of `agentpost_client.errors`.
+    is sent again; ``policy`` has all about it. ``http_client``, such as an ``httpx2.Client``,
+    is yours to configure (proxies, certificates) and to close. ``on_retry`` is called before a
+    request is sent again, with the seconds until then and the reason in a few words; the logger
+    ``agentpost_client`` says the same at the level INFO. ``sleep`` and ``clock`` are there to be
+    replaced in tests. Every method may raise the errors of `agentpost_client.errors`.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class Client:
         timeout: float = TIMEOUT_SECONDS,
         max_retries: int | None = None,
         policy: RetryPolicy | None = None,
-        http_client: httpx2.Client | None = None,
+        http_client: HttpClient | None = None,
         on_retry: Callable[[float, str], object] | None = None,
         sleep: Callable[[float], object] = io.sleep,
         clock: Callable[[], float] = time.monotonic,

@@ -7,40 +7,44 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx2
+import httpcore2
 
 from agentpost_client._sync import io
+from agentpost_client._sync.http import HttpClient, HttpResponse, Pools
 from agentpost_client.errors import ConfigError
-from agentpost_client.proxies import open_http
+from agentpost_client.proxies import Routes
+from agentpost_client.wire import NoAnswer, Timeout, read_fault
 
 
 class Connections:
-    """Sends requests, in each place (`io.place`) with an HTTP client made there.
+    """Sends requests, in each place (`io.place`) with pools made there.
 
     A connection of an event loop that has ended, or of the process that this one was forked from,
     cannot be used. An ``http_client`` of the caller is used everywhere, and never closed.
     """
 
-    def __init__(self, url: str, http_client: httpx2.Client | None) -> None:
-        self._url = url
+    def __init__(self, url: str, http_client: HttpClient | None) -> None:
         self._given = http_client
         self._given_to: object = None
         self._is_closed = False
-        self._by_place: dict[object, httpx2.Client] = {}
+        self._by_place: dict[object, Pools] = {}
         if http_client is None:
-            self._tls = httpx2.create_ssl_context()
-            # For the first place that asks. Made now, so that an unusable proxy is told now.
-            self._by_place[None] = self._open()
+            self._routes = Routes(url)
+            self._tls = httpcore2.default_ssl_context()
 
-    def request(self, **options: Any) -> httpx2.Response:
-        """As the method of the HTTP client; raises `RuntimeError` after `close`."""
-        with self._naming_trouble():
-            return self._here().request(**options)
+    def request(self, *, timeout: Timeout, **options: Any) -> HttpResponse:
+        """As the method of the HTTP client; raises `NoAnswer`, and `RuntimeError` after
+        `close`."""
+        http = self._here()
+        with self._explaining(timeout):
+            return http.request(timeout=timeout, **options)
 
     @contextmanager
-    def stream(self, **options: Any) -> Iterator[httpx2.Response]:
-        """As the method of the HTTP client; raises `RuntimeError` after `close`."""
-        with self._naming_trouble(), self._here().stream(**options) as response:
+    def stream(self, *, timeout: Timeout, **options: Any) -> Iterator[HttpResponse]:
+        """As the method of the HTTP client; raises `NoAnswer`, also for what is read of the
+        response, and `RuntimeError` after `close`."""
+        http = self._here()
+        with self._explaining(timeout), http.stream(timeout=timeout, **options) as response:
             yield response
 
     def close(self) -> None:
@@ -53,7 +57,7 @@ class Connections:
         if http is not None:
             http.close()
 
-    def _here(self) -> httpx2.Client:
+    def _here(self) -> HttpClient:
         place = io.place()
         if self._given is not None:
             self._given_to = self._given_to or place
@@ -62,23 +66,25 @@ class Connections:
             raise RuntimeError("The client is closed: make another one.")
         http = self._by_place.get(place)
         if http is None:
-            http = self._by_place.pop(None, None) or self._open()
             for other in list(self._by_place):
                 if io.is_over(other):
                     self._by_place.pop(other, None)
-            http = self._by_place.setdefault(place, http)  # another thread may have been faster
+            # Another thread may have been faster.
+            http = self._by_place.setdefault(place, Pools(self._routes, self._tls))
         return http
 
-    def _open(self) -> httpx2.Client:
-        return open_http(httpx2.Client, self._url, self._tls)
-
     @contextmanager
-    def _naming_trouble(self) -> Iterator[None]:
-        """Say what is wrong when an HTTP client of the caller fails in a second place."""
+    def _explaining(self, timeout: Timeout) -> Iterator[None]:
+        """Say what is wrong when a request fails, and when an HTTP client of the caller fails in a
+        second place."""
         try:
             yield
-        except RuntimeError as error:
-            if self._given is None or self._given_to == io.place():
+        except Exception as error:
+            fault = read_fault(error, timeout)
+            if fault is not None:
+                raise NoAnswer(fault) from error
+            is_here = self._given is None or self._given_to == io.place()
+            if is_here or not isinstance(error, RuntimeError):
                 raise
             raise ConfigError(
                 f"The http_client was used in another {io.PLACE} before, and its connections belong"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from agentpost_client._sync import io
 from agentpost_client._sync.transport import Fetch, Transport
+from agentpost_client.addresses import is_http_url
 from agentpost_client.attachments import Progress
-from agentpost_client.config import is_http_url
 from agentpost_client.errors import BadAnswer
 from agentpost_client.models import File
 from agentpost_client.operations import operation

@@ -10,8 +10,6 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-import httpx2
-
 from agentpost_client._sync import io
 from agentpost_client._sync.connections import Connections
 from agentpost_client.attachments import Progress
@@ -25,6 +23,7 @@ from agentpost_client.wire import (
     Answer,
     Call,
     Fault,
+    NoAnswer,
     api_request,
     failure,
     form_request,
@@ -32,7 +31,6 @@ from agentpost_client.wire import (
     link_request,
     parse,
     read_answer,
-    read_fault,
     total_bytes,
 )
 
@@ -129,10 +127,9 @@ class Transport:
                     outcome = self._fetch(step)
                 case Post():
                     outcome = self._post(step)
-        except httpx2.RequestError as error:
-            fault = read_fault(error)
-            log.debug("%s failed: %s", step.name, fault.problem)
-            return fault
+        except NoAnswer as error:
+            log.debug("%s failed: %s", step.name, error.fault.problem)
+            return error.fault
         ms = 1000 * (self.options.clock() - started)
         log.debug("%s %d %s %.0f ms", step.name, outcome.status, outcome.request_id or "-", ms)
         return outcome

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 from agentpost_client._sync import io
 from agentpost_client._sync.transport import Post, Transport
+from agentpost_client.addresses import is_http_url
 from agentpost_client.attachments import (
     Outgoing,
     Progress,
@@ -20,7 +21,6 @@ from agentpost_client.attachments import (
     look_at,
     once_only,
 )
-from agentpost_client.config import is_http_url
 from agentpost_client.errors import BadAnswer, FileRefused
 from agentpost_client.form import FileForm
 from agentpost_client.models import Upload, UploadTicket

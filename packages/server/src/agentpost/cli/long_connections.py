@@ -33,8 +33,8 @@ def staying_connected(profile: str | None = None) -> Iterator[tuple[Client, Serv
     """
     import httpx2
 
+    from agentpost.cli.proxied_http import open_http
     from agentpost_client import Client
-    from agentpost_client.proxies import open_http
 
     server = resolve(profile)
     notices = _Notices()

@@ -184,9 +184,9 @@ def _options(
 ) -> Options:
     import httpx2
 
+    from agentpost.cli.proxied_http import open_http
     from agentpost_client.config import resolve_config
     from agentpost_client.errors import ConfigError
-    from agentpost_client.proxies import open_http
     from agentpost_verify.probe import Options
 
     try:
@@ -218,7 +218,7 @@ def _probing(options: Options) -> Probe:
 
 def _receiver(ends: ExitStack, url: str | None, port: int | None) -> Receiver | None:
     """The running receiver, which ``ends`` will stop; None when none is wanted."""
-    from agentpost_client.config import is_http_url
+    from agentpost_client.addresses import is_http_url
     from agentpost_verify.receiver import receiving
 
     if url is None and port is None:

@@ -12,13 +12,13 @@ from urllib.parse import quote
 import anyio
 import httpx2
 
+from agentpost.cli.proxied_http import open_http
 from agentpost.clock import SystemClock, new_id
 from agentpost.contract.errors import CATALOGUE, in_words
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.limits import WAIT_SECONDS_MAX
 from agentpost.doors.mcp.backend import BackendError, Change, Json
 from agentpost.doors.writing import read
-from agentpost_client.proxies import open_http
 from agentpost_client.sse import MEDIA_TYPE, EventLines
 
 _SECONDS_MAX: Final = 90.0
