@@ -127,7 +127,7 @@ async def long_work_is_followed(
     client: mcp.Client, server: AgentServer, caller: Caller, gate: str
 ) -> None:
     """It goes on after the call, tells its steps, and leaves a file."""
-    shown = ["delta", "All is well so far as one can see."]
+    shown = ["delta", "All is well so far\u2028as one can see."]
     job = [["gate", gate], shown, ["gate", f"{gate}-told"], *JOB]
     begun = await call(
         client, "send_message", text=script(["start", "Report", job]), wait_seconds=0

@@ -19,7 +19,7 @@ from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.limits import WAIT_SECONDS_MAX
 from agentpost.doors.mcp.backend import BackendError, Change, Json
 from agentpost.doors.writing import read
-from agentpost_client.sse import MEDIA_TYPE, EventLines
+from agentpost_client.sse import MEDIA_TYPE, EventLines, Lines
 
 _SECONDS_MAX: Final = 90.0
 """For an answer; the server holds some for 45 seconds."""
@@ -105,22 +105,23 @@ class HttpBackend:
         async with self._api.stream("GET", path, headers=headers) as answer:
             if not (answer.is_success and MEDIA_TYPE in answer.headers.get("content-type", "")):
                 raise _NoStream
-            lines = EventLines()
-            async for line in answer.aiter_lines():
-                event = lines.feed(line)
-                if event is None:
-                    if line.startswith(":"):
-                        yield cursor, Change()
-                    continue
-                cursor = event.id or cursor
-                if event.name == "end":
-                    return
-                if event.name in ("delta", "reset"):
-                    piece = json.loads(event.data)
-                    reset = {"reset": True} if event.name == "reset" else {}
-                    yield cursor, Change(texts=[read(json.dumps({**piece, **reset}))])
-                elif event.id and event.data:
-                    yield cursor, Change(entries=[json.loads(event.data)])
+            lines, events = Lines(), EventLines()
+            async for data in answer.aiter_bytes():
+                for line in lines.feed(data):
+                    event = events.feed(line)
+                    if event is None:
+                        if line.startswith(":"):
+                            yield cursor, Change()
+                        continue
+                    cursor = event.id or cursor
+                    if event.name == "end":
+                        return
+                    if event.name in ("delta", "reset"):
+                        piece = json.loads(event.data)
+                        reset = {"reset": True} if event.name == "reset" else {}
+                        yield cursor, Change(texts=[read(json.dumps({**piece, **reset}))])
+                    elif event.id and event.data:
+                        yield cursor, Change(entries=[json.loads(event.data)])
         raise httpx2.RemoteProtocolError("the stream ended")
 
     async def _poll(self, message_id: str, cursor: str | None) -> AsyncGenerator[Change, None]:
