@@ -184,11 +184,13 @@ def _without_text(here: Surroundings, frame: Frame) -> Frame:
 
 def _without_words(choice: Choice, words: Sequence[str]) -> Choice:
     """A choice without the words that were said to be not understood: who takes it has read that,
-    and is not told again. Words with a number stay, since without one another thing is computed."""
+    and is not told again. What something follows stays, since it may say what is meant with that:
+    "sans Bonn"; and what has a number."""
     text = choice.text
-    for word in sorted(words, key=len, reverse=True):
+    for word in reversed(words):
         if not any(map(str.isdigit, word)) and len(word) < len(text):
-            text = re.sub(rf"\s*(?<!\w){re.escape(word)}(?!\w)", "", text, count=1)
+            end = r"(?=\s*(?:$|[,.;!?·(。，；！？؟،]))"
+            text = re.sub(rf"\s*(?<!\w){re.escape(word)}{end}", "", text, count=1)
     return msgspec.structs.replace(choice, text=text)
 
 

@@ -356,10 +356,8 @@ def _durations(present: Mapping[str, int], name: str) -> Format | None:
         return None
     has_three = all(match is None or match[3] for match in matches.values())
     says_parts = has_three or _HOURS_FIRST.search(name) is not None
-    spans = [match for match in matches.values() if match]
-    are_exact = has_three and all(len(match[1]) == 1 for match in spans) and (
-        any(match[3] != "00" for match in spans)
-    )  # fmt: skip
+    hours = {match[1] for match in matches.values() if match}
+    are_exact = has_three and "0" in hours and all(len(hour) == 1 for hour in hours)
     says_so = says_parts and words.names(name, "duration")
     if not (_SECONDS_LAST.search(name) or says_so or are_exact):
         return None
@@ -501,10 +499,9 @@ def _day_first_by_sequence(texts: Sequence[str], *, in_order: bool) -> bool | No
         dates in (sorted(dates), sorted(dates, reverse=True)) for dates in readings
     ]
     regular_by_reading = [len({one.weekday() for one in dates}) == 1 for dates in readings]
-    for is_likely in ([sorted_by_reading] if in_order else []) + [regular_by_reading]:
-        if is_likely[0] != is_likely[1]:
-            return is_likely[0]
-    return None
+    if in_order and sorted_by_reading == [True, False]:  # texts in order look like months first
+        return True
+    return regular_by_reading[0] if regular_by_reading[0] != regular_by_reading[1] else None
 
 
 def date(text: str, form: Format) -> datetime | None:

@@ -129,13 +129,10 @@ def open_tables(
     `Dataset.skipped`. Runs in a worker process, which keeps small tables open for the next call.
     """
     key = message_text, tuple(_identity(file) for file in files)
-    result = _open_tables.take(key)
-    with contextlib.ExitStack() as undo:
-        if result is None:
+    stack, data = _open_tables.take(key) or (contextlib.ExitStack(), None)
+    with stack as undo:
+        if data is None:
             data = undo.enter_context(_open_anew(files, message_text))
-        else:
-            data = result[1]
-            undo.enter_context(result[0])
         yield data.speaking(language)
         _open_tables.keep(key, undo.pop_all(), data)
 

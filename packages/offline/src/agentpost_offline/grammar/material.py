@@ -199,6 +199,8 @@ def is_better_higher(column: Column) -> bool:
     concept = concept_of(column.name)
     if column.unit == "%":  # of a rate
         return concept == "margin"
+    if column.unit in ("min", "s"):  # of a race the lowest is the best
+        return False
     if concept in _BETTER_HIGHER:
         return True
     return roles.is_additive(column) and concept not in _BETTER_LOWER

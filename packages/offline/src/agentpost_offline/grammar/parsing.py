@@ -74,6 +74,7 @@ class _Parser:
         self.last_measure_at = -9
         if any(term.has("needs.table") for term in phrases):
             self.draft.marks.add("table")
+        self._drop_other_names()
         self.repeated = self._repetitions()
         at = 0
         while at < len(phrases):
@@ -82,6 +83,27 @@ class _Parser:
         if not self.draft.measures or self.draft.asks & {"many", "who"}:
             self.unknown = sorted([*self.unknown, *self.people])
         self.draft.unknown += self._unknown_words()
+
+    def _drop_other_names(self) -> None:
+        """Leave other names of columns only where a column is asked for: "total cost of our club"
+        is not by club."""
+        for at, term in enumerate(self.phrases):
+            if term.is_other_name and not self._is_asked_for(at):
+                term.columns, term.typo_of, term.is_other_name = (), "", False
+
+    def _is_asked_for(self, at: int) -> bool:
+        """Whether a column has to follow the word before: "by", "total", "most", "which"; a figure
+        may also follow a verb or what is made, or come first."""
+        is_figure = bool(things_called(self.phrases[at].text, "figures"))
+        after = self._at(at + 1)
+        before = at - 1
+        while before >= 0 and self.phrases[before].is_glue:
+            before -= 1
+        if before < 0:
+            return is_figure and not (after is not None and after.text in ":：")
+        sections = ["by", "aggregate", "extreme", "ask", "small.and", "versus", "op", "only.where"]
+        sections += ["small.verb", "thing", "kind"] if is_figure else []
+        return self.phrases[before].has(*sections)
 
     def _unknown_words(self) -> list[str]:
         """The words that no production took; those that stand side by side as one."""
@@ -1208,8 +1230,8 @@ class _Parser:
         if self.material is None or term.kind != "word" or term.has("carry", *_FIGURES):
             return False
         key, typed = lexicon(self.language).key(term.text), fold(term.text)
-        things = frozenset[int]() if term.meanings else things_called(term.text)
-        if any(things & things_called(word) for word in self.material.own_words):
+        things = frozenset[str]() if term.meanings else things_called(term.text, "rows")
+        if any(things & things_called(word, "rows") for word in self.material.own_words):
             return True
         return key in self.material.own and (
             self.language == "ar"  # a word has its article joined to it

@@ -58,6 +58,8 @@ class Term:
     values: tuple[tuple[str, str], ...] = ()
     number: float | None = None
     typo_of: str = ""
+    is_other_name: bool = False
+    """Whether it is read as a column that another word names."""
 
     def has(self, *meanings: str) -> bool:
         """Whether it can mean one of these: ``section.key``, or all of a section: ``section``."""
@@ -160,11 +162,16 @@ class _Tagger:
                 if one.partition(".")[0] in ("thing", "kind", "format", "talk", "control")
             )  # fmt: skip
         columns, is_literal, values = self._names(self.text[start:end], span, keys, meanings)
-        is_inflected = len(span) == 1 and forms not in self.words.exact
+        is_inflected = len(span) == 1 and forms not in self.words.exact and all(
+            one.startswith(("concept.", "idle.", "model.")) or one == "kind.grouped"
+            for one in meanings
+        )  # fmt: skip
         if is_inflected and meanings and not (columns or values) and (
-            (name := self._translate(span[0].text)) is not None
+            (name := self._translate(span[0])) is not None
         ):  # fmt: skip
-            return self._other_name(span[0], name)
+            term = self._other_name(span[0], name)
+            term.meanings = frozenset(meanings)
+            return term
         meanings = tuple(one for one in meanings if not one.startswith("value."))
         if not (meanings or columns or values):
             return None
@@ -272,7 +279,7 @@ class _Tagger:
             return self._unknown_han(at)
         if first.kind != "word":
             return [_plain(first)], 1
-        if (name := self._translate(first.text)) is not None:
+        if (name := self._translate(first)) is not None:
             return [self._other_name(first, name)], 1
         if self.words.language == "de" and (parts := self._compound(first)):
             return parts, 1
@@ -320,12 +327,15 @@ class _Tagger:
     def _other_name(token: Token, column: str) -> Term:
         """A word that is read as the name of a column, which is told as a typo is."""
         term = _plain(token)
-        term.columns, term.typo_of = (column,), column
+        term.columns, term.typo_of, term.is_other_name = (column,), column, True
         return term
 
-    def _translate(self, word: str) -> str | None:
+    def _translate(self, token: Token) -> str | None:
         """The one column that has another name of the same thing, in any language: "Grund" for a
-        "reason"; None where none has, or several have."""
+        "reason"; None where none has, or several have, and for the name of a person."""
+        word = token.text
+        if self.words.language != "de" and token.start > 0 and word[:1].isupper():
+            return None
         things = things_called(word)
         columns = self.material.table.columns if things and self.material else ()
         names = [

@@ -21,7 +21,6 @@ from agentpost_offline.words import LANGUAGES, nouns, stem, table
 
 _ARABIC_BEFORE: Final = re.compile(r"^(?:وال|بال|كال|فال|لل|ال)(?=..)")
 _ARABIC_AFTER: Final = re.compile(r"(?<=...)(?:ات|ان|ين|ون|يه|ه|ي)$")
-_PLURAL: Final = re.compile(r"(?<=[a-z]{3})(?:e[nsr]?|[ns])$")
 _ARABIC_PRONOUN: Final = re.compile("(?<=...)(?:هم|ها|هن|هما)$")
 _SPANISH_PRONOUN: Final = re.compile("(.{3,}?)(?:(?:me|nos|se)?(?:lo|la|los|las)|me|nos)")
 """What is joined to a verb: "pásalo", "ponmelo"."""
@@ -172,25 +171,29 @@ def concepts() -> dict[tuple[str, ...], str]:
 
 
 @cache
-def _things() -> dict[str, frozenset[int]]:
+def _things() -> dict[str, frozenset[str]]:
     """The things that a word may name, by their places in the list of nouns."""
-    results: dict[str, frozenset[int]] = {}
-    for place, line in enumerate(nouns()):
-        for phrase in line.split(";"):
-            key = _root(phrase.strip())
-            results[key] = results.get(key, frozenset()) | {place}
+    results: dict[str, frozenset[str]] = {}
+    for kind, lines in nouns().items():
+        for place, line in enumerate(lines):
+            for phrase in line.split(";"):
+                key = _noun_key(phrase.strip())
+                results[key] = results.get(key, frozenset()) | {f"{kind} {place}"}
     return results
 
 
 @lru_cache(20_000)
-def things_called(word: str) -> frozenset[int]:
-    """Which things of the list of nouns a word names, in any language."""
-    return _things().get(_root(word), frozenset())
+def things_called(word: str, kind: str = "") -> frozenset[str]:
+    """Which things of the list of nouns a word names, in any language; only those of a ``kind``,
+    where one is given: rows, figures, others."""
+    key = _noun_key(word)
+    names = _things().get(key) or _things().get(key.removesuffix("s"), frozenset())
+    return frozenset(one for one in names if one.startswith(kind))
 
 
-def _root(word: str) -> str:
-    """A word without the endings of plurals, and without the article that Arabic joins to it."""
-    return _PLURAL.sub("", _ARABIC_BEFORE.sub("", fold(normal(word))))
+def _noun_key(word: str) -> str:
+    """A word without the article that Arabic joins to it."""
+    return _ARABIC_BEFORE.sub("", fold(normal(word)))
 
 
 def without_brackets(name: str) -> str:

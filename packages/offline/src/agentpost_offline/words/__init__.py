@@ -18,11 +18,11 @@ def table(language: str) -> dict[str, dict[str, str]]:
     return read
 
 
-def nouns() -> list[str]:
-    """The names of things, a thing an item, with semicolons between what it is called."""
-    text = (resources.files(__name__) / "nouns.toml").read_text("utf-8")
-    things: list[str] = tomllib.loads(text)["things"]
-    return things
+@functools.cache
+def nouns() -> dict[str, list[str]]:
+    """The names of things, a thing an item, with semicolons between what it is called: of ``rows``,
+    of ``figures``, and of ``others``."""
+    return tomllib.loads((resources.files(__name__) / "nouns.toml").read_text("utf-8"))
 
 
 @functools.cache

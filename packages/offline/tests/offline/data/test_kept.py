@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from agentpost_offline.data import dataset, limits, loading
@@ -47,6 +48,16 @@ def test_the_same_tables_are_loaded_once(tmp_path: Path, loads: list[str]) -> No
     assert len(loads) == 1
     assert [value for value, _ in found] == [383.0] * 3
     assert found[0] == found[2] != found[1], "described in the language that was asked for"
+
+
+def test_they_are_closed_after_thousands_of_steps(tmp_path: Path) -> None:
+    sales = file(tmp_path, "sales.csv", SALES)
+    for _ in range(3_000):
+        with open_tables([sales]) as data:
+            pass
+    dataset.forget()
+    with pytest.raises(duckdb.Error):  # a stack in a stack for each step could not be undone
+        data.run(Query(data.tables[0].id, (Measure("revenue", Aggregate.SUM),)))
 
 
 def test_other_bytes_are_other_tables(tmp_path: Path, loads: list[str]) -> None:

@@ -76,10 +76,11 @@ CASES: dict[str, tuple[str, str | bytes, list[str], Rows, str]] = {
         ["day", "sold"], [("2024-01-06", 1.0), ("2024-02-03", 2.0), ("2024-03-02", 3.0),
                           ("2024-05-04", 4.0)], "",
     ),
-    "months before days, as their order says": (
+    "months before days, or texts in order": (
         "t.csv", "day,sold\n01/06/2024,1\n02/03/2024,2\n03/02/2024,3\n04/07/2024,4\n",
         ["day", "sold"], [("2024-01-06", 1.0), ("2024-02-03", 2.0), ("2024-03-02", 3.0),
-                          ("2024-04-07", 4.0)], "",
+                          ("2024-04-07", 4.0)],
+        "dates in “day” are read as month/day/year",
     ),
     "days before months, as their weekday says": (
         "t.csv", "day,sold\n02/03/2024,4\n06/01/2024,1\n03/02/2024,3\n06/07/2024,2\n",

@@ -50,3 +50,40 @@ async def test_a_name_of_two_columns_is_asked_about(tmp_path: Path) -> None:
     path.write_text("Fahrer,Chauffeur,km\nA,B,10\nC,D,20\n")
     turn = await Conversation().say("total km by driver", file(path, "text/csv"))
     assert "driver" in "\n".join(turn.questions)
+
+
+CLUB = "Mitglied,Verein,Mitgliedschaft €\nAda,Rudern,10\nBo,Tennis,20\nCy,Rudern,30\n"
+RACE = "runner,sex,time\nAnn,F,0:50:10\nBea,F,0:24:30\nCid,M,0:42:15\n"
+VIEWS = "spectacle,ville,recette €\nHamlet,Lyon,10\nFaust,Nice,20\nHamlet,Nice,30\n"
+BUSES = "bus,departure\nA,8:05:30\nB,8:15:00\nC,9:30:20\nD,7:45:10\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "figure"),
+    [
+        (CLUB, "total Mitgliedschaft of our club", ": 60"),
+        (CLUB, "what is my own total Mitgliedschaft", ": 60"),
+        (VIEWS, "a chart that shows total recette by ville", "spectacle"),
+        (RACE, "best time", "Highest Time"),
+        (BUSES, "total departure", "min"),
+    ],
+)
+async def test_words_of_sentences_name_no_column(
+    tmp_path: Path, table: str, message: str, figure: str
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(table)
+    turn = await Conversation().say(message, file(path, "text/csv"))
+    started = "".join(str(job.args["frame"]["queries"]) for job in turn.started)
+    if turn.replies and figure.startswith(":"):
+        assert figure in turn.text
+        assert "by Verein" not in turn.text
+    else:
+        assert figure not in turn.text + started
+
+
+async def test_what_is_measured_is_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "milch.csv"
+    path.write_text("Kuh,Liter,Tag\nN,20,1\nN,20,2\nS,15,1\nS,10,2\n")
+    turn = await Conversation().say("how much milk by Kuh", file(path, "text/csv"))
+    assert "Number of rows" not in turn.text
