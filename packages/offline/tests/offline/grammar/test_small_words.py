@@ -33,7 +33,7 @@ def table(folder: Path, text: str) -> File:
     [
         ("list whats still on shelf B", "“still”"),
         ("rows per item, slowest on top", "“slowest”"),
-        ("match the items to the shelves", "“match”"),
+        ("match the items to the shelves", "“match the”"),
     ],
 )
 async def test_it_is_said_to_be_not_understood(tmp_path: Path, message: str, word: str) -> None:
