@@ -648,8 +648,9 @@ class Resolved:
         """The rows where nothing else is there, or the only figure that may be meant."""
         draft = self.draft
         adds_nothing = not any(map(roles.is_additive, self.material.numbers))
-        if draft.style.chart == "donut" and adds_nothing:
-            draft.counts.append("")
+        has_amounts = any(one.role is Role.AMOUNT for one in self.material.numbers)
+        if draft.style.chart == "donut" and adds_nothing and not (has_amounts and draft.groups):
+            draft.counts.append("")  # a pie of the classes; rates are no parts of a whole
         if self._counts_all or draft.counts:
             return Measure(None, Aggregate.COUNT)
         sure = [one for one in self.material.numbers

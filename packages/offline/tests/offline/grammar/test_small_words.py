@@ -59,6 +59,12 @@ async def test_at_most_so_many_seconds(tmp_path: Path) -> None:
     assert [one.aggregate for one in shown.queries[0].measures] == [Aggregate.SUM]
 
 
+async def test_parts_of_a_whole_are_not_the_rows_unasked(tmp_path: Path) -> None:
+    stock = "yarn,brand,skeins,price\na,Rowan,3,7.5\nb,Drops,12,2\nc,Rowan,4,8\n"
+    turn = await Conversation().say("by brand as donut, percent on it", table(tmp_path, stock))
+    assert (turn.started, bool(turn.questions)) == ([], True)
+
+
 async def test_a_table_of_rows_is_drawn_as_nothing(tmp_path: Path) -> None:
     talk = Conversation()
     await talk.say("an excel file please", table(tmp_path, LOST))
