@@ -19,9 +19,9 @@ The largest cost is the vans, at 900 euros a week. Fuel is included in this pric
 """
 
 
-@pytest.fixture
-def csv(tmp_path: Path) -> File:
-    path = tmp_path / "sales.csv"
+@pytest.fixture(scope="session")
+def csv(tmp_path_factory: pytest.TempPathFactory) -> File:
+    path = tmp_path_factory.mktemp("csv") / "sales.csv"
     rows = [
         f"{year}-{month:02d}-01,{region},{channel},{month * 10},{month * 100},9.5"
         for year in (2024, 2025)
@@ -33,18 +33,18 @@ def csv(tmp_path: Path) -> File:
     return file(path, "text/csv")
 
 
-@pytest.fixture
-def notes(tmp_path: Path) -> File:
-    path = tmp_path / "notes.md"
+@pytest.fixture(scope="session")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> File:
+    path = tmp_path_factory.mktemp("notes") / "notes.md"
     path.write_text(NOTES)
     return file(path, "text/markdown")
 
 
-@pytest.fixture
-def photo(tmp_path: Path) -> File:
+@pytest.fixture(scope="session")
+def photo(tmp_path_factory: pytest.TempPathFactory) -> File:
     from PIL import Image
 
-    path = tmp_path / "photo.png"
+    path = tmp_path_factory.mktemp("photo") / "photo.png"
     Image.new("RGB", (40, 30), "red").save(path)
     return file(path, "image/png")
 

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from agentpost_offline.data.answers import answer_query
-from agentpost_offline.data.dataset import open_tables
+from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.frame import Aggregate, Measure
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.grammar.vocabulary import language_of
@@ -83,6 +86,19 @@ TABLES = {
     "sales.csv": SALES, "marks.csv": MARKS, "invoices.csv": INVOICES, "rates.csv": RATES,
 }  # fmt: skip
 ASKED = "?"
+
+
+@pytest.fixture(scope="module")
+def open_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Dataset]]:
+    """Each table is loaded once: that takes longer than to read a question."""
+    folder = tmp_path_factory.mktemp("tables")
+    with ExitStack() as opened:
+
+        @cache
+        def open_one(name: str) -> Dataset:
+            return opened.enter_context(open_tables([file(folder, name, TABLES[name])]))
+
+        yield open_one
 
 
 @pytest.mark.parametrize(
@@ -224,17 +240,19 @@ ASKED = "?"
         ("sales.csv", "units of tea in 2024, and which shop has the most units?", ASKED),
     ],
 )
-def test_no_figure_without_its_guard(tmp_path: Path, name: str, text: str, truth: str) -> None:
-    with open_tables([file(tmp_path, name, TABLES[name])]) as data:
-        around = Surrounding(
-            data.tables, frozenset({"table"}), today="2025-07-20", language=language_of(text)
-        )  # fmt: skip
-        readings = read(text, around)
-        if truth == ASKED:  # nothing is done before all demands are clear
-            assert not readings or not all(one.is_sure for one in readings)
-            return
-        (frame,) = [one.frame for one in readings if one.is_sure and one.frame is not None]
-        assert truth in answer_query(data, frame.queries[0], "en")[0]
+def test_no_figure_without_its_guard(
+    open_table: Callable[[str], Dataset], name: str, text: str, truth: str
+) -> None:
+    data = open_table(name)
+    around = Surrounding(
+        data.tables, frozenset({"table"}), today="2025-07-20", language=language_of(text)
+    )  # fmt: skip
+    readings = read(text, around)
+    if truth == ASKED:  # nothing is done before all demands are clear
+        assert not readings or not all(one.is_sure for one in readings)
+        return
+    (frame,) = [one.frame for one in readings if one.is_sure and one.frame is not None]
+    assert truth in answer_query(data, frame.queries[0], "en")[0]
 
 
 @pytest.mark.parametrize(
@@ -251,10 +269,10 @@ def test_no_figure_without_its_guard(tmp_path: Path, name: str, text: str, truth
     ],
 )
 def test_what_is_made_is_all_that_was_asked_for(
-    tmp_path: Path, name: str, text: str, field: str, value: object
+    open_table: Callable[[str], Dataset], name: str, text: str, field: str, value: object
 ) -> None:
-    with open_tables([file(tmp_path, name, TABLES[name])]) as data:
-        readings = read(text, Surrounding(data.tables, frozenset({"table"}), today="2025-07-20"))
+    around = Surrounding(open_table(name).tables, frozenset({"table"}), today="2025-07-20")
+    readings = read(text, around)
     if value == ASKED:
         assert not any(one.is_sure for one in readings)
         return
