@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Container
 from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
@@ -14,7 +15,8 @@ DEFAULT_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 _PATH_SAFE = "!$%&'()*+,/:;=@[\\]^|~"
 _QUERY_SAFE = _PATH_SAFE + "?`{}"
 _IPV4 = re.compile(r"[0-9]+(\.[0-9]+){3}")
-_NAME = re.compile(r"[\w.~-]+", re.ASCII)
+_LABEL = r"[\w~-]{1,63}"
+_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?", re.ASCII)
 
 
 class Address(NamedTuple):
@@ -59,13 +61,20 @@ def read_address(url: str) -> Address:
     )
 
 
+def basic_auth(address: Address) -> dict[str, str]:
+    """The header with the name and password of an address; none when it has none."""
+    if address.user is None:
+        return {}
+    return {"Authorization": f"Basic {b64encode(':'.join(address.user).encode()).decode()}"}
+
+
 def redirect_target(url: str, location: str) -> str:
-    """The address that a header ``Location`` names; raises `httpcore2.RemoteProtocolError`."""
+    """The address that a header ``Location`` names; raises `httpcore2.ProtocolError`."""
     try:
         target = urljoin(url, location)
         read_address(target)
     except ValueError:
-        raise httpcore2.RemoteProtocolError("it redirects to no address") from None
+        raise httpcore2.ProtocolError("it redirects to no address") from None
     return target
 
 

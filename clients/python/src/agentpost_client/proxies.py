@@ -64,9 +64,14 @@ def open_proxy(address: Address, tls: ssl.SSLContext) -> httpcore2.Proxy:
     name, password = address.user or ("", "")
     return httpcore2.Proxy(
         address.url,
-        (name.encode(), password.encode()) if address.user else None,
+        (_to_bytes(name), _to_bytes(password)) if address.user else None,
         ssl_context=tls if address.scheme == "https" else None,
     )
+
+
+def _to_bytes(text: str) -> bytes:
+    """A part of an environment variable, whose bytes need not be UTF-8."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def is_here(host: str) -> bool:

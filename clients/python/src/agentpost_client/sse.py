@@ -23,6 +23,7 @@ class Lines:
 
     def __init__(self) -> None:
         self._begun: list[bytes] = []
+        self._is_first = True
 
     def feed(self, data: bytes) -> list[str]:
         """The lines, without their ends, that the next bytes complete."""
@@ -31,7 +32,10 @@ class Lines:
             return []  # a long line is looked through once
         *lines, rest = _END.split(b"".join(self._begun))
         self._begun = [rest]
-        return [line.decode("utf-8", "replace") for line in lines]
+        texts = [line.decode("utf-8", "replace") for line in lines]
+        if texts and self._is_first:
+            texts[0], self._is_first = texts[0].removeprefix("\ufeff"), False
+        return texts
 
 
 class EventLines:

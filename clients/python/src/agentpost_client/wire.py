@@ -73,8 +73,12 @@ class Answer:
 
     @property
     def is_success(self) -> bool:
-        """Also for "nothing newer", which only those get who asked for it."""
-        return 200 <= self.status < 300 or self.status == NOT_MODIFIED
+        return 200 <= self.status < 300
+
+    @property
+    def is_nothing_new(self) -> bool:
+        """Whether it says that what the caller has is the newest, who asked for that."""
+        return self.status == NOT_MODIFIED
 
     @property
     def request_id(self) -> str | None:

@@ -33,7 +33,8 @@ from agentpost_client import (
 )
 from agentpost_client._sync.connections import Connections
 from agentpost_client._sync.http import CONNECTIONS_MAX
-from agentpost_client.addresses import read_address
+from agentpost_client.addresses import basic_auth, read_address, redirect_target
+from agentpost_client.decoding import Decoding
 from agentpost_client.sse import Lines
 from agentpost_client.version import __version__
 from agentpost_client.wire import Fault, NoAnswer, read_fault, timeout
@@ -301,3 +302,57 @@ def test_httpx2_is_not_needed(wire: Wire) -> None:
         [sys.executable, "-c", WITHOUT, wire.url], capture_output=True, text=True, check=False
     )
     assert done.stdout == "usr_1 False\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "url", ["http://agentpost..example.com", f"http://{'a' * 64}.example.com", "http://.example"]
+)
+def test_a_host_that_none_can_have_is_refused(url: str) -> None:
+    with pytest.raises(ConfigError):
+        Client(url, KEY)
+
+
+@pytest.mark.parametrize("target", ["http://a..b/", "file:///etc/x"])
+def test_a_redirect_to_no_address_is_final(target: str) -> None:
+    with pytest.raises(httpcore2.ProtocolError) as raised:
+        redirect_target("http://files.test/a", target)
+    fault = read_fault(raised.value, timeout(60))
+    assert fault is not None
+    assert not fault.passing
+
+
+def test_the_name_and_password_of_a_link_go_to_its_host() -> None:
+    expected = {"Authorization": "Basic dXM6cMO8"}
+    assert basic_auth(read_address("http://us:p%C3%BC@files.test/a")) == expected
+    assert basic_auth(read_address("http://files.test/a")) == {}
+
+
+RAW = zlib.compressobj(wbits=-15)
+BODIES = {
+    "gzip": gzip.compress(b"text" * 99),
+    "deflate": zlib.compress(b"text" * 99),
+    "deflate without its head": RAW.compress(b"text" * 99) + RAW.flush(),
+    "gzip in two": gzip.compress(b"text" * 50) + gzip.compress(b"text" * 49),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_compressed_body_may_be_cut_anywhere(name: str) -> None:
+    body, coding = BODIES[name], name.partition(" ")[0]
+    for cut in range(len(body)):
+        decoding = Decoding(coding)
+        pieces = [*decoding.decode(body[:cut]), *decoding.decode(body[cut:])]
+        decoding.close()
+        assert b"".join(pieces) == b"text" * 99, cut
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate"])
+def test_a_compressed_body_that_ends_too_early_is_seen(name: str) -> None:
+    decoding = Decoding(name)
+    list(decoding.decode(BODIES[name][:-3]))
+    with pytest.raises(httpcore2.RemoteProtocolError):
+        decoding.close()
+
+
+def test_a_mark_of_byte_order_is_no_part_of_an_event() -> None:
+    assert Lines().feed("\ufeffid: 1\n".encode()) == ["id: 1"]

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import httpcore2
 
-from agentpost_client.addresses import Address, read_address, redirect_target
+from agentpost_client.addresses import Address, basic_auth, read_address, redirect_target
 from agentpost_client.decoding import ACCEPTED, Decoding
 from agentpost_client.proxies import Routes, open_proxy
 from agentpost_client.wire import Head, Timeout, read_headers
@@ -94,9 +94,10 @@ class AsyncPools:
             url = f"{url}?{urlencode(params)}"
         if content is None and method in ("POST", "PUT", "PATCH"):
             content = b""  # its length is said, too
-        for _ in range(1 + REDIRECTS_MAX):
+        for hop in range(1 + REDIRECTS_MAX):
             address = read_address(url)
-            sent = {"Host": address.place, **HEADERS, **headers}
+            own = basic_auth(address) if hop == 0 else {}
+            sent = {"Host": address.place, **HEADERS, **own, **headers}
             async with self._pool(address).stream(
                 method,
                 address.url,
@@ -159,5 +160,6 @@ class _Response:
                 if size >= (chunk_size or 1):
                     yield b"".join(pieces)
                     pieces, size = [], 0
+        decoding.close()
         if pieces:
             yield b"".join(pieces)
