@@ -76,9 +76,10 @@ class Answer:
         return 200 <= self.status < 300
 
     @property
-    def is_nothing_new(self) -> bool:
-        """Whether it says that what the caller has is the newest, who asked for that."""
-        return self.status == NOT_MODIFIED
+    def is_final(self) -> bool:
+        """Whether nothing is left to try: a success, or that nothing is newer than what the caller
+        of the API has."""
+        return self.is_success or self.status == NOT_MODIFIED
 
     @property
     def request_id(self) -> str | None:

@@ -95,9 +95,9 @@ def unfinished_requests(turn: Turn) -> list[Request]:
 
 def has_failed_last(turn: Turn) -> bool:
     """Whether what was asked for last left no result, so that "that" has no meaning."""
-    unfinished = unfinished_requests(turn)
-    return bool(unfinished) and unfinished[-1] == _requests(turn)[-1] and (
-        turn.state.get("answered") is None
+    last = _requests(turn)[-1:]
+    return bool(last) and turn.state.get("answered") is None and (
+        unfinished_requests(turn)[-1:] == last
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ class Surroundings:
     is_new: bool = False
     """Whether the conversation begins: its language is not known yet."""
     is_unanswered: bool = False
-    """Whether the message before was a request that was asked about."""
+    """Whether the message before was a request that was asked about, or failed."""
     too_much: bool = False
     """Whether looking at the files took more memory or time than it may."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from agentpost.agents import File, Running, Started, WorkRef
@@ -11,7 +12,7 @@ from agentpost.agents.base import Json, Said
 from agentpost_offline.frame import Frame, from_json
 from agentpost_offline.steps import survey
 from agentpost_offline.turn import agent
-from tests.agents.fakes import FakeTurn, StartedJob, utterance
+from tests.agents.fakes import FakeTurn, StartedJob, file, utterance
 
 
 @dataclass
@@ -55,6 +56,13 @@ class Conversation:
             text = "Done." if state else ""
             self.works.insert(0, WorkRef(work, job.title, text, (), None, state))
         return turn
+
+
+def csv_file(folder: Path, text: str, name: str = "table.csv") -> File:
+    """A table as somebody attaches it."""
+    path = folder / name
+    path.write_text(text)
+    return file(path, "text/csv")
 
 
 def frame(job: StartedJob) -> Frame:

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.agents import File
 from agentpost_offline.frame import Thing
-from tests.agents.fakes import file
-from tests.offline.conversations import Conversation, frame
+from tests.offline.conversations import Conversation, csv_file, frame
 
 GIGS = """date,town,fee €,merch €
 2023-02-01,Bremen,100,40
@@ -29,21 +27,15 @@ Dot,F,10,0:47:05
 """
 
 
-def table(folder: Path, text: str) -> File:
-    path = folder / "table.csv"
-    path.write_text(text)
-    return file(path, "text/csv")
-
-
 async def test_a_choice_names_what_is_made(tmp_path: Path) -> None:
-    turn = await Conversation().say("chart by town", table(tmp_path, GIGS))
+    turn = await Conversation().say("chart by town", csv_file(tmp_path, GIGS))
     assert turn.choices[0] == "a chart: total Fee by Town"
 
 
 async def test_a_race_is_of_the_figure_that_is_named(tmp_path: Path) -> None:
     talk = Conversation()
     turn = await talk.say("a film of the towns by merch money over the two years",
-                          table(tmp_path, GIGS))  # fmt: skip
+                          csv_file(tmp_path, GIGS))  # fmt: skip
     (job,) = turn.started
     (query,) = frame(job).queries
     assert (frame(job).thing, query.groups) == (Thing.VIDEO, ("town",))
@@ -51,13 +43,13 @@ async def test_a_race_is_of_the_figure_that_is_named(tmp_path: Path) -> None:
 
 
 async def test_how_long_is_no_condition(tmp_path: Path) -> None:
-    turn = await Conversation().say("merch by town over the three years", table(tmp_path, GIGS))
+    turn = await Conversation().say("merch by town over the three years", csv_file(tmp_path, GIGS))
     assert "“over the three years”" in turn.questions[0]
 
 
 async def test_what_was_not_understood_is_said_once(tmp_path: Path) -> None:
     talk = Conversation()
-    turn = await talk.say("weight per month still lying", table(tmp_path, PARCELS))
+    turn = await talk.say("weight per month still lying", csv_file(tmp_path, PARCELS))
     assert "“lying”" in turn.questions[0]
     turn = await talk.say("Arrived")
     assert "lying" not in "\n".join([*turn.questions, *turn.replies])
@@ -74,4 +66,4 @@ async def test_what_was_not_understood_is_said_once(tmp_path: Path) -> None:
 async def test_a_condition_may_stand_beside_what_is_ranked(
     tmp_path: Path, message: str, figure: str
 ) -> None:
-    assert figure in (await Conversation().say(message, table(tmp_path, RUNS))).text
+    assert figure in (await Conversation().say(message, csv_file(tmp_path, RUNS))).text

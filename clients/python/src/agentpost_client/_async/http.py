@@ -97,11 +97,11 @@ class AsyncPools:
         for hop in range(1 + REDIRECTS_MAX):
             address = read_address(url)
             own = basic_auth(address) if hop == 0 else {}
-            sent = {"Host": address.place, **HEADERS, **own, **headers}
+            all_headers = {"Host": address.place, **HEADERS, **own, **headers}
             async with self._pool(address).stream(
                 method,
                 address.url,
-                headers=[(name, value.encode("ascii")) for name, value in sent.items()],
+                headers=[(name, value.encode("ascii")) for name, value in all_headers.items()],
                 content=content,
                 extensions={"timeout": timeout._asdict()},
             ) as answer:

@@ -89,7 +89,7 @@ class AsyncTransport:
         policy = self.options.policy
         retries = policy.retries_while_following if patient else policy.retries
         outcome = await self.attempt(call, retries)
-        if isinstance(outcome, Answer) and (outcome.is_success or outcome.is_nothing_new):
+        if isinstance(outcome, Answer) and outcome.is_final:
             return outcome
         raise failure(outcome, self.options.config.url)
 
@@ -98,7 +98,7 @@ class AsyncTransport:
         repeatable = step.repeatable if isinstance(step, Call) else True
         for attempt in count():
             outcome = await self._carry_out(step)
-            if isinstance(outcome, Answer) and (outcome.is_success or outcome.is_nothing_new):
+            if isinstance(outcome, Answer) and outcome.is_final:
                 return outcome
             pause = None
             if attempt < retries:

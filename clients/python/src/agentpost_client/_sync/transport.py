@@ -90,7 +90,7 @@ class Transport:
         policy = self.options.policy
         retries = policy.retries_while_following if patient else policy.retries
         outcome = self.attempt(call, retries)
-        if isinstance(outcome, Answer) and (outcome.is_success or outcome.is_nothing_new):
+        if isinstance(outcome, Answer) and outcome.is_final:
             return outcome
         raise failure(outcome, self.options.config.url)
 
@@ -99,7 +99,7 @@ class Transport:
         repeatable = step.repeatable if isinstance(step, Call) else True
         for attempt in count():
             outcome = self._carry_out(step)
-            if isinstance(outcome, Answer) and (outcome.is_success or outcome.is_nothing_new):
+            if isinstance(outcome, Answer) and outcome.is_final:
                 return outcome
             pause = None
             if attempt < retries:

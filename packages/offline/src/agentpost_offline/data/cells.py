@@ -469,10 +469,8 @@ def _dates(present: Mapping[str, int], comma_elsewhere: bool, *, in_order: bool)
     ambiguous = bool(matches) and not day_first and all(int(match[3]) <= 12 for match in matches)
     if ambiguous and comma_elsewhere:  # with a decimal comma the day comes first
         day_first, ambiguous = True, False
-    if (
-        ambiguous
-        and (reading := _day_first_by_sequence(list(present), in_order=in_order)) is not None
-    ):
+    reading = _day_first_by_sequence(list(present), in_order=in_order) if ambiguous else None
+    if reading is not None:
         day_first, ambiguous = reading, False
     total = sum(present.values())
     fits = sum(n for value, n in present.items() if moment(value, day_first=day_first))

@@ -103,10 +103,11 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         draft.things = [] if draft.formats else draft.things
     thing = next((one for one in draft.things if one is not frame.thing), None)
     is_drawn = frame.thing is Thing.ANSWER or (frame.thing is Thing.TABLE and frame.queries)
-    if thing is None and draft.style.chart and is_drawn:
-        thing = Thing.CHART
-    if thing is None and draft.style.chart and frame.thing is Thing.TABLE:
-        raise Unclear("ask_anew")  # "bars for that": of rows, which are many
+    if thing is None and draft.style.chart:
+        if is_drawn:
+            thing = Thing.CHART
+        elif frame.thing is Thing.TABLE:
+            raise Unclear("ask_anew")  # "bars for that": of rows, which are many
     if material is None or not any(query.table == material.table.id for query in frame.queries):
         if draft.has_query:
             return None

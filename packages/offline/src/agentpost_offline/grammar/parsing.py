@@ -89,7 +89,7 @@ class _Parser:
         is not by club."""
         for at, term in enumerate(self.phrases):
             if term.is_other_name and not self._is_asked_for(at):
-                term.columns, term.typo_of, term.is_other_name = (), "", False
+                term.columns, term.typo_of = (), ""
 
     def _is_asked_for(self, at: int) -> bool:
         """Whether a column has to follow the word before: "by", "total", "most", "which"; a figure
@@ -761,12 +761,11 @@ class _Parser:
                 self.draft.time = column.name
                 if (grain := one.key("grain")) is not None:
                     self._grain(grain)
-                elif self.draft.grains:
-                    pass  # "per month (arrived)" says whose months
-                elif column.grain in (None, Grain.DAY) and column.distinct <= _DAYS_MAX:
-                    self._grain(Grain.DAY)  # "by date"
-                else:
-                    self.draft.is_trend = True
+                elif not self.draft.grains:  # else as in "per month (arrived)"
+                    if column.grain in (None, Grain.DAY) and column.distinct <= _DAYS_MAX:
+                        self._grain(Grain.DAY)  # "by date"
+                    else:
+                        self.draft.is_trend = True
             elif column is not None and column.role in (Role.AMOUNT, Role.RATE):
                 if end > start:
                     break
@@ -1230,8 +1229,10 @@ class _Parser:
         if self.material is None or term.kind != "word" or term.has("carry", *_FIGURES):
             return False
         key, typed = lexicon(self.language).key(term.text), fold(term.text)
-        things = frozenset[str]() if term.meanings else things_called(term.text, "rows")
-        if any(things & things_called(word, "rows") for word in self.material.own_words):
+        things = things_called(term.text, "rows")
+        if things and not term.meanings and any(
+            things & things_called(word, "rows") for word in self.material.own_words
+        ):  # fmt: skip
             return True
         return key in self.material.own and (
             self.language == "ar"  # a word has its article joined to it

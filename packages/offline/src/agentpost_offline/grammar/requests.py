@@ -58,7 +58,8 @@ class Surrounding:
     has_files: bool = field(default=False)
     """Whether files came with this message."""
     is_unanswered: bool = False
-    """Whether the message before was a request that was asked about: "it" has no result."""
+    """Whether the message before was a request that was asked about, or failed: "it" has no
+    result."""
     names: Sequence[str] = ()
     """The names of the files: "this plan" is ``move_plan.md``."""
 

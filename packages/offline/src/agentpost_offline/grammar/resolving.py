@@ -664,8 +664,9 @@ class Resolved:
         says_how = draft.aggregate or draft.ranking or draft.derivation or "much" in draft.asks
         is_of_rows = draft.ranking is not None and "it" in draft.marks  # "most of them"
         if is_of_rows or (self.material.row_name and not says_how):
-            measures = [measure, Measure(None, Aggregate.COUNT)]
-            raise Unclear("which_measure", self._as_choices(measures[:: -1 if is_of_rows else 1]))
+            rows = Measure(None, Aggregate.COUNT)
+            measures = [rows, measure] if is_of_rows else [measure, rows]
+            raise Unclear("which_measure", self._as_choices(measures))
         return measure
 
     def _ranked_concept(self, ranking: Ranking) -> Measure:

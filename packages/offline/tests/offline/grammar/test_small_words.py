@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.agents import File
 from agentpost_offline.frame import Aggregate, Thing
-from tests.agents.fakes import file
-from tests.offline.conversations import Conversation, frame
+from tests.offline.conversations import Conversation, csv_file, frame
 
 LOST = """ref,found on,shelf,item,days kept,collected
 1,2025-02-03,A,Keys,3,yes
@@ -22,12 +20,6 @@ CALLS = """date,kind,duration (h)
 WATER = "date,pH,salt kg\n2025-01-01,7.1,3\n2025-01-02,7.4,2\n2025-02-02,7.3,1\n"
 
 
-def table(folder: Path, text: str) -> File:
-    path = folder / "table.csv"
-    path.write_text(text)
-    return file(path, "text/csv")
-
-
 @pytest.mark.parametrize(
     ("message", "word"),
     [
@@ -37,23 +29,25 @@ def table(folder: Path, text: str) -> File:
     ],
 )
 async def test_it_is_said_to_be_not_understood(tmp_path: Path, message: str, word: str) -> None:
-    turn = await Conversation().say(message, table(tmp_path, LOST))
+    turn = await Conversation().say(message, csv_file(tmp_path, LOST))
     assert word in "\n".join(turn.questions)
     assert (turn.started, turn.replies) == ([], [])
 
 
 async def test_the_longest_is_one_row(tmp_path: Path) -> None:
-    turn = await Conversation().say("longest with kind", table(tmp_path, CALLS))
+    turn = await Conversation().say("longest with kind", csv_file(tmp_path, CALLS))
     assert "highest Duration" in turn.questions[0]
 
 
 async def test_what_is_measured_by_a_scale_is_averaged(tmp_path: Path) -> None:
-    turn = await Conversation().say("ph by month", table(tmp_path, WATER))
+    turn = await Conversation().say("ph by month", csv_file(tmp_path, WATER))
     assert "January 2025: 7.25" in turn.text
 
 
 async def test_at_most_so_many_seconds(tmp_path: Path) -> None:
-    turn = await Conversation().say("a film of salt by month, 15 secs max", table(tmp_path, WATER))
+    turn = await Conversation().say(
+        "a film of salt by month, 15 secs max", csv_file(tmp_path, WATER)
+    )
     shown = frame(turn.started[0])
     assert (shown.thing, shown.style.seconds) == (Thing.VIDEO, 15)
     assert [one.aggregate for one in shown.queries[0].measures] == [Aggregate.SUM]
@@ -61,12 +55,12 @@ async def test_at_most_so_many_seconds(tmp_path: Path) -> None:
 
 async def test_parts_of_a_whole_are_not_the_rows_unasked(tmp_path: Path) -> None:
     stock = "yarn,brand,skeins,price\na,Rowan,3,7.5\nb,Drops,12,2\nc,Rowan,4,8\n"
-    turn = await Conversation().say("by brand as donut, percent on it", table(tmp_path, stock))
+    turn = await Conversation().say("by brand as donut, percent on it", csv_file(tmp_path, stock))
     assert (turn.started, bool(turn.questions)) == ([], True)
 
 
 async def test_a_table_of_rows_is_drawn_as_nothing(tmp_path: Path) -> None:
     talk = Conversation()
-    await talk.say("an excel file please", table(tmp_path, LOST))
+    await talk.say("an excel file please", csv_file(tmp_path, LOST))
     turn = await talk.say("bars for that, in orange")
     assert (turn.started, bool(turn.questions)) == ([], True)

@@ -1,4 +1,6 @@
-"""HTTP clients of commands that use the proxies of the environment as `agentpost_client` does."""
+"""HTTP clients of commands that use the proxies of the environment and tell as `agentpost_client`
+does which cannot be used. Entries of NO_PROXY with a port or a scheme are read as httpx2 reads
+them."""
 
 from __future__ import annotations
 
