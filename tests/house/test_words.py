@@ -215,3 +215,31 @@ def test_the_check_lets_durations_be() -> None:
 @pytest.mark.parametrize("text", ["# TODO later", "raise NotImplementedError", "x = 1  # FIXME"])
 def test_the_check_sees_what_is_undone(text: str) -> None:
     assert list(undone(parse(text)))
+
+
+def test_no_group_of_a_pattern_is_repeated_possessively() -> None:
+    """Python before 3.11.5 finds too short a match then: large bodies were refused on Debian 12."""
+    found = [
+        f"{source.path}:{node.lineno}"
+        for source in sources("packages", "clients")
+        for node in source.nodes
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str | bytes)
+        and repeats_possessively(node.value)
+    ]
+    assert not found
+
+
+def repeats_possessively(pattern: str | bytes) -> bool:
+    text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
+    return bool(re.search(r"[^(]\)(?:[*+?]|\{\d*,?\d*\})\+", text))
+
+
+@pytest.mark.parametrize("text", [r"(?:ab?c)*+", r"(a)++", r"(a|b){2,3}+", rb"(?:\\.)*+"])
+def test_the_check_sees_possessive_groups(text: str | bytes) -> None:
+    assert repeats_possessively(text)
+
+
+@pytest.mark.parametrize("text", [r"(?:a*+b)*", r"[^a]*+", r"[()*+]", r"f(x) + 1"])
+def test_the_check_lets_other_patterns_be(text: str) -> None:
+    assert not repeats_possessively(text)

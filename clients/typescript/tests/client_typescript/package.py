@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-import tarfile
 from pathlib import Path
 
 from tests.house.tree import ROOT
@@ -47,8 +46,7 @@ def install(modules: Path, folder: Path) -> Path:
     assert packing.returncode == 0, packing.stderr
     packed = folder / packing.stdout.split()[-1]
     shutil.rmtree(modules / "agentpost-client", ignore_errors=True)
-    with tarfile.open(packed) as tar:
-        tar.extractall(modules / ".unpacked", filter="data")
-    (modules / ".unpacked" / "package").rename(modules / "agentpost-client")
-    (modules / ".unpacked").rmdir()
+    unpacking = run("tar", "-xzf", str(packed), "-C", str(modules), folder=CLIENT)
+    assert unpacking.returncode == 0, unpacking.stderr
+    (modules / "package").rename(modules / "agentpost-client")
     return packed

@@ -55,7 +55,7 @@ one that holds megabytes."""
 
 _GIVEN_TWICE = "the field is given twice"
 _TOO_MANY_VALUES = f"the body holds more than {BODY_VALUES_MAX:,} values"
-_REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*"?', re.DOTALL)
 Result = TypeVar("Result")
 RefuseFirst = Callable[[dict[str, Any]], None]
 

@@ -28,10 +28,11 @@ _BLOCK_BYTES = 64 * 1024
 """A block of a text that is as long is whole: one that grew to megabytes would be copied by the
 allocator, which takes the event loop ten milliseconds."""
 
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_COMPLETE = re.compile(rb'[^"]*+(?:%b[^"]*+)*+' % _STRING, re.DOTALL)
-_TO_QUOTE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_UNITS = re.compile(rb"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^\\]*+)*+", re.DOTALL)
+# No group is repeated possessively: Python before 3.11.5 finds too short a match then (gh-106052).
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*"'
+_COMPLETE = re.compile(rb'[^"]*+(?:%b[^"]*+)*' % _STRING, re.DOTALL)
+_TO_QUOTE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*', re.DOTALL)
+_UNITS = re.compile(rb"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^\\]*+)*", re.DOTALL)
 _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 
 

@@ -96,9 +96,8 @@ class Talk:
         nothing else runs there, which would lose its step; else by the watch for stalls."""
         self.ending = True
         self._say(cancel=why)
-        try:
-            async with asyncio.timeout(_HEARD_SECONDS):
-                await self._cancelled.wait()
+        try:  # in a cancelled task, `asyncio.timeout` raises no TimeoutError before Python 3.11.4
+            await asyncio.wait_for(self._cancelled.wait(), _HEARD_SECONDS)
         except TimeoutError:
             if all(run.ending for run in self._process.runs.values()):
                 self._process.end(Death("a run that was to be stopped held it", ours=True))
