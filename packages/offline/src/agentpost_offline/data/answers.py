@@ -12,10 +12,11 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.data import wording
 from agentpost_offline.data.comparing import Comparison
 from agentpost_offline.data.dataset import Dataset, open_tables
-from agentpost_offline.data.model import Cell, Kind, Result, Table
+from agentpost_offline.data.model import Kind, Result, Table
 from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
     Aggregate,
+    Cell,
     Derivation,
     Filter,
     Frame,

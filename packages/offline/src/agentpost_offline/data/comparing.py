@@ -9,8 +9,9 @@ import msgspec
 
 from agentpost_offline.data import wording
 from agentpost_offline.data.dataset import Dataset
-from agentpost_offline.data.model import Cell, Result, Table
-from agentpost_offline.frame import Derivation, Measure, Query
+from agentpost_offline.data.model import Result, Table
+from agentpost_offline.frame import Cell, Derivation, Measure, Query
+from agentpost_offline.style import numbers
 
 _NEXT = 3
 _LINES = 31
@@ -162,10 +163,10 @@ class Comparison(wording.TableWords):
 
     def _figure(self, value: float, measure: Measure) -> str:
         unit = wording.unit_of(measure, self._column(measure))
-        return wording.figure(value, unit, self._language)
+        return numbers.full(value, unit, self._language)
 
     def _with_sign(self, rate: float) -> str:
-        return ("+" if rate > 0 else "") + wording.figure(rate, "%", self._language)
+        return ("+" if rate > 0 else "") + numbers.full(rate, "%", self._language)
 
 
 def _change(name: str, before: Cell, after: Cell) -> _Change:

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agentpost.agents import File, JobFailed, Unreadable
+from agentpost.extraction.reading import only_unreadable
 from agentpost_offline.data import limits, running, sources, wording
 from agentpost_offline.data.loading import Loaded, load
-from agentpost_offline.data.model import Cell, Result, Table
-from agentpost_offline.frame import Query
+from agentpost_offline.data.model import Result, Table
+from agentpost_offline.frame import Cell, Query
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -184,7 +185,7 @@ def _load(
         number = ids[source.file] = ids.get(source.file, -1) + 1
         table_id = f"{source.file}#{number}"
         try:
-            with sources.only_unreadable(source.grid.name):
+            with only_unreadable(source.grid.name):
                 tables.append(
                     load(db, source.grid, len(tables), work, table_id=table_id, file=source.file)
                 )
@@ -199,6 +200,3 @@ def survey(files: Sequence[File], message_text: str = "") -> dict[str, Any]:
     with open_tables(files, message_text) as data:
         tables = msgspec.json.decode(msgspec.json.encode(data.tables))
         return {"tables": tables, "skipped": list(data.skipped)}
-
-
-__all__ = ["Dataset", "open_tables", "survey"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentpost.extraction import Unreadable
-from agentpost_offline.data import casts, cells, delimited, layout, limits, sequences, split_dates
+from agentpost_offline.data import casts, cells, delimited, layout, limits, split_dates
 from agentpost_offline.data.cells import Format
 from agentpost_offline.data.columns import describe
 from agentpost_offline.data.delimited import Grid
@@ -39,11 +39,6 @@ class Loaded:
     relation: str
     fields: dict[str, str]
     notes: tuple[Note, ...] = ()
-
-
-def quote(name: str) -> str:
-    """A name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def load(
@@ -244,13 +239,13 @@ class _Loader:
         expression = ", ".join(expressions)
         self._db.execute(f"create table {self._relation} as select {expression} from {source} s")
         self._db.execute(f"drop table {source}")
-        read = self._db, self._relation
-        columns = [describe(*read, f"k{at}", name, form) for at, name, form in parts]
+        columns = [describe(self._db, self._relation, f"k{at}", name, form)
+                   for at, name, form in parts]  # fmt: skip
         for _, name, form in parts:
             self._say_bad(name, form)
         results = [column for column in columns if column is not None]
         fields = {name: f"k{at}" for (at, name, _), c in zip(parts, columns, strict=True) if c}
-        return sequences.find(*read, results, fields), fields
+        return results, fields
 
     def _apply_mappings(self, source: str, mappings: dict[str, str]) -> str:
         """The relation with what the cells of these columns mean; each join holds megabytes too."""

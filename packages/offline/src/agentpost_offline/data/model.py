@@ -8,9 +8,6 @@ import msgspec
 
 from agentpost_offline.frame import Cell, Grain, Query
 
-__all__ = ["Cell", "Column", "Kind", "Result", "Role", "Table", "by_name"]
-
-
 Note = tuple[str, dict[str, object]]
 """What the reader of a table must know: the key of a text among the ``notes`` of ``texts/*.json``,
 and what stands in it."""
@@ -56,11 +53,7 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True):
     """The smallest value; of dates, ISO 8601."""
     last: str | float | None = None
     grain: Grain | None = None
-    """Of dates: how exact they are (hours when they have a time of day). Of month names, weekdays
-    and quarters: which of them the entries are."""
-    sequence: tuple[tuple[str, int], ...] = ()
-    """Of entries that follow each other without a date, as month names: each in lower case with
-    its place from 0, in their order; empty where the order is not known."""
+    """Of dates: how exact they are (hours when they have a time of day)."""
 
 
 class Table(msgspec.Struct, frozen=True, omit_defaults=True):

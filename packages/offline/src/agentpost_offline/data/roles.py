@@ -107,6 +107,8 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
         return Role.IDENTIFIER
     if _counts_up(facts) and not words.names(name, "amount"):
         return Role.IDENTIFIER
+    if _is_calendar(name, facts):
+        return Role.CATEGORY
     are_parts = not facts.whole and facts.lowest >= 0 and facts.highest <= 1 and facts.rows > 3
     if are_parts and unit not in CURRENCIES:
         return Role.RATE
@@ -219,6 +221,12 @@ def _counts_up(facts: Facts) -> bool:
         return False
     span = facts.highest - facts.lowest + 1
     return facts.lowest >= 0 and span <= facts.rows * 1.5
+
+
+def _is_calendar(name: str, facts: Facts) -> bool:
+    """Whether numbers are months, quarters or days of the week without a date."""
+    is_within = facts.whole and facts.lowest >= 0 and facts.highest <= 12 and facts.distinct > 1
+    return is_within and any(words.names(name, key) for key in ("month", "quarter", "weekday"))
 
 
 def _of_text(identifying: bool, facts: Facts) -> Role:

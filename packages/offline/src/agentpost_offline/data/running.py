@@ -13,9 +13,9 @@ from agentpost_offline.data import limits, roles, wording
 from agentpost_offline.data import words as words_of_tables
 from agentpost_offline.data.coverage import TOLERANCE, coverage
 from agentpost_offline.data.loading import Loaded
-from agentpost_offline.data.model import Cell, Column, Kind, Result, Table
+from agentpost_offline.data.model import Column, Kind, Result, Role, Table
 from agentpost_offline.data.sql import Compiler, axes, is_average
-from agentpost_offline.frame import Aggregate, Derivation, Grain, Measure, Op, Order, Query
+from agentpost_offline.frame import Aggregate, Cell, Derivation, Grain, Measure, Op, Order, Query
 from agentpost_offline.style import dates
 
 if TYPE_CHECKING:
@@ -153,33 +153,34 @@ def _sort(
             return by_key
         place = _largest_first([row[:groups] for row in by_key], [row[keys] for row in by_key])
         return sorted(by_key, key=lambda row: (place[row[:groups]], _order(row[groups])))
-    if query.order is None and query.time is None:
-        sequential = [i for i, name in enumerate(query.groups) if columns[name].sequence]
-        if sequential:
-            return _follow_sequence(
-                by_key, sequential[0], columns[query.groups[sequential[0]]], keys
-            )
-        places = words_of_tables.calendar(str(row[0]) for row in by_key) if keys == 1 else {}
+    for at, name in enumerate(query.groups if query.order is None else ()):
+        places = _places(columns[name], {row[at] for row in by_key})
         if places:
-            return sorted(by_key, key=lambda row: places[str(row[0]).lower().rstrip(".")])
+            return _follow_calendar(by_key, at, places, keys)
     order = query.order or Order()
     have = [row for row in by_key if row[keys] is not None]
     have.sort(key=lambda row: _order(row[keys]), reverse=order.descending)
     return have + [row for row in by_key if row[keys] is None]
 
 
-def _follow_sequence(
-    rows: list[tuple[Any, ...]], at: int, column: Column, keys: int
+def _follow_calendar(
+    rows: list[tuple[Any, ...]], at: int, places: Mapping[Any, int], keys: int
 ) -> list[tuple[Any, ...]]:
-    """The rows along a sequence, of the other groups the largest first."""
-    places = dict(column.sequence)
+    """The rows along the year or week, of the other groups the largest first."""
     others = [(*row[:at], *row[at + 1 : keys]) for row in rows]
     place = _largest_first(others, [row[keys] for row in rows])
     results = sorted(
-        zip(others, rows, strict=True),
-        key=lambda one: (place[one[0]], places[str(one[1][at]).strip().lower()]),
+        zip(others, rows, strict=True), key=lambda one: (place[one[0]], places[one[1][at]])
     )
     return [row for _, row in results]
+
+
+def _places(column: Column, groups: set[Any]) -> dict[Any, int]:
+    """The place of each group in the year or week, where all are months, weekdays or quarters."""
+    if column.kind is Kind.NUMBER:
+        return {group: int(group) for group in groups} if column.role is Role.CATEGORY else {}
+    places = words_of_tables.calendar(map(str, groups))
+    return {group: places[str(group).lower().rstrip(".")] for group in groups} if places else {}
 
 
 def _largest_first(groups: Sequence[tuple[Any, ...]], values: Sequence[Any]) -> dict[Any, int]:

@@ -77,7 +77,7 @@ class _Finder:
         elif _is_picture(head):
             return
         elif head.startswith(b"%PDF"):
-            yield from self._of_document(path, name)
+            yield from self._of_document()
         elif suffix in _SHEETS and b"<" not in head[:200]:
             if any(byte < 9 for byte in head):
                 raise Unreadable(f"{name} is not a valid .{suffix} file")
@@ -105,20 +105,20 @@ class _Finder:
                     raise
             return
         if start == "<" and is_page(sample):
-            yield from self._of_document(path, name)
+            yield from self._of_document()
         elif is_declared:
             yield Source(self._file.id, delimited.grid(path, name, self._folder))
         elif "|" in sample and suffix not in ("", "txt", "dat", "log"):
-            yield from self._of_document(path, name)
+            yield from self._of_document()
         elif structured.looks_delimited(delimited.whole_lines(sample)):
             yield Source(self._file.id, delimited.grid(path, name, self._folder), maybe=True)
         else:
-            yield from self._of_document(path, name)
+            yield from self._of_document()
 
-    def _of_document(self, path: Path, name: str) -> Iterator[Source]:
+    def _of_document(self) -> Iterator[Source]:
         """The tables of a document; that it cannot be read is said by who reads documents."""
         try:
-            document = reading.read_path(path, name)
+            document = reading.read(self._file)
         except Unreadable:
             return
         yield from self._of_grids(structured.of_document(document, self._folder), maybe=True)
@@ -136,7 +136,7 @@ class _Finder:
                 return
             is_office = bool({"word/document.xml", "ppt/presentation.xml"} & archive.members)
         if is_office:
-            yield from self._of_document(path, name)
+            yield from self._of_document()
         else:
             suffix = name.rpartition(".")[2].lower()
             what = f"not a valid .{suffix} file" if suffix in _SHEETS else "an archive"
@@ -154,6 +154,3 @@ def _is_picture(head: bytes) -> bool:
 def _commas(sample: str) -> bool:
     first = sample.lstrip("\ufeff \r\n\t").partition("\n")[0]
     return not first.rstrip().endswith(("{", "[", ",")) and ":" not in first
-
-
-__all__ = ["Source", "find", "only_unreadable"]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agentpost_offline.data import words
+from agentpost_offline.data.casts import literals
 from agentpost_offline.data.cells import Format
 from agentpost_offline.data.model import Kind
 
@@ -24,10 +25,8 @@ class SplitDate:
 
     def sql(self, year: str, part: str) -> str:
         """The first day of the period, from the SQL of both cells."""
-        cases = " ".join(
-            f"when '{text.replace(chr(39), chr(39) * 2)}' then {month}"
-            for text, month in self.months.items()
-        )
+        cases = " ".join(f"when {literals([text])} then {month}"
+                         for text, month in self.months.items())  # fmt: skip
         number = f"case lower(trim({part})) {cases} end"
         return f"make_timestamp(try_cast(left(trim({year}), 4) as bigint), {number}, 1, 0, 0, 0)"
 

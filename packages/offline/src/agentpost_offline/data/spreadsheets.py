@@ -13,7 +13,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -183,33 +184,14 @@ def _value(cell: Attributes, text: str) -> Any:
 def of_opendocument(archive: Archive, folder: Path) -> Iterator[Grid]:
     """The sheets of an OpenDocument spreadsheet that have cells."""
     sheets = _OpenDocumentRows(archive.name)
-    queue: list[tuple[str, list[Any]]] = []
 
     def rows() -> Iterator[tuple[str, list[Any]]]:
         for _ in archive.parse("content.xml", sheets.start, sheets.end, sheets.text):
             yield from sheets.rows
             sheets.rows.clear()
 
-    stream = rows()
-
-    def of_one(title: str) -> Iterator[list[Any]]:
-        while True:
-            pair = queue.pop() if queue else next(stream, None)
-            if pair is None:
-                return
-            if pair[0] != title:
-                queue.append(pair)
-                return
-            yield pair[1]
-
-    for _ in range(limits.TABLES):
-        if not queue:
-            pair = next(stream, None)
-            if pair is None:
-                return
-            queue.append(pair)
-        title = queue[0][0]
-        result = write_grid(of_one(title), _sheet_name(archive.name, title), folder)
+    for title, pairs in islice(groupby(rows(), itemgetter(0)), limits.TABLES):
+        result = write_grid((row for _, row in pairs), _sheet_name(archive.name, title), folder)
         if result.width:
             yield result
 

@@ -13,29 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentpost.agents import JobFailed
-from agentpost_offline.data.loading import Loaded, quote
+from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Column, Kind, by_name
 from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Op, Query
 from agentpost_offline.style import dates
 
-_PARTS = {
-    Grain.HOUR: "hour({0})",
-    Grain.DAY: "day({0})",
-    Grain.WEEKDAY: "isodow({0})",
-    Grain.WEEK: "week({0})",
-    Grain.MONTH: "month({0})",
-    Grain.QUARTER: "quarter({0})",
-    Grain.YEAR: "year({0})",
-}
 _ISO = re.compile(r"\d{4}(?:-(?:Q[1-4]|\d\d(?:-\d\d(?:[T ].+)?)?))?")
 _COMPARISONS = {Op.AT_LEAST: ">=", Op.ABOVE: ">", Op.AT_MOST: "<=", Op.BELOW: "<"}
-_STEPS = {
-    Grain.DAY: "interval 1 day",
-    Grain.WEEK: "interval 7 days",
-    Grain.MONTH: "interval 1 month",
-    Grain.QUARTER: "interval 3 months",
-    Grain.YEAR: "interval 1 year",
-}
 
 
 @dataclass(slots=True)
@@ -88,9 +72,7 @@ class Compiler:
             )
             return Clause(condition or "true", [str(value) for value in one.values])
         if one.grain is not None and column.kind is Kind.DATE:
-            return _comparison(
-                _PARTS[one.grain].format(name), one, [_figure(v) for v in one.values]
-            )
+            return _comparison(_part(one.grain, name), one, [_figure(v) for v in one.values])
         if column.kind is Kind.DATE:
             return _date_condition(name, one)
         if column.kind is Kind.NUMBER:
@@ -105,7 +87,7 @@ class Compiler:
         assert query.time is not None
         name, grain = self.field(query.time), query.grain
         if grain is Grain.WEEKDAY or (grain is Grain.HOUR and not clock):
-            return f"cast({_PARTS[grain].format(name)} as double)"
+            return f"cast({_part(grain, name)} as double)"
         if grain is None:
             return name
         return f"cast(date_trunc('{grain}', {name}) as timestamp)"
@@ -228,9 +210,9 @@ class Compiler:
             f.column == query.time and f.op is Op.IS and (f.grain or len(f.values) > 1)
             for f in query.filters
         )
-        step = _STEPS.get(query.grain) if query.grain and not has_list else None
-        if step is None:
+        if has_list or query.grain in (None, Grain.HOUR, Grain.WEEKDAY):
             return f"lag({value}) over {over}"
+        step = f"interval 1 {query.grain}"
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"
 
 
@@ -249,6 +231,11 @@ def share_base(query: Query, columns: dict[str, Column]) -> list[Filter]:
     columns than dates, or without those on dates when there are no others."""
     date_filters = [f for f in query.filters if columns[f.column].kind is Kind.DATE]
     return date_filters if len(date_filters) < len(query.filters) else []
+
+
+def _part(grain: Grain, name: str) -> str:
+    """A part of a date as a number: the month, the day of the week from Monday on."""
+    return f"{'isodow' if grain is Grain.WEEKDAY else grain}({name})"
 
 
 def _figure(value: str | float) -> float | None:
@@ -315,6 +302,3 @@ def _date_condition(name: str, one: Filter) -> Clause:
             return Clause(f"{name} < {stamp}", [after])
         case _:
             return Clause(f"{name} < {stamp}", [begin])
-
-
-__all__ = ["Clause", "Compiler", "axes", "is_average", "quote", "share_base", "span"]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from agentpost_offline.data.model import Cell, Column, Kind, Note, Result, Table, by_name
-from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Op, Query
+from agentpost_offline.data.model import Column, Kind, Note, Result, Table, by_name
+from agentpost_offline.frame import Aggregate, Cell, Derivation, Filter, Grain, Measure, Op, Query
 from agentpost_offline.style import dates, languages, numbers
 
 _SIGNS = {Op.IS: "=", Op.IS_NOT: "≠", Op.AT_LEAST: "≥", Op.ABOVE: ">", Op.AT_MOST: "≤",
@@ -37,49 +37,12 @@ def note(one: Note, language: str) -> str:
     return (form or phrases[key]).format(**places)
 
 
-def figure(value: float, unit: str | None = None, language: str = "en") -> str:
-    """A number as an answer states it: with all digits that matter, at most two decimals of a
-    number above one tenth."""
-    digits = 0
-    if value != round(value):
-        digits = 2
-        while digits < 8 and abs(value) < 10 ** (1 - digits):
-            digits += 1
-    text = numbers.plain(value, digits, languages.language(language))
-    return numbers.with_unit(text, unit, language)
-
-
 def unit_of(measure: Measure, column: Column | None) -> str | None:
     """The unit of what a measure computes."""
     if measure.derived in (Derivation.SHARE, Derivation.GROWTH):
         return "%"
     counts = measure.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT)
     return None if column is None or counts else column.unit
-
-
-def cell(value: Cell, measure: Measure, column: Column | None, language: str) -> str:
-    """A value of a measure in words."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        is_date = column is not None and column.kind is Kind.DATE
-        return (
-            dates.period(value, column.grain if column else None, language)
-            if is_date
-            else str(value)
-        )
-    return figure(value, unit_of(measure, column), language)
-
-
-def key(value: Cell, column: Column, grain: Grain | None, language: str) -> str:
-    """The name of a group or a period in words."""
-    if value is None:
-        return "–"
-    if column.kind is Kind.DATE:
-        return str(dates.period(value, grain or column.grain, language))
-    if isinstance(value, float):
-        return figure(value, column.unit, language)
-    return str(value)
 
 
 def measure(one: Measure, column: Column | None, language: str) -> str:
@@ -106,26 +69,25 @@ def filter_text(one: Filter, column: Column, language: str, joint: str = "or") -
         return str(words["contains"]).format(label, _any(one.values, words))
     if column.kind is Kind.DATE:
         return _date_text(one, language, joint)
+    return _comparison_text(one, label, column.unit, language, joint)
+
+
+def group_filter_text(one: Filter, column: Column | None, language: str) -> str:
+    """A condition on groups in words: ``total Revenue > 1,000``."""
+    if column is None:
+        return _comparison_text(one, str(texts(language)["rows_measure"]), None, language, "or")
+    return _comparison_text(one, column.label, column.unit, language, "or")
+
+
+def _comparison_text(one: Filter, label: str, unit: str | None, language: str, joint: str) -> str:
+    words = texts(language)
     parts = [
-        figure(value, column.unit, language) if isinstance(value, (int, float)) else str(value)
+        numbers.full(value, unit, language) if isinstance(value, (int, float)) else value
         for value in one.values
     ]
     if one.op is Op.BETWEEN and len(parts) == 2:
         return str(words["from_to"]).format(label, *parts)
     return f"{label} {_SIGNS.get(one.op, '=')} {_any(parts, words, joint)}"
-
-
-def group_filter_text(one: Filter, column: Column | None, language: str) -> str:
-    """A condition on groups in words: ``total Revenue > 1,000``."""
-    label = column.label if column else str(texts(language)["rows_measure"])
-    unit = column.unit if column else None
-    parts = [
-        figure(value, unit, language) if isinstance(value, (int, float)) else value
-        for value in one.values
-    ]
-    if one.op is Op.BETWEEN and len(parts) == 2:
-        return str(texts(language)["from_to"]).format(label, *parts)
-    return f"{label} {_SIGNS.get(one.op, '=')} {_any(parts, texts(language))}"
 
 
 def _any(values: Sequence[Any], words: dict[str, Any], joint: str = "or") -> str:
@@ -239,14 +201,24 @@ class TableWords:
         return measure(one, self._column(one), self._language)
 
     def _value(self, value: Cell, measure: Measure) -> str:
-        return cell(value, measure, self._column(measure), self._language)
+        column = self._column(measure)
+        if isinstance(value, float):
+            return numbers.full(value, unit_of(measure, column), self._language)
+        if value is not None and column is not None and column.kind is Kind.DATE:
+            return dates.period(value, column.grain, self._language)
+        return "–" if value is None else str(value)
 
-    def _key(self, value: Cell, name: str) -> str:
-        return key(value, self._columns[name], None, self._language)
+    def _key(self, value: Cell, name: str, grain: Grain | None = None) -> str:
+        column = self._columns[name]
+        if value is not None and column.kind is Kind.DATE:
+            return dates.period(value, grain or column.grain, self._language)
+        if isinstance(value, float):
+            return numbers.full(value, column.unit, self._language)
+        return "–" if value is None else str(value)
 
     def _period(self, query: Query, value: Cell) -> str:
         assert query.time is not None
-        return key(value, self._columns[query.time], query.grain, self._language)
+        return self._key(value, query.time, query.grain)
 
     def _name(self, query: Query, row: Sequence[Cell]) -> str:
         """A group of a result, by the cells of its groups and of its period."""

@@ -42,11 +42,18 @@ def weekdays() -> dict[str, int]:
     return results
 
 
+@functools.cache
+def quarters() -> dict[str, int]:
+    """The number of the quarter by each of its names."""
+    forms = ("q{}", "q {}", "quarter {}", "quartal {}", "trimestre {}", "{}. quartal")
+    return {form.format(number): number for form in forms for number in range(1, 5)}
+
+
 def calendar(labels: Iterable[str]) -> dict[str, int]:
-    """The place of each label in the year or week when all are months, or all days of the week;
-    else nothing. A place is found by the label in lower case without a final full stop."""
+    """The place of each label in the year or week when all are months, quarters or days of the
+    week; else nothing. A place is found by the label in lower case without a final full stop."""
     entries = {label.lower().rstrip(".") for label in labels}
-    for places in (months(), weekdays()):
+    for places in (months(), weekdays(), quarters()):
         if len(entries) > 1 and entries <= places.keys():
             return places
     return {}

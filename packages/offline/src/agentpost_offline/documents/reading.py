@@ -26,11 +26,7 @@ _CUT = f"only the first {limits.MAX_CHARACTERS:,} characters are read"
 
 def read(file: File) -> Document:
     """Read a document. Raises `Unreadable`; runs in a worker process."""
-    return read_path(file.local, file.name)
-
-
-def read_path(path: Path, name: str) -> Document:
-    """Read the document at a path; ``name`` is what its sender called it. Raises `Unreadable`."""
+    path, name = file.local, file.name
     with only_unreadable(name):
         head = beginning(path, name, limits.MAX_BYTES)
         if head.startswith(b"%PDF-"):
@@ -42,8 +38,8 @@ def read_path(path: Path, name: str) -> Document:
         if head.startswith(b"\xd0\xcf\x11\xe0"):
             check_old(path, name, ".docx or .pptx")
         most = limits.MAX_CHARACTERS * 4
-        with path.open("rb") as file:
-            data = file.read(most + 1)
+        with path.open("rb") as stream:
+            data = stream.read(most + 1)
         text = decode(data, name, cut=len(data) > most)
         if sources.is_page(text) and len(data) > limits.MAX_HTML_BYTES:
             most = limits.MAX_HTML_BYTES // 2**20

@@ -12,8 +12,10 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+import msgspec
+
 from agentpost.agents.base import File, Job
-from agentpost_offline.frame import Frame, Thing
+from agentpost_offline.frame import Frame, Thing, to_json
 from agentpost_offline.making.content import Section
 
 _NAME_LONGEST = 60
@@ -53,6 +55,11 @@ class Inputs:
     sections: tuple[Section, ...] = ()
     is_free: bool = False
 
+    @property
+    def request(self) -> tuple[list[File], dict[str, Any], Any]:
+        """What steps and writes get of it: the files, the frame and the sections as JSON."""
+        return list(self.files), to_json(self.frame), msgspec.to_builtins(self.sections)
+
 
 Make = Callable[[Job, Inputs], Awaitable[Product]]
 
@@ -89,6 +96,10 @@ class Maker:
         """The suffixes it writes when a request names none."""
         return self.formats[: self.together]
 
+    def forms(self, frame: Frame) -> Sequence[str]:
+        """The suffixes it writes for a frame."""
+        return [form for form in frame.formats if form in self.formats] or self.usual
+
     def load(self) -> Make:
         """Import the function, with the libraries that it needs at once."""
         module, _, name = self.function.partition(":")
@@ -97,6 +108,8 @@ class Maker:
 
     async def make(self, job: Job, inputs: Inputs) -> Product:
         """Make the thing; raises `JobFailed` with a text for the user."""
+        names = ", ".join(file.name for file in inputs.files)
+        await job.progress(f"Reading {names or 'the text'}")
         return await self.load()(job, inputs)
 
 

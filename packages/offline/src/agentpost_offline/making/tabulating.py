@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from agentpost.agents.base import JobFailed
-from agentpost_offline.data.model import Cell, Column, Kind, Result, Role, Table
-from agentpost_offline.frame import Aggregate, Measure, Order, Query
+from agentpost_offline.data.model import Column, Kind, Result, Role, Table
+from agentpost_offline.frame import Aggregate, Cell, Measure, Order, Query
 from agentpost_offline.story import naming, shape
 from agentpost_offline.story.tell import source_line
 from agentpost_offline.style import languages, numbers

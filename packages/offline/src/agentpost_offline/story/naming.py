@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from agentpost_offline.data.model import Column, Table, by_name
-from agentpost_offline.data.wording import filter_text
-from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Query
+from agentpost_offline.data.wording import filter_text, unit_of
+from agentpost_offline.frame import Aggregate, Filter, Grain, Measure, Query
 from agentpost_offline.style import numbers
 from agentpost_offline.style.languages import language, texts
 
@@ -14,7 +14,6 @@ ROWS = Measure(None, Aggregate.COUNT)
 COMPUTED = "computed"
 """The id of a table whose columns are called what they are: the names of measures were chosen."""
 _LOWERED = ("en", "es", "fr")
-_PERCENT = (Derivation.SHARE, Derivation.GROWTH)
 
 
 def column(name: str | None, table: Table) -> Column | None:
@@ -46,12 +45,7 @@ def measure(one: Measure, table: Table, code: str = "en") -> str:
 
 def unit(one: Measure, table: Table) -> str | None:
     """The unit of a measure's values."""
-    if one.derived in _PERCENT:
-        return numbers.PERCENT
-    if one.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT):
-        return None
-    own = column(one.column, table)
-    return own.unit if own is not None else None
+    return unit_of(one, column(one.column, table))
 
 
 def inner(name: str, code: str = "en") -> str:

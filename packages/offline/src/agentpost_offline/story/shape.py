@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from agentpost_offline.data.model import Cell, Result, Table
+from agentpost_offline.data.model import Result, Table
 from agentpost_offline.data.words import calendar
-from agentpost_offline.frame import Aggregate, Derivation, Grain, Measure
+from agentpost_offline.frame import Aggregate, Cell, Derivation, Grain, Measure
 from agentpost_offline.story import naming
 from agentpost_offline.style import dates
 from agentpost_offline.style.languages import texts

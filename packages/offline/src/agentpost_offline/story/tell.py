@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from agentpost_offline.data.model import Cell, Result, Table
+from agentpost_offline.data.model import Result, Table
 from agentpost_offline.data.wording import upper
-from agentpost_offline.frame import Grain, Query
+from agentpost_offline.frame import Cell, Grain, Query
 from agentpost_offline.story import naming
 from agentpost_offline.story.model import Claim, ClaimKind, Story
 from agentpost_offline.story.shape import Grid, Line, grid, is_additive, present, sum_lines

@@ -163,11 +163,13 @@ def short(value: float, unit: str | None = None, code: str = "en") -> str:
 
 
 def full(value: float, unit: str | None = None, code: str = "en") -> str:
-    """A number in full: separated thousands, at most two decimals."""
-    if value == round(value) or abs(value) >= 100_000:
-        digits = 0
-    else:
-        digits = 2 if abs(value) >= 0.1 else min(6, 1 - math.floor(math.log10(abs(value))))
+    """A number as an answer states it: with all digits that matter, at most two decimals of a
+    number above one tenth."""
+    digits = 0
+    if value != round(value):
+        digits = 2
+        while digits < 8 and abs(value) < 10 ** (1 - digits):
+            digits += 1
     return with_unit(plain(value, digits, language(code)), unit, code)
 
 

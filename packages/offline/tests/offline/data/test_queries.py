@@ -250,11 +250,23 @@ def test_figures_whose_squares_are_infinite_are_left_out(tmp_path: Path) -> None
     assert "larger than any number" in result.notes[0]
 
 
-def test_months_written_as_words_come_in_the_order_of_the_year(tmp_path: Path) -> None:
-    text = "Monat;Umsatz\nMärz;3\nJanuar;9\nFebruar;1\n"
-    with open_tables([file(tmp_path, "t.csv", text)]) as data:
-        result = data.run(query(data, measures=m("Umsatz", SUM), groups=("Monat",)))
-    assert [row[0] for row in result.rows] == ["Januar", "Februar", "März"]
+@pytest.mark.parametrize(
+    ("name", "written", "groups"),
+    [
+        ("Monat", ("März", "Januar", "Februar"), ["Januar", "Februar", "März"]),
+        ("quarter", ("Q3", "Q1", "Q2"), ["Q1", "Q2", "Q3"]),
+        ("Month", ("11", "2", "1"), [1.0, 2.0, 11.0]),
+    ],
+)
+def test_parts_of_the_year_come_in_its_order(
+    tmp_path: Path, name: str, written: tuple[str, ...], groups: list[Any]
+) -> None:
+    rows = "".join(f"{one};{shop};{at}\n" for at, one in enumerate(written) for shop in "ab")
+    with open_tables([file(tmp_path, "t.csv", f"{name};shop;v\n{rows}")]) as data:
+        result = data.run(query(data, measures=m("v", SUM), groups=(name,)))
+        both = data.run(query(data, measures=m("v", SUM), groups=("shop", name)))
+    assert [row[0] for row in result.rows] == groups
+    assert [row[:2] for row in both.rows] == [(shop, one) for shop in "ab" for one in groups]
 
 
 def test_nothing_outside_is_read(data: Dataset, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from agentpost_offline.data.answers import answer_query
 from agentpost_offline.data.dataset import Dataset, open_tables
-from agentpost_offline.data.wording import figure
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.requests import Surrounding, read
+from agentpost_offline.style.numbers import full as figure
 from tests.offline.data.given import file
 
 Row = dict[str, Any]

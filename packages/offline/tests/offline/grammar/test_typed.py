@@ -11,12 +11,11 @@ import pytest
 
 from agentpost_offline.data.answers import answer_query
 from agentpost_offline.data.dataset import Dataset, open_tables
-from agentpost_offline.data.model import Cell
-from agentpost_offline.data.wording import figure
-from agentpost_offline.frame import Frame
+from agentpost_offline.frame import Cell, Frame
 from agentpost_offline.grammar.reading import Reading
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.grammar.vocabulary import language_of
+from agentpost_offline.style.numbers import full as figure
 from tests.offline.data.given import file
 from tests.offline.grammar import sheets
 from tests.offline.grammar.sheets import Row, Rows

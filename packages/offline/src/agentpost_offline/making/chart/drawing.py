@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from agentpost_offline.content.picture import Axis, Drawing, Group, Note, Picture, Series, Tick
-from agentpost_offline.data.model import Cell, Result, Table
-from agentpost_offline.frame import Aggregate, Measure, Style
+from agentpost_offline.data.model import Result, Table
+from agentpost_offline.frame import Aggregate, Cell, Measure, Style
 from agentpost_offline.making.chart import choosing
 from agentpost_offline.story import naming
 from agentpost_offline.story.model import Claim, ClaimKind

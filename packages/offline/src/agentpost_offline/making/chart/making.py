@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
 from agentpost_offline.content.picture import Drawing
-from agentpost_offline.data.model import Cell, Kind, Result, Role, Table
-from agentpost_offline.frame import Frame, Query, Thing, from_json, to_json
+from agentpost_offline.data.model import Kind, Result, Role, Table
+from agentpost_offline.frame import Cell, Frame, Query, Thing, from_json
 from agentpost_offline.making import catalogue, queries
 from agentpost_offline.making.chart import choosing, figures
 from agentpost_offline.making.chart.drawing import Wish, draw, is_empty, scatter
@@ -48,10 +48,8 @@ async def make(job: Job, inputs: Inputs) -> Product:
     """Draw the charts of a frame; raises `JobFailed` with a text for the user."""
     maker, frame = catalogue.MAKERS[Thing.CHART], inputs.frame
     tongue, phrases = language(frame.language), texts("chart", frame.language)
-    await job.progress(f"Reading {', '.join(file.name for file in inputs.files) or 'your table'}")
-    request = (list(inputs.files), to_json(frame), msgspec.to_builtins(inputs.sections))
-    plan_ = msgspec.convert(await job.step(plan, *request, timeout=SECONDS), Plan)
-    forms = [form for form in frame.formats if form in maker.formats] or maker.usual
+    plan_ = msgspec.convert(await job.step(plan, *inputs.request, timeout=SECONDS), Plan)
+    forms = maker.forms(frame)
     source = inputs.files[0].name if inputs.files else phrases["title"]
     pictures: list[File] = []
     beside: list[File] = []

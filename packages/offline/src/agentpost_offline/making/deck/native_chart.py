@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pptx.chart.data import CategoryChartData
+from pptx.dml.color import RGBColor
+from pptx.enum.chart import (
+    XL_CHART_TYPE,
+    XL_LEGEND_POSITION,
+    XL_MARKER_STYLE,
+    XL_TICK_LABEL_POSITION,
+    XL_TICK_MARK,
+)
+from pptx.util import Pt
 
 from agentpost_offline.content.picture import Picture
 from agentpost_offline.style import palette
 from agentpost_offline.style.typeset import printable
-
-if TYPE_CHECKING:
-    from pptx.dml.color import RGBColor
 
 KINDS = ("bar", "column", "line", "donut")
 """Kinds of pictures that PowerPoint draws itself."""
@@ -23,16 +31,12 @@ _NAMED = 3
 
 def rgb(colour: str) -> RGBColor:
     """A colour as python-pptx wants it."""
-    from pptx.dml.color import RGBColor
-
     value: RGBColor = RGBColor(*palette.rgb(colour))  # type: ignore[no-untyped-call]
     return value
 
 
 def kind_of(picture: Picture) -> Any:
     """Which of PowerPoint's chart types."""
-    from pptx.enum.chart import XL_CHART_TYPE
-
     name = {"column": "COLUMN", "bar": "BAR"}.get(picture.kind)
     if name is not None:
         return XL_CHART_TYPE[f"{name}_{'STACKED' if picture.is_stacked else 'CLUSTERED'}"]
@@ -41,8 +45,6 @@ def kind_of(picture: Picture) -> Any:
 
 def data_of(picture: Picture) -> Any:
     """The figures behind the chart, which become its workbook; labels stand below their years."""
-    from pptx.chart.data import CategoryChartData
-
     create: Any = CategoryChartData
     data = create(number_format=picture.number_format)
     labels = [printable(label) for label in picture.labels]
@@ -61,8 +63,6 @@ def data_of(picture: Picture) -> Any:
 
 def dress(chart: Any, picture: Picture, colours: dict[str, str]) -> None:
     """Quiet axes, direct labels, and the accent on what the title states."""
-    from pptx.enum.chart import XL_LEGEND_POSITION
-
     is_ring, is_line = picture.kind == "donut", picture.kind == "line"
     _set_font(chart.font, 12, colours["muted"])
     chart.font.name, chart.has_title = FACE, False
@@ -105,8 +105,6 @@ def dress(chart: Any, picture: Picture, colours: dict[str, str]) -> None:
 
 
 def _set_font(font: Any, size: float, colour: str = "", *, is_bold: bool = False) -> None:
-    from pptx.util import Pt
-
     font.size = Pt(size)
     if is_bold:
         font.bold = True
@@ -125,18 +123,12 @@ def _fill_points(series: Any, colours: Sequence[str]) -> None:
 
 
 def _dress_line(series: Any, colour: str) -> None:
-    from pptx.enum.chart import XL_MARKER_STYLE
-    from pptx.util import Pt
-
     series.smooth, line = False, series.format.line
     line.color.rgb, line.width = rgb(colour), Pt(2.5)
     series.marker.style = XL_MARKER_STYLE.NONE
 
 
 def _dress_axes(chart: Any, picture: Picture, colours: dict[str, str], has_values: bool) -> None:
-    from pptx.enum.chart import XL_TICK_LABEL_POSITION, XL_TICK_MARK
-    from pptx.util import Pt
-
     values, names, ticks = chart.value_axis, chart.category_axis, picture.axis.ticks
     values.visible = values.has_major_gridlines = not has_values
     if not has_values:

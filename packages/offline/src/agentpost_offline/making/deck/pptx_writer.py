@@ -2,7 +2,7 @@
 
 `template.pptx` has the layouts. Every text that has a name in PowerPoint's outline (title, main
 text, chart, table, picture) sits in a placeholder of its layout, so that another design can be
-applied to the deck.
+applied to the deck. Who writes a file imports this module with its library.
 """
 
 from __future__ import annotations
@@ -11,6 +11,12 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+from pptx import Presentation
+from pptx.enum.shapes import MSO_SHAPE
+from pptx.enum.text import MSO_ANCHOR, PP_ALIGN
+from pptx.util import Emu, Pt
 
 from agentpost_offline.content.blocks import Paper
 from agentpost_offline.making.chart.rendering import render_plots
@@ -31,7 +37,6 @@ from agentpost_offline.style.languages import language as language_of
 from agentpost_offline.style.typeset import printable
 
 if TYPE_CHECKING:
-    from pptx.presentation import Presentation
     from pptx.slide import Slide
 
 _EMU = 12700
@@ -50,8 +55,6 @@ _TITLE, _MAIN = 0, 1
 
 def build(paper: Paper, images: Sequence[bytes]) -> bytes:
     """The .pptx file. ``images`` are the paper's pictures, PNG or JPEG."""
-    from pptx import Presentation
-
     pages = [arrange(slide, at) for at, slide in enumerate(of_paper(paper), start=1)]
     deck: Any = Presentation(str(_TEMPLATE))
     palette = colours(paper.accent)
@@ -68,9 +71,7 @@ def build(paper: Paper, images: Sequence[bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _set_theme(deck: Presentation, palette: dict[str, str]) -> None:
-    from lxml import etree
-
+def _set_theme(deck: Any, palette: dict[str, str]) -> None:
     relations = deck.slide_master.part.rels.values()
     theme = next(one.target_part for one in relations if "theme" in one.reltype)
     root = etree.fromstring(theme.blob)
@@ -142,8 +143,6 @@ class _Slide:
         return round(left * _EMU), round(top * _EMU), round(wide * _EMU), round(tall * _EMU)
 
     def _block(self, block: Block) -> None:
-        from pptx.enum.shapes import MSO_SHAPE
-
         shape = self._slide.shapes.add_shape(MSO_SHAPE.RECTANGLE, *self._place(block.box))  # type: ignore[arg-type]
         shape.fill.solid()
         shape.fill.fore_color.rgb = native_chart.rgb(self._palette[block.colour])
@@ -152,8 +151,6 @@ class _Slide:
         _set_decorative(shape)
 
     def _text(self, text: Text) -> None:
-        from pptx.enum.text import MSO_ANCHOR
-
         index = {"title": _TITLE, "body": _MAIN}.get(text.holder)
         if index in self._free:
             shape = self._fill(index, text.box)
@@ -169,9 +166,6 @@ class _Slide:
     def _run(
         self, paragraph: Any, words: str, size: float, colour: str, is_bold: bool, is_end: bool
     ) -> None:
-        from pptx.enum.text import PP_ALIGN
-        from pptx.util import Pt
-
         paragraph.alignment = PP_ALIGN.RIGHT if is_end != self._is_rtl else PP_ALIGN.LEFT
         if self._is_rtl:
             paragraph._p.get_or_add_pPr().set("rtl", "1")
@@ -182,9 +176,6 @@ class _Slide:
         run._r.get_or_add_rPr().set("lang", self._paper.language)
 
     def _cells(self, cells: Cells) -> None:
-        from pptx.enum.text import MSO_ANCHOR
-        from pptx.util import Emu
-
         holder = self._fill(_MAIN, cells.box)
         table = holder.insert_table(rows=len(cells.rows), cols=len(cells.rows[0])).table
         style = table._tbl.tblPr
@@ -221,8 +212,6 @@ class _Slide:
 
 def _set_decorative(shape: Any) -> None:
     """Leave a shape out of what screen readers say."""
-    from lxml import etree
-
     source = (
         f'<a:extLst xmlns:a="{_A}"><a:ext uri="{{C183D7F6-B498-43B3-948B-1728B52AA6E4}}">'
         '<adec:decorative xmlns:adec="http://schemas.microsoft.com/office/drawing/2017/decorative" '
@@ -233,8 +222,6 @@ def _set_decorative(shape: Any) -> None:
 
 def _underline(cell: Any, colour: str, wide: float) -> None:
     """A line below a table's cell."""
-    from lxml import etree
-
     source = (
         f'<a:lnB xmlns:a="{_A}" w="{round(wide * _EMU)}"><a:solidFill>'
         f'<a:srgbClr val="{colour[1:]}"/></a:solidFill></a:lnB>'

@@ -16,12 +16,12 @@ from agentpost.agents.base import File, Job, JobFailed
 from agentpost_offline.content import blocks as content
 from agentpost_offline.content.blocks import BlockKind, Paper, plain
 from agentpost_offline.data.archives import unpacking
-from agentpost_offline.frame import Frame, Thing, from_json, to_json
+from agentpost_offline.frame import Frame, Thing, from_json
 from agentpost_offline.making import catalogue, papers
 from agentpost_offline.making.chart.rendering import TEMPLATE
 from agentpost_offline.making.content import Section
-from agentpost_offline.making.deck import pptx_writer, typeset
-from agentpost_offline.making.document import page, word
+from agentpost_offline.making.deck import typeset
+from agentpost_offline.making.document import page
 from agentpost_offline.making.maker import Inputs, Output, Product, file_name, write_files
 from agentpost_offline.making.pictures import picture_name
 from agentpost_offline.style import fonts, languages
@@ -30,7 +30,6 @@ from agentpost_offline.style.typeset import typeset as style_typeset
 
 SECONDS = 120.0
 _PAGE = Path(__file__).with_name("paper.typ")
-_ALIASES = {"deck": "pptx", "page": "html", "word": "docx"}
 _SUFFIXES = {Thing.REPORT: "report", Thing.SITE: "page", Thing.DECK: "deck", Thing.DOCUMENT: ""}
 _ABSENT_SHARE = 0.02
 """Of the words of a PDF: those that are hyphenated or set with ligatures."""
@@ -41,16 +40,13 @@ async def make(job: Job, inputs: Inputs) -> Product:
     sections; raises `JobFailed` with a text for the user."""
     assert inputs.frame.thing is not None, "a frame of a job has a thing"
     maker = catalogue.MAKERS[inputs.frame.thing]
-    frame, files, thing = inputs.frame, list(inputs.files), maker.thing
-    request = (str(thing), files, to_json(frame), msgspec.to_builtins(inputs.sections))
-    await job.progress(f"Reading {', '.join(file.name for file in files) or 'the text'}")
-    about = await job.step(describe, *request, timeout=SECONDS)
-    forms = list(dict.fromkeys(_ALIASES.get(form, form) for form in frame.formats))
+    frame = inputs.frame
+    about = await job.step(describe, *inputs.request, timeout=SECONDS)
     stem = frame.style.title or about["stem"]
     products = await write_files(job, inputs, maker, (
-        Output(file_name(stem, _SUFFIXES[thing], inputs.version, form), about["title"], write,
-               (form, *request))
-        for form in [form for form in forms if form in maker.formats] or maker.usual
+        Output(file_name(stem, _SUFFIXES[maker.thing], inputs.version, form), about["title"], write,
+               (form, *inputs.request))
+        for form in maker.forms(frame)
     ), timeout=SECONDS)  # fmt: skip
     phrases = texts("paper", frame.language)
     names = languages.language(frame.language).join([file.name for file in products])
@@ -60,24 +56,22 @@ async def make(job: Job, inputs: Inputs) -> Product:
 
 
 def paper_of(
-    thing: str, files: Sequence[File], frame: Frame, sections: Any
+    files: Sequence[File], frame: Frame, sections: Any
 ) -> tuple[Paper, list[bytes]]:
     """The paper of a request and the bytes of its pictures; raises `JobFailed`."""
     parts = msgspec.convert(sections, tuple[Section, ...])
     if parts:
         return papers.of_sections(files, parts, frame)
-    if thing == Thing.DOCUMENT:
+    if frame.thing is Thing.DOCUMENT:
         return papers.convert(files, frame)
-    return papers.of_tables(files, msgspec.structs.replace(frame, thing=Thing(thing)))
+    return papers.of_tables(files, frame)
 
 
 @unpacking
-def describe(
-    thing: str, files: Sequence[File], frame: dict[str, Any], sections: Any
-) -> dict[str, Any]:
+def describe(files: Sequence[File], frame: dict[str, Any], sections: Any) -> dict[str, Any]:
     """A step: what a paper is called, was made from, and cannot show."""
     request = from_json(frame)
-    paper, _ = paper_of(thing, files, request, sections)
+    paper, _ = paper_of(files, request, sections)
     notes = list(paper.notes)
     missing = fonts.missing(msgspec.json.encode(paper).decode())
     if missing:
@@ -85,7 +79,7 @@ def describe(
         notes.append(str(phrases["missing"]).format(chars=fonts.sample(missing)))
     notes += [note for block in paper.blocks if block.drawing for note in block.drawing.notes]
     paragraphs = paper.of(BlockKind.PARAGRAPH)
-    is_told = thing in (Thing.REPORT, Thing.DECK) and not sections and bool(paragraphs)
+    is_told = request.thing in (Thing.REPORT, Thing.DECK) and not sections and bool(paragraphs)
     return {
         "title": paper.title,
         "stem": paper.used[0].partition(" (")[0] if paper.used else paper.title or "document",
@@ -97,27 +91,30 @@ def describe(
 
 
 @unpacking
-def write(
-    form: str, thing: str, files: Sequence[File], frame: dict[str, Any], sections: Any
-) -> bytes:
+def write(form: str, files: Sequence[File], frame: dict[str, Any], sections: Any) -> bytes:
     """A write: the bytes of a paper in one format.
 
     Raises `JobFailed` unless every word and picture of the paper is in them when they are opened
     again, in a PDF as far as hyphens allow.
     """
-    paper, images = paper_of(thing, files, from_json(frame), sections)
-    is_deck = form == "pptx" or thing == Thing.DECK
+    request = from_json(frame)
+    paper, images = paper_of(files, request, sections)
+    is_deck = form == "pptx" or request.thing is Thing.DECK
     if not is_deck:
         paper = msgspec.structs.replace(paper, blocks=content.in_flow(paper.blocks))
     match form:
         case "pdf":
             data = typeset.pdf(paper, images) if is_deck else _pdf(paper, images)
         case "docx":
+            from agentpost_offline.making.document import word
+
             data = word.build(paper, images)
         case "html":
-            is_dashboard = thing == Thing.SITE and not sections
+            is_dashboard = request.thing is Thing.SITE and not sections
             data = page.build(paper, images, is_dashboard=is_dashboard)
         case _:
+            from agentpost_offline.making.deck import pptx_writer
+
             data = pptx_writer.build(paper, images)
     _check(data, form, paper, images)
     return data

@@ -1,6 +1,7 @@
 """A paper as a Word file: real headings, lists, tables and pictures, to be edited on.
 
-`template.docx` has the page, the footer and every style; here they are only used.
+`template.docx` has the page, the footer and every style; here they are only used. Who writes a file
+imports this module with its library.
 """
 
 from __future__ import annotations
@@ -9,6 +10,15 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import docx
+from docx.enum.table import WD_TABLE_DIRECTION
+from docx.enum.text import WD_ALIGN_PARAGRAPH
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from docx.shared import Pt, RGBColor
+from msgspec.structs import replace
 
 from agentpost_offline.content.blocks import Block, BlockKind, Figure, Grid, Paper, Run, Runs
 from agentpost_offline.making.chart.rendering import TEXT_WIDTH, render_plots
@@ -35,8 +45,6 @@ class _Writer:
     """Writes a file from top to bottom."""
 
     def __init__(self, paper: Paper, pictures: Sequence[bytes]) -> None:
-        import docx
-
         self._paper, self._pictures = paper, pictures
         self._word: Any = docx.Document(str(_TEMPLATE))
         self._accent = palette.legible(palette.accent(paper.accent))[1:].upper()
@@ -107,7 +115,7 @@ class _Writer:
                 paragraph = self._add("Normal", block.runs)
                 paragraph.paragraph_format.keep_with_next = stays
                 if block.level:
-                    paragraph.paragraph_format.left_indent = _points(block.level * _INDENT)
+                    paragraph.paragraph_format.left_indent = Pt(block.level * _INDENT)
 
     def _add(self, style: str, runs: Runs | str = (), to: Any = None) -> Any:
         """A paragraph in a style, at the end or in place of a cell's own."""
@@ -125,10 +133,6 @@ class _Writer:
         return paragraph
 
     def _link(self, paragraph: Any, run: Any, address: str) -> None:
-        from docx.opc.constants import RELATIONSHIP_TYPE
-        from docx.oxml.ns import qn
-        from docx.shared import RGBColor
-
         run.font.underline, run.font.color.rgb = True, RGBColor.from_string(self._accent)
         relation = paragraph.part.relate_to(address, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
         link = _element("w:hyperlink")
@@ -137,29 +141,23 @@ class _Writer:
         paragraph._p.append(link)
 
     def _item(self, block: Block) -> None:
-        inside = _points((block.level + 1) * _INDENT + 4)
+        inside = Pt((block.level + 1) * _INDENT + 4)
         if block.number is None:
             layout = self._add("List Bullet", block.runs).paragraph_format
             layout.left_indent = inside if block.level else None
             return
         layout = self._add("List Item", (Run(f"{block.number}.\t"), *block.runs)).paragraph_format
-        layout.left_indent, layout.first_line_indent = inside, _points(-_INDENT - 4)
+        layout.left_indent, layout.first_line_indent = inside, Pt(-_INDENT - 4)
         layout.tab_stops.add_tab_stop(inside)
 
     def _add_table(self, style: str, rows: int, columns: int) -> Any:
         """An empty table, which is read from right to left where the text is."""
-        from docx.enum.table import WD_TABLE_DIRECTION
-
         table: Any = self._word.add_table(rows=rows, cols=columns, style=style)
         if language(self._paper.language).direction == "rtl":
             table.table_direction = WD_TABLE_DIRECTION.RTL
         return table
 
     def _table(self, grid: Grid) -> None:
-        from docx.enum.text import WD_ALIGN_PARAGRAPH
-        from docx.shared import RGBColor
-        from msgspec.structs import replace
-
         table = self._add_table("Rows", 0, len(grid.header))
         style = "Small Cell" if len(grid.header) > _WIDE else "Cell"
         for y, row in enumerate([grid.header, *grid.rows]):
@@ -176,7 +174,7 @@ class _Writer:
                     paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
                 for run in paragraph.runs if not y else ():
                     run.font.color.rgb = RGBColor.from_string(palette.SOFT[1:].upper())
-        self._add("Normal").paragraph_format.space_after = _points(2)
+        self._add("Normal").paragraph_format.space_after = Pt(2)
 
     def _picture(self, content: bytes, alt: str, *, is_wide: bool = False) -> None:
         """A picture at most as wide as the text; a wide one is as wide."""
@@ -191,21 +189,12 @@ class _Writer:
         for cell, figure in zip(table.rows[0].cells, figures, strict=True):
             self._add("Figure", figure.value, to=cell.paragraphs[0])
             self._add("Figure Label", figure.label, to=cell.add_paragraph())
-        self._add("Normal").paragraph_format.space_after = _points(0)
+        self._add("Normal").paragraph_format.space_after = Pt(0)
 
 
 def _element(tag: str, **attributes: str) -> Any:
     """An element of a Word file with its attributes."""
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
-
     element = OxmlElement(tag)
     for name, value in attributes.items():
         element.set(qn(f"w:{name}"), value)
     return element
-
-
-def _points(value: float) -> Any:
-    from docx.shared import Pt
-
-    return Pt(value)

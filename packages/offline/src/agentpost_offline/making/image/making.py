@@ -45,7 +45,6 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
 async def make(job: Job, inputs: Inputs) -> Product:
     """Make the pictures; raises `JobFailed` with a text for the user."""
     frame, files = inputs.frame, list(inputs.files)
-    await job.progress("Looking at the files")
     plan_json = await job.step(plan, files, to_json(frame), timeout=SECONDS)
     plan_ = msgspec.convert(plan_json, Plan)
     names = [file_name(one.name, one.label, inputs.version, one.form) for one in plan_.pictures]

@@ -15,7 +15,7 @@ import msgspec
 from agentpost.agents import File, Job, JobFailed
 from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.data.model import Kind, Table
-from agentpost_offline.frame import Frame, Query, Thing, from_json, to_json
+from agentpost_offline.frame import Frame, Query, Thing, from_json
 from agentpost_offline.grammar.describing import query_text
 from agentpost_offline.making import catalogue
 from agentpost_offline.making.content import Section
@@ -37,15 +37,13 @@ _TABLES = 10
 async def make(job: Job, inputs: Inputs) -> Product:
     """Make the workbook; raises `JobFailed` with a text for the user."""
     maker = catalogue.MAKERS[Thing.TABLE]
-    frame, files = inputs.frame, list(inputs.files)
-    stem = frame.style.title or (files[0].name if files else "table")
-    forms = [form for form in frame.formats if form in maker.formats] or list(maker.usual)
-    names = [file_name(stem, "table", inputs.version, form) for form in forms]
-    request = (files, to_json(frame), msgspec.to_builtins(inputs.sections))
-    about = await job.step(plan, *request, names[0], timeout=SECONDS)
+    stem = inputs.frame.style.title or (inputs.files[0].name if inputs.files else "table")
+    names = {form: file_name(stem, "table", inputs.version, form)
+             for form in maker.forms(inputs.frame)}  # fmt: skip
+    about = await job.step(plan, *inputs.request, next(iter(names.values())), timeout=SECONDS)
     products = await write_files(job, inputs, maker, (
-        Output(name, about["title"], as_workbook if form == "xlsx" else as_csv, request)
-        for form, name in zip(forms, names, strict=True)
+        Output(name, about["title"], as_workbook if form == "xlsx" else as_csv, inputs.request)
+        for form, name in names.items()
     ), timeout=SECONDS)  # fmt: skip
     return Product(about["text"], products, about["used"], about["skipped"], about["notes"])
 

@@ -22,7 +22,7 @@ from agentpost_offline.data import roles
 from agentpost_offline.data.archives import unpacking
 from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.data.model import Role, Table, by_name
-from agentpost_offline.frame import Aggregate, Frame, Query, Thing, from_json, to_json
+from agentpost_offline.frame import Aggregate, Frame, Query, Thing, from_json
 from agentpost_offline.making import catalogue, papers, queries
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck.slides import of_paper
@@ -52,14 +52,11 @@ _LEVEL = 3
 
 async def make(job: Job, inputs: Inputs) -> Product:
     """Make the film; raises `JobFailed` with a text for the user."""
-    frame, files = inputs.frame, list(inputs.files)
-    await job.progress("Reading the files")
-    request = (files, to_json(frame), msgspec.to_builtins(inputs.sections))
-    film_json = await job.step(plan, *request, timeout=SECONDS)
-    film = msgspec.convert(film_json, Film)
-    stem = frame.style.title or (files[0].name if files else film.title)
+    frame = inputs.frame
+    film = msgspec.convert(await job.step(plan, *inputs.request, timeout=SECONDS), Film)
+    stem = frame.style.title or (inputs.files[0].name if inputs.files else film.title)
     name = file_name(stem, "video", inputs.version, "mp4")
-    outputs = [Output(name, film.title, write, (film_json, *request))]
+    outputs = [Output(name, film.title, write, inputs.request)]
     maker = catalogue.MAKERS[Thing.VIDEO]
     products = await write_files(job, inputs, maker, outputs, timeout=SECONDS)
     wide, tall = film.size
@@ -80,20 +77,15 @@ def plan(files: Sequence[File], frame: dict[str, Any], sections: Any) -> dict[st
 
 
 @unpacking
-def write(
-    film_json: dict[str, Any], files: Sequence[File], frame: dict[str, Any], sections: Any
-) -> bytes:
+def write(files: Sequence[File], frame: dict[str, Any], sections: Any) -> bytes:
     """A write: the mp4; frames are drawn and encoded one by one, and some decoded again."""
-    film = msgspec.convert(film_json, Film)
+    film, paper, images = film_of(files, from_json(frame), sections)
     with tempfile.TemporaryDirectory(prefix="film-") as folder:
         path = Path(folder) / "film.mp4"
         try:
-            if film.race is not None:
-                frames = racing.frames(film)
-            else:
-                _, paper, images = film_of(files, from_json(frame), sections)
-                assert paper is not None, "a film of scenes has slides"
-                frames = scenes.frames(film, paper, images)
+            frames = (
+                racing.frames(film) if paper is None else scenes.frames(film, paper, images)
+            )
             encoding.encode(frames, path, film.size, still=film.race is None)
         except Unreadable as error:
             raise CannotSucceed(f"{error}.") from error
