@@ -87,7 +87,7 @@ def _printed(path: Path) -> Path:
         parts.append("\n".join([f"# {sheet['title']}", "", *lines]))
     frame = to_json(Frame(Act.MAKE, Thing.DOCUMENT, text="\n\n".join(parts)))
     printed = path.with_suffix(".pdf")
-    printed.write_bytes(documents.write("pdf", "document", [], frame, []))
+    printed.write_bytes(documents.write("pdf", [], frame, []))
     return printed
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-KINDS = ("bar", "column", "line", "scatter", "heatmap", "donut")
-
 
 class Tick(msgspec.Struct, frozen=True):
     """A line of an axis."""

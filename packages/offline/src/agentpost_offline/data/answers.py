@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents import File
 from agentpost_offline.answer import Answer, Outcome
@@ -88,16 +89,16 @@ class _Answer(wording.TableWords):
         result = self._data.run(query)
         query = result.query
         if not result.counted and not _counts(query):
-            text = str(self._words["none"]).format(result.reading)
+            text = self._say("none", result.reading)
         elif not result.rows or (
             all(row[-1] is None for row in result.rows) and not _against_before(query)
         ):
-            text = str(self._words["no_value"]).format(result.reading)
+            text = self._say("no_value", result.reading)
         else:
             text = self._sentence_of(query, result)
         rest = tuple(note for note in result.notes if note != self._said)
-        result = msgspec.structs.replace(result, notes=rest)
-        source = str(self._words["reading"]).format(result.reading, self._table.name)
+        result = replace(result, notes=rest)
+        source = self._say("reading", result.reading, self._table.name)
         return f"{text}\n{source}", result
 
     def _sentence_of(self, query: Query, result: Result) -> str:
@@ -140,38 +141,43 @@ class _Answer(wording.TableWords):
 
     def _average(self, query: Query, result: Result) -> str:
         """The average over groups or periods, and how many they are."""
-        plain = tuple(msgspec.structs.replace(m, derived=None) for m in query.measures)
-        parts = self._data.run(msgspec.structs.replace(query, measures=plain, order=None)).rows
+        plain = tuple(replace(m, derived=None) for m in query.measures)
+        parts = self._data.run(replace(query, measures=plain, order=None)).rows
         labels = [self._columns[name].label for name in query.groups]
         labels += [str(self._words[str(query.grain)])] if query.time and query.grain else []
-        per = str(self._words["and"]).join(labels)
+        per = self._say("and").join(labels)
         return "\n".join(
-            str(self._words["average_per"]).format(
-                self._subject(measure), per, self._value(result.rows[0][at], measure), len(parts)
+            self._say(
+                "average_per",
+                self._subject(measure),
+                per,
+                self._value(result.rows[0][at], measure),
+                len(parts),
             )
             for at, measure in enumerate(plain)
         )
 
     def _share(self, query: Query, measure: Measure, subject: str, value: str) -> str:
-        plain = msgspec.structs.replace(measure, derived=None)
-        of = msgspec.structs.replace(query, measures=(plain,), order=None)
-        base = msgspec.structs.replace(of, filters=tuple(share_base(query, self._columns)))
+        plain = replace(measure, derived=None)
+        of = replace(query, measures=(plain,), order=None)
+        base = replace(of, filters=tuple(share_base(query, self._columns)))
         part, whole = (self._value(self._data.run(one).rows[0][0], plain) for one in (of, base))
-        return str(self._words["share_of"]).format(wording.upper(subject), value, part, whole)
+        return self._say("share_of", wording.upper(subject), value, part, whole)
 
     def _share_of_group(self, query: Query, result: Result, keys: int) -> str:
         measure, row = query.measures[0], result.rows[0]
-        plain = msgspec.structs.replace(measure, derived=None)
+        plain = replace(measure, derived=None)
         rest = tuple(f for f in query.filters if f.column not in query.groups)
         among = self._data.run(
-            msgspec.structs.replace(query, measures=(plain,), filters=rest, having=(), order=None)
+            replace(query, measures=(plain,), filters=rest, having=(), order=None)
         ).rows
         is_timed = query.time is not None and bool(query.groups)
         within = [r for r in among if not is_timed or r[keys - 1] == row[keys - 1]]
         part = next((r[keys] for r in among if r[:keys] == row[:keys]), None)
         values = [value for r in within if isinstance(value := r[keys], float)]
         whole = sum(values)
-        return str(self._words["share_of"]).format(
+        return self._say(
+            "share_of",
             self._name(query, row[:keys]),
             self._value(row[keys], measure),
             self._value(part, plain),
@@ -183,7 +189,7 @@ class _Answer(wording.TableWords):
         if value is None or isinstance(value, bool):
             return ""
         assert measure.column is not None
-        row_query = msgspec.structs.replace(
+        row_query = replace(
             query, filters=(*query.filters, Filter(measure.column, Op.IS, (value,)))
         )
         others = [
@@ -233,14 +239,14 @@ class _Answer(wording.TableWords):
 
     def _best(self, query: Query, result: Result, keys: int) -> str:
         assert query.order is not None
-        more = msgspec.structs.replace(query, order=Order(query.order.descending, _ALL))
+        more = replace(query, order=Order(query.order.descending, _ALL))
         rows = self._data.run(more).rows
         measure = query.measures[0]
         best = [row for row in rows if row[keys] == result.rows[0][keys]]
         subject = self._subject(measure)
         leaders = [self._name(query, row[:keys]) for row in best[:_VALUES]]
         if len(best) > len(leaders):
-            leaders.append(str(self._words["more"]).format(f"{len(best) - len(leaders):,}"))
+            leaders.append(self._say("more", f"{len(best) - len(leaders):,}"))
         names = self._tongue.join(leaders)
         value = self._value(best[0][keys], measure)
         word = self._words["highest" if query.order.descending else "lowest"].format(subject)
@@ -248,7 +254,7 @@ class _Answer(wording.TableWords):
         if len(best) > 1:
             template = str(self._words["tie_two" if len(best) == 2 else "tie_many"])
             text = wording.upper(template.format(names, value, word))
-            self._said = str(self._words["ties"]).format(count=len(best))
+            self._said = self._say("ties", count=len(best))
         others = [
             f"{self._name(query, row[:keys])} {self._value(row[keys], measure)}"
             for row in rows[len(best) : len(best) + _NEXT]
@@ -265,8 +271,8 @@ class _Answer(wording.TableWords):
             names = [self._name(query, row[:keys]) for row in result.rows]
             more = names[_LISTED:]
             lines = [f"- {name}" for name in names[:_LISTED]]
-            lines += ["- " + str(self._words["more"]).format(f"{len(more):,}")] if more else []
-            return [*lines, str(self._words["in_all"]).format(f"{len(names):,}")]
+            lines += ["- " + self._say("more", f"{len(more):,}")] if more else []
+            return [*lines, self._say("in_all", f"{len(names):,}")]
         lines = [head] if len(rows) > 1 else []
         for row in rows:
             values = ", ".join(
@@ -277,7 +283,7 @@ class _Answer(wording.TableWords):
         lines += self._together(query, result, keys)
         if len(result.rows) > len(rows):
             left = f"{len(result.rows) - len(rows):,}"
-            lines.append("- " + str(self._words["more"]).format(left))
+            lines.append("- " + self._say("more", left))
         return lines
 
     def _only_listed(self, query: Query, result: Result) -> bool:
@@ -288,13 +294,13 @@ class _Answer(wording.TableWords):
     def _together(self, query: Query, result: Result, keys: int) -> list[str]:
         """The share of the best ones together; how many groups a condition keeps."""
         if query.having and query.order is None:
-            return [str(self._words["in_all"]).format(f"{len(result.rows):,}")]
+            return [self._say("in_all", f"{len(result.rows):,}")]
         plain = len(query.measures) == 1 and query.measures[0].derived is None
         value_filters = [f for f in query.filters if f.op is Op.IS and len(f.values) > 1]
         if plain and keys == 1 and value_filters and query.order is None and len(result.rows) > 1:
-            total = msgspec.structs.replace(query, groups=(), time=None, grain=None)
+            total = replace(query, groups=(), time=None, grain=None)
             value = self._value(self._data.run(total).rows[0][0], query.measures[0])
-            return [str(self._words["in_all"]).format(value)]
+            return [self._say("in_all", value)]
         shares = [row[keys] for row in result.rows if isinstance(row[keys], float)]
         if (
             query.measures[0].derived is not Derivation.SHARE
@@ -303,7 +309,7 @@ class _Answer(wording.TableWords):
         ):
             return []
         whole = self._value(sum(float(one or 0) for one in shares), query.measures[0])
-        return [str(self._words["in_all"]).format(whole)] if len(shares) > 1 else []
+        return [self._say("in_all", whole)] if len(shares) > 1 else []
 
 
 def _against_before(query: Query) -> bool:

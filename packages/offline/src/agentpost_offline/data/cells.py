@@ -97,27 +97,18 @@ class Format:
     mixed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Votes:
-    """What the cells of a column say about the decimal separator: how many say which."""
-
-    comma: int = 0
-    point: int = 0
-
-
 def is_missing(text: str) -> bool:
     """Whether a cell says that there is no value, in a column of numbers or dates."""
     low = text.strip().lower()
     return low in NO_VALUE or low in NO_FIGURE or low in words.every("missing")
 
 
-def votes(values: Mapping[str, int]) -> Votes:
-    """What a column's values (with how often each stands) say about the decimal separator."""
+def votes(values: Iterable[str]) -> int:
+    """How many more of a column's values say that the decimal separator is the comma than the
+    point."""
     bare = [value.strip(" %$€£¥₹()") for value in values]
-    return Votes(
-        sum(bool(_DECIMAL_COMMA.search(value)) for value in bare),
-        sum(bool(_DECIMAL_POINT.search(value)) for value in bare),
-    )
+    commas = sum(bool(_DECIMAL_COMMA.search(value)) for value in bare)
+    return commas - sum(bool(_DECIMAL_POINT.search(value)) for value in bare)
 
 
 def decide(
@@ -186,11 +177,7 @@ def boolean(text: str) -> bool | None:
 
 
 def _numbers(present: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
-    tally = votes(present)
-    if tally.comma != tally.point:
-        thousands = "." if tally.comma > tally.point else ","
-    else:
-        thousands = "." if comma_elsewhere else ","
+    thousands = "." if (votes(present) or comma_elsewhere) > 0 else ","
     units: dict[str, int] = {}
     total = sum(present.values())
     for value, count in present.items():

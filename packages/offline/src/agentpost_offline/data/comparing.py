@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.data import wording
 from agentpost_offline.data.dataset import Dataset
@@ -37,7 +37,7 @@ class Comparison(wording.TableWords):
         """The text for each measure; None when the query does not compare two of anything."""
         texts = []
         for at, measure in enumerate(query.measures):
-            one = msgspec.structs.replace(query, measures=(measure,))
+            one = replace(query, measures=(measure,))
             result_of = result if not at else self._data.run(one)
             text = self._one(one, result_of, measure)
             if text is None:
@@ -46,26 +46,26 @@ class Comparison(wording.TableWords):
         return "\n".join(texts)
 
     def _one(self, query: Query, result: Result, measure: Measure) -> str | None:
-        plain = msgspec.structs.replace(measure, derived=None)
-        both = self._data.run(msgspec.structs.replace(query, measures=(plain, measure), order=None))
+        plain = replace(measure, derived=None)
+        both = self._data.run(replace(query, measures=(plain, measure), order=None))
         if query.time is None:
             return self._two_groups(query, both, plain, result)
         periods = self._periods(query, both.rows)
         if len(periods) > 2:
             return None
         if len(periods) < 2:
-            return str(self._words["no_before"])
+            return self._say("no_before")
         if query.groups:
             return self._groups(query, both.rows, plain)
         (first, before, _), (last, after, change) = (row[-3:] for row in both.rows)
         if not isinstance(change, float) or not isinstance(before, float):
             return None
         key = "grew" if change > 0 else "fell" if change < 0 else "same"
-        size = self._figure(abs(change), measure)
+        size = self._value(abs(change), measure)
         if measure.derived is Derivation.DIFFERENCE and before:
             size += f" ({self._with_sign(100 * change / abs(before))})"
         return wording.upper(
-            str(self._words[key]).format(
+            self._say(key,
                 self._subject(plain), size, self._value(before, plain),
                 self._period(query, first), self._value(after, plain), self._period(query, last),
             )
@@ -99,7 +99,7 @@ class Comparison(wording.TableWords):
         lines = [f"{wording.upper(self._subject(query.measures[0]))}{colon.rstrip() or ':'}"]
         lines += [f"- {one.name}{colon}{self._line(one, plain, periods)}" for one in visible]
         if len(changes) > len(visible) and count is None:
-            lines.append("- " + str(self._words["more"]).format(f"{len(changes) - len(visible):,}"))
+            lines.append("- " + self._say("more", f"{len(changes) - len(visible):,}"))
         return "\n".join(lines)
 
     def _line(self, one: _Change, plain: Measure, periods: tuple[str, str]) -> str:
@@ -113,7 +113,7 @@ class Comparison(wording.TableWords):
         if one.before is None or one.after is None:
             return ""
         change = one.after - one.before
-        text = ("+" if change > 0 else "") + self._figure(change, plain)
+        text = ("+" if change > 0 else "") + self._value(change, plain)
         return text if one.rate is None else f"{text} ({self._with_sign(one.rate)})"
 
     def _extreme(
@@ -137,7 +137,7 @@ class Comparison(wording.TableWords):
             f"{periods[1]}{colon}{self._value(best[0].after, plain)}",
         ]
         size = size_text(best[0]) + (f" ({' → '.join(edges)})" if len(best) == 1 else "")
-        text = str(self._words[key]).format(names, size)
+        text = self._say(key, names, size)
         text += "。" if self._language == "zh" else "."
         others = [f"{one.name} {size_text(one)}" for one in changes[len(best) : len(best) + _NEXT]]
         return self._with_next(text, others)
@@ -153,11 +153,11 @@ class Comparison(wording.TableWords):
         measure = query.measures[0]
         change = result.rows[0][1]
         key = "more_than" if one > other else "less_than" if one < other else "equal"
-        size = self._figure(abs(float(change or 0)), measure)
+        size = self._value(abs(float(change or 0)), measure)
         first, second = (self._key(name, query.groups[0]) for name in order)
         figures = (self._value(one, plain), self._value(other, plain))
         subject = f"{wording.upper(self._subject(plain))}{self._tongue.colon}"
-        return subject + str(self._words[key]).format(first, size, second, *figures)
+        return subject + self._say(key, first, size, second, *figures)
 
     # Words
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 TOLERANCE = {Grain.WEEK: 2, Grain.MONTH: 5, Grain.QUARTER: 15, Grain.YEAR: 30}
 """How many days a whole period may lack at its edge, where the dates are days."""
-LONGEST = (Grain.YEAR, Grain.QUARTER, Grain.MONTH, Grain.WEEK, Grain.DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,9 @@ def coverage(
     every = _days(db, loaded, compiler, query.time, ())
     if not every:
         return None
-    cuts = tuple(f for f in query.filters if f.column == query.time and not _parts(f))
+    # "On weekdays" and "in the morning" leave gaps and cut nothing off.
+    cuts = tuple(f for f in query.filters
+                 if f.column == query.time and f.grain not in dates.CYCLES)  # fmt: skip
     days = _days(db, loaded, compiler, query.time, cuts) if cuts else every
     if not days:
         return None
@@ -91,11 +92,6 @@ def coverage(
         spacing,
         (days[0], days[-1]),
     )
-
-
-def _parts(one: Filter) -> bool:
-    """As in "on weekdays", "in the morning": it leaves gaps and cuts nothing off."""
-    return one.grain in (Grain.WEEKDAY, Grain.HOUR)
 
 
 def _days(
@@ -120,8 +116,8 @@ def period_length(column: Column, days: Sequence[date]) -> Grain:
     gaps = sorted((b - a).days for a, b in itertools.pairwise(days))
     gap = gaps[len(gaps) // 2] if gaps else 1
     regular = all(day.day == days[0].day or dates.last_day(day, Grain.MONTH) == day for day in days)
-    if column.grain in LONGEST[:3]:
-        return column.grain or Grain.DAY
+    if column.grain in (Grain.YEAR, Grain.QUARTER, Grain.MONTH):
+        return column.grain
     if not regular or gap < 28:
         return Grain.DAY
     return Grain.YEAR if gap > 300 else Grain.QUARTER if gap > 80 else Grain.MONTH

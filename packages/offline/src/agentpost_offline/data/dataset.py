@@ -86,38 +86,16 @@ def _speaking(one: Loaded, language: str) -> Loaded:
 _Key = tuple[str, tuple[tuple[object, ...], ...]]
 
 
-class _OpenTables:
-    """Small tables that this process opened last: the steps of a message open the same ones."""
-
-    def __init__(self) -> None:
-        self._open: dict[_Key, tuple[contextlib.ExitStack, Dataset]] = {}
-
-    def take(self, key: _Key) -> tuple[contextlib.ExitStack, Dataset] | None:
-        """What was opened for that; the caller has it alone."""
-        return self._open.pop(key, None)
-
-    def keep(self, key: _Key, stack: contextlib.ExitStack, data: Dataset) -> None:
-        """Keep it for the next caller, or close it when it is large. The oldest one has to go."""
-        if sum(table.rows * len(table.columns) for table in data.tables) > limits.CELLS_KEPT:
-            stack.close()
-            return
-        self.close(beyond=limits.DATASETS_KEPT - 1)
-        self._open[key] = stack, data
-
-    def close(self, beyond: int = 0) -> None:
-        """Close the oldest ones, until there are only so many."""
-        while len(self._open) > beyond:
-            stack, _ = self._open.pop(next(iter(self._open)))
-            stack.close()
-
-
-_open_tables = _OpenTables()
+_open: dict[_Key, tuple[contextlib.ExitStack, Dataset]] = {}
+"""Small tables that this process opened last: the steps of a message open the same ones."""
 
 
 @atexit.register
-def forget() -> None:
-    """Close the tables that are kept open."""
-    _open_tables.close()
+def forget(beyond: int = 0) -> None:
+    """Close the tables that are kept open, the oldest first, until there are only so many."""
+    while len(_open) > beyond:
+        stack, _ = _open.pop(next(iter(_open)))
+        stack.close()
 
 
 @contextlib.contextmanager
@@ -130,12 +108,15 @@ def open_tables(
     `Dataset.skipped`. Runs in a worker process, which keeps small tables open for the next call.
     """
     key = message_text, tuple(_identity(file) for file in files)
-    stack, data = _open_tables.take(key) or (contextlib.ExitStack(), None)
+    # Who opens them has them alone.
+    stack, data = _open.pop(key, None) or (contextlib.ExitStack(), None)
     with stack as undo:
         if data is None:
             data = undo.enter_context(_open_anew(files, message_text))
         yield data.speaking(language)
-        _open_tables.keep(key, undo.pop_all(), data)
+        if sum(table.rows * len(table.columns) for table in data.tables) <= limits.CELLS_KEPT:
+            forget(beyond=limits.DATASETS_KEPT - 1)
+            _open[key] = undo.pop_all(), data
 
 
 def _identity(file: File) -> tuple[object, ...]:

@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 import os
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -186,8 +185,7 @@ class _Lines:
     """The lines of a text; refuses a row that never ends, which the reader would hold whole."""
 
     def __init__(self, file: io.TextIOBase | io.TextIOWrapper, name: str) -> None:
-        self._pieces = self._split(file)
-        self._name = name
+        self._file, self._name = file, name
         self._row: list[str] = []
         self._row_characters = 0
 
@@ -195,25 +193,15 @@ class _Lines:
         return self
 
     def __next__(self) -> str:
-        line = next(self._pieces)
-        self._row.append(line)
+        line = self._file.readline(limits.ROW_CHARACTERS + 1)
+        if not line:
+            raise StopIteration
+        self._row.append(line.replace("\0", ""))
         self._row_characters += len(line)
         if self._row_characters > limits.ROW_CHARACTERS:
             most = f"{limits.ROW_CHARACTERS:,}"
             raise Unreadable(f"{self._name} has a row of more than {most} characters")
-        return line
-
-    @staticmethod
-    def _split(file: io.TextIOBase | io.TextIOWrapper) -> Iterator[str]:
-        rest = ""
-        while piece := file.read(SAMPLE_BYTES):
-            lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", rest + piece.replace("\0", ""))
-            rest = lines.pop() if lines else ""
-            yield from lines
-            if len(rest) > limits.ROW_CHARACTERS:
-                yield rest  # is refused
-        if rest:
-            yield rest
+        return self._row[-1]
 
     def row_ended(self) -> list[str]:
         """A new row begins with the next line; the lines of the one that ended."""

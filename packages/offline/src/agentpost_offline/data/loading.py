@@ -67,7 +67,7 @@ class _Loader:
         self._say(result)
         self._cut(head, result)
         source, names = self._unpivot(result)
-        comma = grid.decimal_comma or self._comma(head[result.first :], len(names))
+        comma = grid.decimal_comma or self._comma(head[result.first :])
         columns, fields = self._type_columns(source, names, decimal_comma=comma)
         if not columns:
             raise Unreadable(f"{grid.name} has no values")
@@ -203,14 +203,11 @@ class _Loader:
         self._note("periods", count=len(periods.columns), names=names_made)
         return relation, others + results
 
-    def _comma(self, rows: list[tuple[Any, ...]], width: int) -> bool:
+    def _comma(self, rows: list[tuple[Any, ...]]) -> bool:
         """Whether the table's cells say that decimals are written with a comma."""
-        commas = points = 0
-        for at in range(1, self._width + 1):
-            result = cells.votes({row[at]: 1 for row in rows if row[at]})
-            commas += result.comma > result.point
-            points += result.point > result.comma
-        return commas > points
+        tallies = [cells.votes({row[at] for row in rows if row[at]})
+                   for at in range(1, self._width + 1)]  # fmt: skip
+        return sum((tally > 0) - (tally < 0) for tally in tallies) > 0
 
     def _type_columns(
         self, source: str, names: list[tuple[str, str]], *, decimal_comma: bool

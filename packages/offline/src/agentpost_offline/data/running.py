@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents import JobFailed
 from agentpost_offline.data import limits, roles, wording
@@ -34,7 +34,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     """Compute a query; see `Dataset.run`."""
     compiler = Compiler(loaded)
     if not query.measures:
-        query = msgspec.structs.replace(query, measures=(Measure(None, Aggregate.COUNT),))
+        query = replace(query, measures=(Measure(None, Aggregate.COUNT),))
     where = compiler.where(query.filters)
     total = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)[0]
     clock = False
@@ -71,7 +71,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
         partial=tuple(day.isoformat() for day in partial),
     )  # fmt: skip
     reading = wording.reading(loaded.table, result, language)
-    return msgspec.structs.replace(result, reading=reading)
+    return replace(result, reading=reading)
 
 
 def _mixed_currencies(table: Table, query: Query, texts: Mapping[str, Any]) -> list[str]:
@@ -118,7 +118,7 @@ def _with_grain(
         (g for g in _FINEST[finest:] if g is not Grain.WEEK and days / _DAYS[g] <= _POINTS),
         Grain.YEAR,
     )
-    return msgspec.structs.replace(query, grain=grain), grain is Grain.HOUR
+    return replace(query, grain=grain), grain is Grain.HOUR
 
 
 def header(query: Query) -> tuple[str, ...]:

@@ -24,6 +24,11 @@ _WITHOUT = frozenset((
     "webm", "mp3", "wav", "m4a", "ogg", "py", "js", "ts", "css", "exe", "dll", "so", "bin",
 ))  # fmt: skip
 
+_PICTURES = {
+    b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"BM": "bmp", b"II*\0": "tiff",
+    b"MM\0*": "tiff",
+}  # fmt: skip
+
 
 @dataclass(slots=True)
 class Source:
@@ -56,6 +61,15 @@ def find(
                 omissions.append(str(error))
 
 
+def picture_form(head: bytes) -> str:
+    """The suffix of a picture's format by its first bytes; empty for what is no picture."""
+    if head[4:12] in (b"ftypavif", b"ftypavis"):
+        return "avif"
+    if head[8:12] == b"WEBP":
+        return "webp"
+    return next((form for start, form in _PICTURES.items() if head.startswith(start)), "")
+
+
 class _Finder:
     """Finds the tables of one file."""
 
@@ -74,7 +88,7 @@ class _Finder:
         elif head.startswith(b"\xd0\xcf\x11\xe0"):
             if suffix not in ("doc", "ppt", "msg"):
                 yield from self._of_grids(spreadsheets.of_old_workbook(path, name, self._folder))
-        elif _is_picture(head):
+        elif picture_form(head):
             return
         elif head.startswith(b"%PDF"):
             yield from self._of_document()
@@ -141,14 +155,6 @@ class _Finder:
             suffix = name.rpartition(".")[2].lower()
             what = f"not a valid .{suffix} file" if suffix in _SHEETS else "an archive"
             raise Unreadable(f"{name} is {what}")
-
-
-def _is_picture(head: bytes) -> bool:
-    return (
-        head.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM"))
-        or head[8:12] == b"WEBP"
-        or head[4:12] in (b"ftypavif", b"ftypavis")
-    )
 
 
 def _commas(sample: str) -> bool:

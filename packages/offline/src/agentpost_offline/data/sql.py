@@ -210,7 +210,7 @@ class Compiler:
             f.column == query.time and f.op is Op.IS and (f.grain or len(f.values) > 1)
             for f in query.filters
         )
-        if has_list or query.grain in (None, Grain.HOUR, Grain.WEEKDAY):
+        if has_list or query.grain in (None, *dates.CYCLES):
             return f"lag({value}) over {over}"
         step = f"interval 1 {query.grain}"
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"

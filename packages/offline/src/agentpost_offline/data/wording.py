@@ -194,6 +194,9 @@ class TableWords:
         self._columns = by_name(table)
         self._words = texts(language)
 
+    def _say(self, key: str, *values: object, **places: object) -> str:
+        return str(self._words[key]).format(*values, **places)
+
     def _column(self, measure: Measure) -> Column | None:
         return self._columns.get(measure.column) if measure.column else None
 

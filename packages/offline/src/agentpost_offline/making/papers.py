@@ -24,7 +24,7 @@ from agentpost_offline.making.chart.figures import Figures
 from agentpost_offline.making.content import Points, Section
 from agentpost_offline.story import naming, shape
 from agentpost_offline.story.model import Claim, ClaimKind, Story
-from agentpost_offline.story.tell import source_line, tell
+from agentpost_offline.story.tell import tell
 from agentpost_offline.style import dates
 from agentpost_offline.style.languages import language, texts
 
@@ -51,7 +51,7 @@ def convert(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
 
     Raises `CannotSucceed` when there is nothing to convert.
     """
-    beside = {file.name: file.local for file in files if pictures.is_picture(file)}
+    beside = {file.name: file.local for file in files if pictures.form_of(file)}
     readable: list[tuple[str, Document]] = []
     omissions: list[str] = []
     for file in (file for file in files if file.name not in beside):
@@ -308,8 +308,7 @@ def _first_rows(grid: content.Grid) -> content.Grid:
 def _figures_of(story: Story, at: int, frame: Frame, claims: Sequence[Claim]) -> Figures:
     table, code = story.table(at), story.language
     style = replace(frame.style, title=None, chart=None)
-    source = source_line(table, code)
-    return figures.of_result(story.results[at], table, source, claims, style, code)
+    return figures.of_result(story.results[at], table, claims, style, code)
 
 
 def _prefix(story: Story, at: int) -> str:
@@ -369,8 +368,7 @@ def _subtitle(story: Story) -> str:
     code, tongue = story.language, language(story.language)
     if len(story.tables) > 1:
         return tongue.join([table.name for table in story.tables[:4]])
-    source = source_line(story.tables[0], code)
-    text = source.partition(tongue.colon)[2] or source
+    text = naming.source(story.tables, code)
     time = naming.column(story.results[0].query.time, story.tables[0]) if story.results else None
     span = dates.span(time.first, time.last, None, code) if time is not None else ""
     return text + (tongue.separator + span if span else "")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentpost.agents.base import File
 from agentpost.extraction import Unreadable
+from agentpost_offline.data.sources import picture_form
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -20,27 +21,13 @@ MOST_PIXELS = 60_000_000
 MOST_SIDE = 30_000
 _TELLING = (0x010F, 0x0110, 0x0132, 0x8825, 0x9003, 0xA430, 0xA431)
 """Tags of maker, model, times, place, owner and serial number."""
-_STARTS = {
-    b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"BM": "bmp", b"II*\0": "tiff",
-    b"MM\0*": "tiff",
-}  # fmt: skip
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 
 
 def form_of(file: File) -> str:
     """The suffix of a picture's format by its first bytes; empty for what is no picture."""
     with file.local.open("rb") as stream:
-        head = stream.read(16)
-    if head[4:12] in (b"ftypavif", b"ftypavis"):
-        return "avif"
-    if head[8:12] == b"WEBP":
-        return "webp"
-    return next((form for start, form in _STARTS.items() if head.startswith(start)), "")
-
-
-def is_picture(file: File) -> bool:
-    """Whether a file is a picture by its first bytes."""
-    return bool(form_of(file))
+        return picture_form(stream.read(16))
 
 
 def size_of(path: Path, name: str) -> tuple[int, int]:

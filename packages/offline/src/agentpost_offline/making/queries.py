@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents.base import File
 from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Role, Table
 from agentpost_offline.frame import Aggregate, Grain, Measure, Op, Query
-from agentpost_offline.making.pictures import is_picture
+from agentpost_offline.making.pictures import form_of
 from agentpost_offline.story.shape import grid, one_scale
 from agentpost_offline.style import dates
 
@@ -73,13 +73,13 @@ def on_one_scale(dataset: Dataset, query: Query) -> list[Query]:
     parts: list[Query] = []
     rest = query.measures
     while len(rest) > 1:
-        part = msgspec.structs.replace(query, measures=rest)
+        part = replace(query, measures=rest)
         whole = grid(dataset.run(part), dataset.table(query.table))
         together = {line.measure for line in one_scale(whole).lines}
         measures = tuple(one for one in rest if one in together) or rest[:1]
-        parts.append(msgspec.structs.replace(query, measures=measures))
+        parts.append(replace(query, measures=measures))
         rest = tuple(one for one in rest if one not in measures)
-    return [*parts, msgspec.structs.replace(query, measures=rest)] if rest else parts
+    return [*parts, replace(query, measures=rest)] if rest else parts
 
 
 def to_tell(asks: Sequence[Query], tables: Sequence[Table], most: int) -> tuple[Query, ...]:
@@ -91,7 +91,7 @@ def to_tell(asks: Sequence[Query], tables: Sequence[Table], most: int) -> tuple[
     filters = {query.table: query.filters for query in asks}
     fixed = {f.column for query in asks for f in query.filters if len(f.values) == 1}
     more = [
-        msgspec.structs.replace(query, filters=filters.get(query.table, ()))
+        replace(query, filters=filters.get(query.table, ()))
         for query in usual([table for table in tables if not asks or table.id in filters], most)
         if not fixed & set(query.groups)
     ]
@@ -101,7 +101,7 @@ def to_tell(asks: Sequence[Query], tables: Sequence[Table], most: int) -> tuple[
 def table_files(files: Sequence[File], text: str) -> tuple[list[File], str]:
     """The files that may hold tables, and the table in the message. Their content says whether
     they do; what is a document by its name is looked at where there is nothing else."""
-    readable = [file for file in files if not is_picture(file)]
+    readable = [file for file in files if not form_of(file)]
     sheets = [file for file in readable if not file.name.lower().endswith(_DOCUMENTS)]
     return sheets or readable, text if "\t" in text or text.count(",") > 5 else ""
 
@@ -118,8 +118,8 @@ def with_axis(query: Query, table: Table, *, parts: bool = False) -> Query:
          and 1 < c.distinct <= _MOST_GROUPS), None,
     )  # fmt: skip
     if time is not None and time.name not in fixed and not (parts and group):
-        return msgspec.structs.replace(query, time=time.name, grain=_grain(time))
-    return msgspec.structs.replace(query, groups=(group.name,)) if group is not None else query
+        return replace(query, time=time.name, grain=_grain(time))
+    return replace(query, groups=(group.name,)) if group is not None else query
 
 
 def main_measure(table: Table) -> Measure:

@@ -16,8 +16,7 @@ from agentpost.agents.base import JobFailed
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table
 from agentpost_offline.frame import Aggregate, Cell, Measure, Order, Query
 from agentpost_offline.story import naming, shape
-from agentpost_offline.story.tell import source_line
-from agentpost_offline.style import languages, numbers
+from agentpost_offline.style import numbers
 
 if TYPE_CHECKING:
     from agentpost_offline.data.dataset import Dataset
@@ -123,10 +122,7 @@ def tabulate(dataset: Dataset, request: Request, code: str = "en") -> Tabulation
         max(one.counted for one in results),
     )
     notes += [note for one in results for note in one.notes]
-    colon = languages.language(code).colon
-    lines = [source_line(one, code) for one in used]
-    sources = [lines[0], *(line.partition(colon)[2] or line for line in lines[1:])]
-    return Tabulation(result, table, "; ".join(sources), tuple(dict.fromkeys(notes)))
+    return Tabulation(result, table, naming.source_line(used, code), tuple(dict.fromkeys(notes)))
 
 
 def _join(

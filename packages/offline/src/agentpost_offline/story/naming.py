@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from agentpost_offline.data.model import Column, Table, by_name
-from agentpost_offline.data.wording import filter_text, unit_of
+from agentpost_offline.data.wording import filter_text, unit_of, upper
 from agentpost_offline.frame import Aggregate, Filter, Grain, Measure, Query
 from agentpost_offline.style import numbers
 from agentpost_offline.style.languages import language, texts
@@ -76,7 +78,7 @@ def subtitle(query: Query, table: Table, code: str = "en", *, span: str = "") ->
     parts.extend(condition(f, table, code) for f in query.filters)
     if span:
         parts.append(span)
-    return language(code).separator.join(parts)
+    return upper(language(code).separator.join(parts))
 
 
 def condition(one: Filter, table: Table, code: str = "en") -> str:
@@ -90,6 +92,16 @@ def row_count(table: Table, code: str = "en") -> str:
     tongue = texts("story", code)
     rows = numbers.full(table.rows, None, code)
     return str(tongue["row"] if table.rows == 1 else tongue["rows"].format(rows))
+
+
+def source(tables: Sequence[Table], code: str = "en") -> str:
+    """Where figures come from: ``orders.csv, 600 rows``."""
+    return "; ".join(f"{table.name}, {row_count(table, code)}" for table in tables)
+
+
+def source_line(tables: Sequence[Table], code: str = "en") -> str:
+    """``Source: orders.csv, 600 rows``."""
+    return str(texts("story", code)["source"].format(source(tables, code)))
 
 
 def with_rows(table: Table, code: str = "en") -> str:

@@ -32,7 +32,6 @@ _SHARING = 3
 _CLOSE = 0.03
 """A lead of less than this part of the leader's value matters little."""
 _IN_A_YEAR = {Grain.MONTH: 12, Grain.QUARTER: 4}
-_CYCLES = (Grain.WEEKDAY, Grain.HOUR)
 _Entry: TypeAlias = tuple[float, Cell, str]
 """A value, and the key and label of its group."""
 
@@ -69,12 +68,6 @@ def findings(result: Result, table: Table, place: int = 0, language: str = "en")
     if subject.grid.is_timed:
         claims += _over_time(subject)
     return sorted(claims, key=lambda claim: -claim.weight)
-
-
-def source_line(table: Table, language: str = "en") -> str:
-    """``Source: orders.csv, 600 rows``."""
-    source = texts("story", language)["source"].format(table.name)
-    return f"{source}, {naming.row_count(table, language)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +259,7 @@ def _peak(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]:
 
 def _growth(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]:
     matrix = subject.grid
-    if matrix.grain in _CYCLES or subject.is_limited or len(places) < 2:
+    if matrix.grain in dates.CYCLES or subject.is_limited or len(places) < 2:
         return []
     spans = _growth_periods(matrix, line, places)
     before, after = (math.fsum(line.values[at] or 0.0 for at in span) for span in spans)

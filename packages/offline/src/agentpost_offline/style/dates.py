@@ -8,6 +8,8 @@ from datetime import date, timedelta
 from agentpost_offline.frame import Cell, Grain
 from agentpost_offline.style.languages import language
 
+CYCLES = (Grain.WEEKDAY, Grain.HOUR)
+"""Periods that come again and again."""
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?:[T ](\d\d))?")
 _QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 _WEEK = re.compile(r"(\d{4})-?W(\d\d)")

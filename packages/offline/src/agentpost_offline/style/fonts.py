@@ -17,6 +17,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from agentpost_offline.style.languages import texts
+
 TEXT = "Inter"
 _NOTO = (
     "Noto Sans", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Thai", "Noto Sans Devanagari",
@@ -45,6 +47,7 @@ _SYSTEM_FOLDERS = {
 }
 _NOWHERE = "\U0010ffff"
 """A code point that no font has."""
+_FEW = 8
 _IGNORED = frozenset("\u200b\u200c\u200d\u200e\u200f\u2060\ufe0e\ufe0f\ufeff\u00ad")
 
 
@@ -110,10 +113,11 @@ def without_missing(text: str, absent: Iterable[str]) -> str:
     return re.sub(pattern, "…", text) if pattern != "[]+" else text
 
 
-def sample(chars: Iterable[str], most: int = 8) -> str:
-    """The first few of some characters, for a note."""
-    several = list(chars)
-    return "".join(several[:most]) + ("…" if len(several) > most else "")
+def note(text: str, code: str) -> list[str]:
+    """That some characters of a text cannot be shown, with the first few of them."""
+    absent = missing(text)
+    few = "".join(absent[:_FEW]) + ("…" if len(absent) > _FEW else "")
+    return [texts("writing", code)["missing"].format(few)] if absent else []
 
 
 def _visible(char: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -21,8 +20,6 @@ from agentpost_offline.frame import (
 from tests.offline.data.given import Row, as_csv, file
 from tests.offline.data.truths import (
     IN_Q2,
-    MEAN,
-    MEDIAN,
     NUMBERS,
     ROWS,
     SPAIN,
@@ -48,13 +45,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dataset]:
 
 
 TABLES: dict[str, tuple[dict[str, Any], Callable[[], dict[Any, float]]]] = {
-    "by country": ({"measures": m("revenue", SUM), "groups": ("country",)},
-                   lambda: by("country", "revenue")),
-    "rows by country": ({"groups": ("country",)}, lambda: by("country", "units", len)),
-    "mean price by product": ({"measures": m("unit_price", MEAN), "groups": ("product",)},
-                              lambda: by("product", "unit_price", statistics.fmean)),
-    "median by channel": ({"measures": m("revenue", MEDIAN), "groups": ("channel",)},
-                          lambda: by("channel", "revenue", statistics.median)),
     "in a quarter": ({"measures": m("units", SUM), "groups": ("product",), "filters": (IN_Q2,)},
                      lambda: by("product", "units", keep=q2)),
     "months": ({"measures": m("revenue", SUM), "time": "date", "grain": Grain.MONTH},

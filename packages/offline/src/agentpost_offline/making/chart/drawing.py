@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from agentpost_offline.content.picture import Axis, Drawing, Group, Note, Picture, Series, Tick
 from agentpost_offline.data.model import Result, Table
+from agentpost_offline.data.sql import axes
 from agentpost_offline.frame import Aggregate, Cell, Measure, Style
 from agentpost_offline.making.chart import choosing
 from agentpost_offline.story import naming
@@ -100,10 +101,9 @@ def _claim_for(claims: Sequence[Claim], part: Grid) -> Claim | None:
 def _titles(wish: Wish, whole: Grid, claim: Claim | None) -> tuple[str, str]:
     """The title, and the line below it: what is drawn."""
     span = ""
-    if whole.is_timed and whole.keys and whole.grain not in choosing.CYCLES:
+    if whole.is_timed and whole.keys and whole.grain not in dates.CYCLES:
         span = dates.span(whole.keys[0], whole.keys[-1], whole.grain, wish.code)
     below = naming.subtitle(wish.result.query, wish.table, wish.code, span=span)
-    below = below[:1].upper() + below[1:]
     title = wish.style.title or (claim.headline if claim is not None else below)
     title = title if len(title) <= _TITLE else title[: _TITLE - 1].rstrip() + "…"
     return title, "" if below == title else below
@@ -262,8 +262,8 @@ def _alt(picture: Picture, wish: Wish, claim: Claim | None) -> str:
 
 def is_empty(result: Result) -> bool:
     """Whether there is nothing to draw."""
-    keys = len(result.query.groups) + (result.query.time is not None)
-    return not any(number(cell) is not None for row in result.rows for cell in row[keys:])
+    figures = (cell for row in result.rows for cell in row[axes(result.query) :])
+    return not any(number(cell) is not None for cell in figures)
 
 
 def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...]]) -> Drawing:
@@ -295,28 +295,24 @@ def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...
         "scatter", wish.style.title or f"{names[1]} – {names[0]}",
         language(code).separator.join([titles[1], titles[0], *conditions]), wish.source,
         axis=axes[1], across=axes[0], dots=tuple((a, b, accent) for a, b, _ in dots),
-        trend=_trend([a for a, _, _ in points], [b for _, b, _ in points]), notes=_far(dots),
+        trend=_trend([a for a, _, _ in points], [b for _, b, _ in points]), notes=_named(dots),
     )  # fmt: skip
     alt = f"{phrases['alt'].format(phrases['kinds']['scatter'], picture.title)}."
     table = tuple((a, b) for a, b, _ in dots)
     return Drawing(picture, alt, (names[0], names[1]), table, tuple(notes))
 
 
-def _far(points: Sequence[tuple[float, float, str]]) -> tuple[Note, ...]:
+def _named(points: Sequence[tuple[float, float, str]]) -> tuple[Note, ...]:
     """Names for the points farthest from the middle, or for all when they are few."""
-    candidates = [point for point in points if point[2]]
-    if len(candidates) < 2:
-        return ()
-
-    def away(at: int) -> Callable[[tuple[float, float, str]], float]:
-        values = [float(point[at]) for point in candidates]
-        middle, size = statistics.median(values), (max(values) - min(values)) or 1.0
-        return lambda point: (float(point[at]) - middle) / size
-
-    across, up = away(0), away(1)
-    candidates.sort(key=lambda point: -math.hypot(across(point), up(point)))
-    most = len(candidates) if len(candidates) <= _FEW_DOTS else _FAR_DOTS
-    return tuple(Note(a, b, name) for a, b, name in candidates[:most])
+    named = [point for point in points if point[2]]
+    if len(named) > _FEW_DOTS:
+        columns = [[float(point[at]) for point in named] for at in (0, 1)]
+        scales = [(statistics.median(one), (max(one) - min(one)) or 1.0) for one in columns]
+        named.sort(key=lambda point: -math.hypot(*(
+            (float(point[at]) - middle) / size for at, (middle, size) in enumerate(scales)
+        )))  # fmt: skip
+        named = named[:_FAR_DOTS]
+    return tuple(Note(*point) for point in named)
 
 
 def _trend(xs: Sequence[float], ys: Sequence[float]) -> tuple[tuple[float, float], ...]:

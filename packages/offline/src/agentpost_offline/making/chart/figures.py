@@ -12,6 +12,7 @@ from agentpost_offline.content import blocks as content
 from agentpost_offline.content.blocks import Grid
 from agentpost_offline.content.picture import Drawing
 from agentpost_offline.data.model import Result, Table
+from agentpost_offline.data.sql import axes
 from agentpost_offline.frame import Style
 from agentpost_offline.making.chart.drawing import Wish, draw, is_empty
 from agentpost_offline.making.content import Section
@@ -68,30 +69,22 @@ def _figures_of_section(
         raise CannotSucceed(f"The figures of “{section.title}” are empty: no row fits the request.")
     style = Style(chart=section.chart, colour=accent, title=section.title or None)
     wish = Wish(table.result, table.table, table.source, (), style, code)
-    drawing = draw(wish) if _keys(table.result) and section.show != "table" else None
+    drawing = draw(wish) if axes(table.result.query) and section.show != "table" else None
     grid = grid_of(table.result, table.table, code)
-    return Figures(grid, drawing, subtitle(table.result, table.table, code), table.source,
-                   table.notes)  # fmt: skip
+    subtitle = naming.subtitle(table.result.query, table.table, code)
+    return Figures(grid, drawing, subtitle, table.source, table.notes)
 
 
 def of_result(
-    result: Result, table: Table, source: str, claims: Sequence[Claim], style: Style, code: str,
-) -> Figures:  # fmt: skip
+    result: Result, table: Table, claims: Sequence[Claim], style: Style, code: str
+) -> Figures:
     """The figures of a result, drawn with what its claims speak of marked."""
+    source = naming.source_line([table], code)
     wish = Wish(result, table, source, claims, style, code, _SLIDE_BARS)
     grid = grid_of(result, table, code, is_summed=True)
     drawing = draw(wish)
-    return Figures(grid, drawing, subtitle(result, table, code), source, drawing.notes)
-
-
-def subtitle(result: Result, table: Table, code: str) -> str:
-    """What a result shows: "Revenue by region"."""
-    text = naming.subtitle(result.query, table, code)
-    return text[:1].upper() + text[1:]
-
-
-def _keys(result: Result) -> int:
-    return len(result.query.groups) + (result.query.time is not None)
+    subtitle = naming.subtitle(result.query, table, code)
+    return Figures(grid, drawing, subtitle, source, drawing.notes)
 
 
 def grid_of(result: Result, table: Table, code: str, *, is_summed: bool = False) -> Grid:
@@ -100,7 +93,7 @@ def grid_of(result: Result, table: Table, code: str, *, is_summed: bool = False)
     ``is_summed``: a few periods or groups stand side by side, and what adds up has its sums and
     shares below and beside it.
     """
-    query, keys = result.query, _keys(result)
+    query, keys = result.query, axes(result.query)
     if is_summed and keys == 2 and len(query.measures) == 1:
         matrix = shape.grid(result, table, code)
         if len(matrix.keys) <= _ACROSS:

@@ -21,7 +21,7 @@ from agentpost_offline.making.chart.rendering import render
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs, Output, Product, csv_of, file_name, write_files
 from agentpost_offline.story import naming
-from agentpost_offline.story.tell import findings, source_line
+from agentpost_offline.story.tell import findings
 from agentpost_offline.style import fonts, numbers
 from agentpost_offline.style.languages import language, texts
 
@@ -34,29 +34,20 @@ _MOST_ROWS = 200_000
 _LEAST_COLOURS = 3
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """The pictures of a job, a sentence about each, and what was read for them."""
-
-    drawings: tuple[Drawing, ...]
-    sentences: tuple[str, ...]
-    used: tuple[str, ...]
-    skipped: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
 async def make(job: Job, inputs: Inputs) -> Product:
     """Draw the charts of a frame; raises `JobFailed` with a text for the user."""
     maker, frame = catalogue.MAKERS[Thing.CHART], inputs.frame
     tongue, phrases = language(frame.language), texts("chart", frame.language)
-    plan_ = msgspec.convert(await job.step(plan, *inputs.request, timeout=SECONDS), Plan)
+    about = await job.step(plan, *inputs.request, timeout=SECONDS)
     forms = maker.forms(frame)
     source = inputs.files[0].name if inputs.files else phrases["title"]
     pictures: list[File] = []
     beside: list[File] = []
     lines: list[str] = []
-    for at, (drawing, sentence) in enumerate(zip(plan_.drawings, plan_.sentences, strict=True), 1):
-        thing = f"chart-{at}" if len(plan_.drawings) > 1 else "chart"
-        title, data = drawing.picture.title, msgspec.to_builtins(drawing)
+    for at, (data, sentence) in enumerate(about["charts"], 1):
+        thing = f"chart-{at}" if len(about["charts"]) > 1 else "chart"
+        drawing = msgspec.convert(data, Drawing)
+        title = drawing.picture.title
         look = (frame.style.size, frame.language, frame.style.colour)
         outputs = [Output(file_name(source, thing, inputs.version, form), title, picture,
                           (data, form, *look)) for form in forms]  # fmt: skip
@@ -76,12 +67,13 @@ async def make(job: Job, inputs: Inputs) -> Product:
             kind += "_grouped"
         lines.append(f"{phrases['kinds'][kind]} {quote}{tongue.colon}{names}.")
         lines += [sentence] if sentence else []
-    return Product(" ".join(lines), [*pictures, *beside], list(plan_.used), list(plan_.skipped),
-                   list(plan_.notes))  # fmt: skip
+    return Product(" ".join(lines), [*pictures, *beside], about["used"], about["skipped"],
+                   about["notes"])  # fmt: skip
 
 
-def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any = ()) -> Any:
-    """A step: the pictures of a frame, a `Plan` as JSON.
+def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any) -> dict[str, Any]:
+    """A step: the drawings of a frame as JSON, each with a sentence about it, and what was read for
+    them, as fields of a `Product`.
 
     Raises `JobFailed` with a text for the user when there is nothing to draw.
     """
@@ -90,7 +82,7 @@ def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any = ()) 
     frame = from_json(frame_json)
     if sections:
         parts = msgspec.convert(sections, tuple[Section, ...])
-        return msgspec.to_builtins(_of_sections(files, frame, parts))
+        return _of_sections(files, frame, parts)
     with open_tables(files, frame.text, frame.language) as dataset:
         if not dataset.tables:
             raise CannotSucceed("; ".join(dataset.skipped) or "There is no table to draw.")
@@ -103,7 +95,7 @@ def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any = ()) 
             asks = [part for one in asks for part in queries.on_one_scale(dataset, one)]
         asks, others = asks[:MOST_CHARTS], asks[MOST_CHARTS:]
         pairs = [_drawing(dataset, query, frame) for query in asks]
-        omissions = tuple(dataset.skipped)
+        omissions = dataset.skipped
         tables = [one for one in dataset.tables if one.id in {query.table for query in asks}]
     drawings = [drawing for drawing, _ in pairs]
     notes = [note for drawing in drawings for note in drawing.notes]
@@ -115,36 +107,31 @@ def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any = ()) 
         )  # fmt: skip
         pattern = texts("chart", frame.language)["notes"]["other_scale"]
         notes.append(pattern.format(language(frame.language).join(list(names))))
-    missing = fonts.missing("".join(map(_words, drawings)))
-    if missing:
-        pattern = texts("chart", frame.language)["notes"]["missing"]
-        notes.append(pattern.format(fonts.sample(missing)))
+    notes += fonts.note(msgspec.json.encode(drawings).decode(), frame.language)
     notes += [f"{table.name}: {note}" for table in tables for note in table.notes]
-    used = tuple(naming.with_rows(one, frame.language) for one in tables)
-    sentences = tuple(sentence for _, sentence in pairs)
-    return msgspec.to_builtins(
-        Plan(tuple(drawings), sentences, used, omissions, tuple(dict.fromkeys(notes)))
-    )
+    used = [naming.with_rows(one, frame.language) for one in tables]
+    return _plan(pairs, used, omissions, notes)
 
 
-def _of_sections(files: Sequence[File], frame: Frame, parts: Sequence[Section]) -> Plan:
+def _plan(
+    charts: Sequence[tuple[Drawing, str]], used: Sequence[str], omissions: Sequence[str],
+    notes: Sequence[str],
+) -> dict[str, Any]:  # fmt: skip
+    return {"charts": msgspec.to_builtins(charts), "used": list(used), "skipped": list(omissions),
+            "notes": list(dict.fromkeys(notes))}  # fmt: skip
+
+
+def _of_sections(files: Sequence[File], frame: Frame, parts: Sequence[Section]) -> dict[str, Any]:
     """The drawing of each section that asks for figures."""
     all_figures = figures.compute(files, parts, frame.language, frame.style.colour)
-    drawings, notes = [], []
+    charts, notes = [], []
     for one in all_figures:
         if one is not None and one.drawing is not None:
-            drawings.append(one.drawing)
+            charts.append((one.drawing, ""))
             notes += [*one.notes, *one.drawing.notes]
-    if not drawings:
+    if not charts:
         raise CannotSucceed("There is nothing to draw: a chart needs groups or a time axis.")
-    names = tuple(file.name for file in files)
-    return Plan(tuple(drawings), ("",) * len(drawings), names, (), tuple(dict.fromkeys(notes)))
-
-
-def _words(drawing: Drawing) -> str:
-    picture = drawing.picture
-    cells = [str(cell) for row in drawing.rows for cell in row if isinstance(cell, str)]
-    return "".join([picture.title, picture.subtitle, picture.source, *drawing.header, *cells])
+    return _plan(charts, [file.name for file in files], (), notes)
 
 
 def _drawing(dataset: Dataset, query: Query, frame: Frame) -> tuple[Drawing, str]:
@@ -157,7 +144,6 @@ def _drawing(dataset: Dataset, query: Query, frame: Frame) -> tuple[Drawing, str
         if drawing is not None:
             return drawing, ""
         notes.append(phrases["scatter_columns"])
-    if frame.style.chart == "scatter":  # which it cannot be
         query = queries.with_axis(query, table)
     result = dataset.run(query)
     while (longer := choosing.coarser(result.query, _periods(result))) is not None:
@@ -166,7 +152,8 @@ def _drawing(dataset: Dataset, query: Query, frame: Frame) -> tuple[Drawing, str
     if is_empty(result):
         raise _nothing(query, table, code)
     claims = findings(result, table, 0, code)
-    drawing = draw(Wish(result, table, source_line(table, code), claims, frame.style, code))
+    source = naming.source_line([table], code)
+    drawing = draw(Wish(result, table, source, claims, frame.style, code))
     drawing = replace(drawing, notes=(*result.notes, *notes, *drawing.notes))
     return drawing, next((c.sentence for c in claims if c.headline == drawing.picture.title), "")
 
@@ -191,8 +178,8 @@ def _scatter(dataset: Dataset, query: Query, table: Table, frame: Frame) -> Draw
     if len(columns) < 2:
         return None
     up, across = columns[:2]  # "y against x": the measure that was named first goes up
-    wish = Wish(Result(query, (), (), table.rows), table, source_line(table, code), (), frame.style,
-                code)  # fmt: skip
+    source = naming.source_line([table], code)
+    wish = Wish(Result(query, (), (), table.rows), table, source, (), frame.style, code)
     if query.groups and len(query.measures) >= 2:
         points: list[tuple[Cell, ...]] = [
             (row[-1], row[-2], str(row[0])) for row in dataset.run(query).rows if row[0] is not None

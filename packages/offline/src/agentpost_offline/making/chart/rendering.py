@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from agentpost_offline.content.blocks import Paper
 from agentpost_offline.content.picture import Drawing
 from agentpost_offline.style.typeset import typeset
 
@@ -46,6 +47,12 @@ def render(
     return typeset(
         [_PAGE, TEMPLATE], data, form=form, code=code, ppi=72 * scale, accent=accent
     )[0]  # fmt: skip
+
+
+def plots_of(paper: Paper, form: Literal["png", "svg"]) -> Iterator[bytes]:
+    """The plots of a paper's charts, in order, as wide as its text."""
+    drawings = [block.drawing for block in paper.blocks if block.drawing is not None]
+    return iter(render_plots(drawings, form, TEXT_WIDTH, code=paper.language, accent=paper.accent))
 
 
 def render_plots(

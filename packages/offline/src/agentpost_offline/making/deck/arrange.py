@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from agentpost_offline.content.blocks import Part, plain
+from agentpost_offline.content.blocks import plain
 from agentpost_offline.content.picture import Drawing
 from agentpost_offline.making import fit
 from agentpost_offline.making.deck.slides import (
@@ -88,9 +88,7 @@ class Page(msgspec.Struct, frozen=True, omit_defaults=True):
 
     layout: str
     elements: tuple[Element, ...]
-    dark: bool = False
     notes: str = ""
-    width: float = 960
     height: float = 540
 
 
@@ -118,8 +116,7 @@ def arrange(slide: Slide, number: int, height: float = 540.0) -> Page:
     else:
         body = _BODIES.get(slide.layout, _points)(slide, TOP, height - FOOT)
         elements = [*_head(slide), *body, *_foot(slide, number, height)]
-    is_dark = slide.layout is Layout.TITLE
-    return Page(slide.layout, tuple(elements), is_dark, slide.notes, WIDTH, height)
+    return Page(slide.layout, tuple(elements), slide.notes, height)
 
 
 def _head(slide: Slide) -> list[Element]:
@@ -235,16 +232,19 @@ def _statement(slide: Slide, top: float, bottom: float) -> list[Element]:
     ]
 
 
-def _chart(slide: Slide, top: float, bottom: float) -> list[Element]:
-    """A chart with its points beside it, or its only one below."""
-    assert slide.drawing is not None
+def _shown(slide: Slide, top: float, bottom: float) -> list[Element]:
+    """A chart or an image with its points beside it, or its only one below."""
+    wide, tall, points = ROOM, bottom - top + 4, (LEFT, bottom - 62, ROOM, 62.0)
     if len(slide.points) == 1:
-        under = _rows(slide.points, (LEFT, bottom - 62, ROOM, 62), sizes=(12, 18))
-        return [Plot((LEFT, top - 4, ROOM, bottom - top - 70), slide.drawing), *under]
-    wide = ROOM - (ASIDE + 28 if slide.points else 0)
-    box = (LEFT + wide + 28, top + 4, ASIDE, bottom - top - 4)
-    plot = Plot((LEFT, top - 4, wide, bottom - top + 4), slide.drawing)
-    return [plot, *_rows(slide.points, box, sizes=(12, 19))]
+        tall = bottom - top - 70
+    elif slide.points:
+        wide = ROOM - ASIDE - 28
+        points = (LEFT + wide + 28, top + 4, ASIDE, bottom - top - 4)
+    box, rows = (LEFT, top - 4, wide, tall), _rows(slide.points, points, sizes=(12, 19))
+    if slide.drawing is not None:
+        return [Plot(box, slide.drawing), *rows]
+    assert slide.image is not None, "else it is an image"
+    return [Picture(box, slide.image, slide.title), *rows]
 
 
 def _columns(slide: Slide, top: float, bottom: float) -> list[Element]:
@@ -302,7 +302,8 @@ def _timeline(slide: Slide, top: float, bottom: float) -> list[Element]:
     line = top + (bottom - top) * 0.34
     room = bottom - line - 26
     if len(parts) > 6 or any(fit.height([text], 13, wide) > room for text in texts):
-        return _moments(parts, texts, top, bottom)
+        moments = [f"{part.title}: {text}" for part, text in zip(parts, texts, strict=True)]
+        return _rows(moments, (LEFT, top, ROOM, bottom - top), sizes=(9, 18))
     size = min(fit.largest([text], (wide, room), (13, 20)) for text in texts)
     head = min(fit.largest([p.title], (wide, 30), (13, 22), bold=True) for p in parts)
     elements: list[Element] = [Block((LEFT, line, ROOM, 3), "rule")]
@@ -317,37 +318,8 @@ def _timeline(slide: Slide, top: float, bottom: float) -> list[Element]:
     return elements
 
 
-def _moments(
-    parts: Sequence[Part], texts: Sequence[str], top: float, bottom: float
-) -> list[Element]:
-    """Moments under each other, each below a rule."""
-    first = max(fit.width(part.title, 15, True) for part in parts) + 24
-    first = min(first, ROOM * 0.35)
-    row, inner = (bottom - top) / len(parts), ROOM - first
-    size = min(fit.largest([text], (inner, row - 8), (9, 18)) for text in texts)
-    elements: list[Element] = []
-    for place, (part, text) in enumerate(zip(parts, texts, strict=True)):
-        y = top + place * row
-        elements += [
-            Block((LEFT, y, ROOM, 1), "rule"),
-            Text((LEFT, y + 5, first - 16, row - 6), part.title, size, "accent", bold=True),
-            Text((LEFT + first, y + 5, inner, row - 6), text, size),
-        ]
-    return elements
-
-
-def _image(slide: Slide, top: float, bottom: float) -> list[Element]:
-    assert slide.image is not None
-    if not slide.points:
-        return [Picture((LEFT, top - 14, ROOM, bottom - top + 14), slide.image, slide.title)]
-    wide = ROOM * 0.6
-    box = (LEFT + wide + 28, top, ROOM - wide - 28, bottom - top)
-    picture = Picture((LEFT, top - 4, wide, bottom - top + 4), slide.image, slide.title)
-    return [picture, *_rows(slide.points, box, sizes=(12, 20))]
-
-
 _BODIES: dict[Layout, Callable[[Slide, float, float], list[Element]]] = {
-    Layout.FIGURES: _figures, Layout.STATEMENT: _statement, Layout.CHART: _chart,
-    Layout.COLUMNS: _columns, Layout.TABLE: _table, Layout.IMAGE: _image, Layout.QUOTE: _quote,
+    Layout.FIGURES: _figures, Layout.STATEMENT: _statement, Layout.CHART: _shown,
+    Layout.COLUMNS: _columns, Layout.TABLE: _table, Layout.IMAGE: _shown, Layout.QUOTE: _quote,
     Layout.TIMELINE: _timeline,
 }  # fmt: skip

@@ -32,7 +32,7 @@ from agentpost_offline.making.deck.arrange import (
     arrange,
     colours,
 )
-from agentpost_offline.making.deck.slides import of_paper
+from agentpost_offline.making.deck.slides import WIDTH, of_paper
 from agentpost_offline.style.languages import language as language_of
 from agentpost_offline.style.typeset import printable
 
@@ -139,7 +139,7 @@ class _Slide:
     def _place(self, box: Box) -> tuple[int, int, int, int]:
         """The box in the file's units, mirrored where people read from right to left."""
         left, top, wide, tall = box
-        left = self._page.width - left - wide if self._is_rtl else left
+        left = WIDTH - left - wide if self._is_rtl else left
         return round(left * _EMU), round(top * _EMU), round(wide * _EMU), round(tall * _EMU)
 
     def _block(self, block: Block) -> None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.content.blocks import Block, BlockKind, Figure, Grid, Paper, Part, plain
 from agentpost_offline.content.picture import Drawing
@@ -78,9 +79,6 @@ def of_paper(paper: Paper) -> list[Slide]:
     heads = [at for at, one in enumerate(paper.blocks) if one.kind is BlockKind.HEADING]
     before = paper.blocks[: heads[0]] if heads else paper.blocks
     slides: list[Slide] = []
-    if heads and not before and paper.blocks[0].text == paper.title:
-        inside = paper.blocks[1 : [*heads, len(paper.blocks)][1]]
-        before, heads = (inside, heads[1:]) if _is_line(inside) or not inside else ((), heads)
     if paper.has_title and paper.title:
         slides = [Slide(Layout.TITLE, paper.title, paper.subtitle, backdrop=_course(paper.blocks))]
         if _is_line(before):
@@ -163,7 +161,7 @@ def _under(head: Block, blocks: Sequence[Block], title: str) -> list[Slide]:
             case _:
                 text.append(block)
     take()
-    return [msgspec.structs.replace(slide, notes=head.notes) for slide in slides]
+    return [replace(slide, notes=head.notes) for slide in slides]
 
 
 def _item_text(block: Block) -> str:
@@ -230,7 +228,7 @@ def _tables(title: str, grid: Grid, under: Sequence[str], source: str) -> list[S
     return [
         Slide(
             Layout.TABLE, title, points=() if number else tuple(under), source=source,
-            grid=msgspec.structs.replace(
+            grid=replace(
                 grid, rows=tuple(grid.rows[at] for at in group),
                 total=grid.total and number == len(groups) - 1,
             ),

@@ -11,7 +11,7 @@ import msgspec
 from agentpost_offline.content.blocks import Paper
 from agentpost_offline.making.chart.rendering import TEMPLATE
 from agentpost_offline.making.deck.arrange import Page, Picture, arrange, colours
-from agentpost_offline.making.deck.slides import of_paper
+from agentpost_offline.making.deck.slides import WIDTH, of_paper
 from agentpost_offline.making.pictures import picture_name
 from agentpost_offline.style.typeset import typeset
 
@@ -35,8 +35,9 @@ def build(
         "pages": msgspec.to_builtins(pages),
         "images": {str(number): name for number, name in names.items()},
         "colours": colours(paper.accent),
+        "width": WIDTH,
     }
     return typeset(
-        (_LAYOUT, TEMPLATE), data, form=form, code=paper.language, ppi=72 * wide / pages[0].width,
+        (_LAYOUT, TEMPLATE), data, form=form, code=paper.language, ppi=72 * wide / WIDTH,
         accent=paper.accent, assets={name: images[number] for number, name in names.items()},
     )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents.base import File, Job, JobFailed
 from agentpost_offline.content import blocks as content
@@ -55,9 +56,7 @@ async def make(job: Job, inputs: Inputs) -> Product:
                    about["notes"])  # fmt: skip
 
 
-def paper_of(
-    files: Sequence[File], frame: Frame, sections: Any
-) -> tuple[Paper, list[bytes]]:
+def paper_of(files: Sequence[File], frame: Frame, sections: Any) -> tuple[Paper, list[bytes]]:
     """The paper of a request and the bytes of its pictures; raises `JobFailed`."""
     parts = msgspec.convert(sections, tuple[Section, ...])
     if parts:
@@ -72,11 +71,7 @@ def describe(files: Sequence[File], frame: dict[str, Any], sections: Any) -> dic
     """A step: what a paper is called, was made from, and cannot show."""
     request = from_json(frame)
     paper, _ = paper_of(files, request, sections)
-    notes = list(paper.notes)
-    missing = fonts.missing(msgspec.json.encode(paper).decode())
-    if missing:
-        phrases = texts("paper", request.language)
-        notes.append(str(phrases["missing"]).format(chars=fonts.sample(missing)))
+    notes = [*paper.notes, *fonts.note(msgspec.json.encode(paper).decode(), request.language)]
     notes += [note for block in paper.blocks if block.drawing for note in block.drawing.notes]
     paragraphs = paper.of(BlockKind.PARAGRAPH)
     is_told = request.thing in (Thing.REPORT, Thing.DECK) and not sections and bool(paragraphs)
@@ -101,7 +96,7 @@ def write(form: str, files: Sequence[File], frame: dict[str, Any], sections: Any
     paper, images = paper_of(files, request, sections)
     is_deck = form == "pptx" or request.thing is Thing.DECK
     if not is_deck:
-        paper = msgspec.structs.replace(paper, blocks=content.in_flow(paper.blocks))
+        paper = replace(paper, blocks=content.in_flow(paper.blocks))
     match form:
         case "pdf":
             data = typeset.pdf(paper, images) if is_deck else _pdf(paper, images)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from agentpost_offline.content.blocks import Block, BlockKind, Grid, Paper, Runs, plain
-from agentpost_offline.making.chart.rendering import TEXT_WIDTH, render_plots
+from agentpost_offline.making.chart.rendering import plots_of
 from agentpost_offline.style import languages, palette
 from agentpost_offline.style.typeset import printable
 
@@ -83,9 +83,7 @@ class _Writer:
     def __init__(self, paper: Paper, pictures: Sequence[bytes]) -> None:
         self._paper = paper
         self._pictures = pictures
-        drawings = [block.drawing for block in paper.blocks if block.drawing is not None]
-        self._plots = iter(render_plots(drawings, "svg", TEXT_WIDTH, code=paper.language,
-                                        accent=paper.accent))  # fmt: skip
+        self._plots = plots_of(paper, "svg")
 
     def cards(self) -> Iterator[str]:
         """Sections as cards beside each other; what stands before the first heading above them."""

@@ -21,7 +21,7 @@ from docx.shared import Pt, RGBColor
 from msgspec.structs import replace
 
 from agentpost_offline.content.blocks import Block, BlockKind, Figure, Grid, Paper, Run, Runs
-from agentpost_offline.making.chart.rendering import TEXT_WIDTH, render_plots
+from agentpost_offline.making.chart.rendering import plots_of
 from agentpost_offline.style import palette
 from agentpost_offline.style.languages import language
 from agentpost_offline.style.typeset import printable
@@ -54,9 +54,7 @@ class _Writer:
         properties = self._word.core_properties
         properties.title, properties.language = printable(paper.title)[:250], paper.language
         self._set_styles()
-        drawings = [block.drawing for block in paper.blocks if block.drawing is not None]
-        self._plots = iter(render_plots(drawings, "png", TEXT_WIDTH, code=paper.language,
-                                        accent=paper.accent))  # fmt: skip
+        self._plots = plots_of(paper, "png")
 
     def _set_styles(self) -> None:
         """The accent in place of ours; the language of the text, and its direction."""

@@ -73,7 +73,7 @@ def plan(files: Sequence[File], frame_json: dict[str, Any]) -> dict[str, Any]:
     omissions: list[str] = []
     for number, file in enumerate(files):
         try:
-            if not pictures.is_picture(file):
+            if not pictures.form_of(file):
                 omissions.append(f"{file.name} is not a picture")
             elif len(sizes) == MOST_PICTURES:
                 omissions.append(file.name)

@@ -6,11 +6,11 @@ import csv
 import io
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents import File, Job, JobFailed
 from agentpost_offline.data.dataset import Dataset, open_tables
@@ -53,15 +53,16 @@ def plan(files: Sequence[File], frame_json: Any, parts: Any, name: str) -> dict[
     ``title``. Raises `JobFailed` when there is nothing to make it of."""
     frame = from_json(frame_json)
     with open_tables(files, frame.text, frame.language) as data:
-        book = _book(data, frame, parts, name)
+        book = _Book(data, frame, parts)
         used = [naming.with_rows(one, frame.language) for one in book.tables]
-        return {"text": book.text, "title": book.title, "used": used, "notes": book.notes,
+        notes = list(dict.fromkeys(book.notes))
+        return {"text": book.text(name), "title": book.title, "used": used, "notes": notes,
                 "skipped": list(data.skipped)}  # fmt: skip
 
 
 def _sheets(files: Sequence[File], frame: Frame, parts: Any) -> list[Sheet]:
     with open_tables(files, frame.text, frame.language) as data:
-        return _book(data, frame, parts).sheets
+        return _Book(data, frame, parts).sheets
 
 
 def as_workbook(files: Sequence[File], frame_json: Any, parts: Any) -> Path:
@@ -108,116 +109,96 @@ def _figure(cell: Any) -> float:
         return 0.0
 
 
-@dataclass
 class _Book:
-    """The sheets, the tables they are made of, and what is said of them."""
+    """The sheets that a frame or a caller's sections ask for: pivots with their data, or cleaned
+    tables; the tables they are made of, and what is said of them."""
 
-    tables: list[Table] = field(default_factory=list)
-    sheets: list[Sheet] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    title: str = ""
-    text: str = ""
+    def __init__(self, data: Dataset, frame: Frame, parts: Any) -> None:
+        self._data, self._code = data, frame.language
+        self._words = texts("table", frame.language)
+        self._total = "" if frame.style.options.get("no_total") else self._words["total"]
+        self.tables: list[Table] = []
+        self.sheets: list[Sheet] = []
+        self.notes: list[str] = []
+        if not data.tables:
+            reasons = "; ".join(data.skipped)
+            raise JobFailed(f"{reasons}." if reasons else self._words["no_table"])
+        queries = [q for q in frame.queries if q.table and (q.groups or q.time or q.measures)]
+        if parts:
+            self._reading = self._add_sections(msgspec.convert(parts, tuple[Section, ...]))
+            self.title = frame.style.title or self._reading
+        elif queries:
+            self._reading = self._add_pivots(queries)
+            self.title = self._reading.partition("; ")[0]
+        else:
+            conditions = {q.table: q for q in frame.queries if q.filters or q.rows_by}
+            self._reading = self._add_tables(conditions)
+            self.title = self._reading.partition("; ")[0] or self.tables[0].name
+        self.title = self.title[:200]
 
+    def text(self, name: str) -> str:
+        """What was made, as a file of that name."""
+        count = len(self.tables)
+        tables = self._words["tables_one" if count == 1 else "tables_many"].format(count=count)
+        pattern = self._words["made_pivot" if self._reading else "made_clean"]
+        return str(pattern.format(name=name, reading=self._reading, tables=tables))
 
-def _book(data: Dataset, frame: Frame, parts: Any, name: str = "") -> _Book:
-    """What a frame or a caller's sections ask for: pivots with their data, or cleaned tables."""
-    book, words = _Book(), texts("table", frame.language)
-    if frame.style.options.get("no_total"):
-        words = {**words, "total": ""}
-    if not data.tables:
-        reasons = "; ".join(data.skipped)
-        raise JobFailed(f"{reasons}." if reasons else words["no_table"])
-    queries = [q for q in frame.queries if q.table and (q.groups or q.time or q.measures)]
-    if parts:
-        reading = _fill_from_sections(book, data, msgspec.convert(parts, tuple[Section, ...]),
-                                      frame.language)  # fmt: skip
-        book.title = frame.style.title or reading
-    elif queries:
-        reading = _fill_with_pivots(book, data, words, queries, frame.language)
-    else:
-        conditions = {q.table: q for q in frame.queries if q.filters or q.rows_by}
-        reading = _fill_with_tables(book, data, words, conditions, frame.language)
-    count = len(book.tables)
-    tables = words["tables_one" if count == 1 else "tables_many"].format(count=count)
-    pattern = words["made_pivot" if reading else "made_clean"]
-    book.text = pattern.format(name=name, reading=reading, tables=tables)
-    book.notes = list(dict.fromkeys(book.notes))
-    return book
+    def _add_sections(self, parts: Sequence[Section]) -> str:
+        """A sheet for each section that asks for figures; their titles."""
+        for request, title in ((one.request, one.title) for one in parts):
+            if request is not None:
+                table = tabulate(self._data, request, self._code)
+                title = title or self._words["pivot"]
+                self.sheets.append(sheets.of_result(table.table, table.result, title, self._total,
+                                                    self._code, is_pivot=False))  # fmt: skip
+                self.notes += table.notes
+                self.tables += [self._data.table(one.query.table) for one in request.parts]
+        if not self.sheets:
+            raise JobFailed(self._words["no_table"])
+        self.tables = list({table.id: table for table in self.tables}.values())
+        return ", ".join(sheet.title for sheet in self.sheets)
 
+    def _add_pivots(self, queries: Sequence[Query]) -> str:
+        """A sheet for each query, then the rows that they look at: what was filtered out is in
+        none. Returns the queries in words."""
+        results = [self._data.run(query) for query in queries]
+        self.tables = list({one.table: self._data.table(one.table) for one in queries}.values())
+        for query, result in zip(queries, results, strict=True):
+            self.sheets.append(sheets.of_result(
+                self._data.table(query.table), result, self._words["pivot"], self._total, self._code
+            ))  # fmt: skip
+            self.notes += result.notes
+        for table in self.tables:
+            filters = {query.filters for query in queries if query.table == table.id}
+            query = Query(table.id, filters=filters.pop() if len(filters) == 1 else ())
+            self._add_rows(table, self._words["data"], query)
+        if len(self.tables) == 1:
+            for at, query in enumerate(queries):
+                live = sheets.live(self.sheets[at], query, self.sheets[-1], self.tables[0])
+                self.sheets[at] = replace(self.sheets[at], live=live)
+        return "; ".join(result.reading for result in results)
 
-def _fill_from_sections(book: _Book, data: Dataset, parts: Sequence[Section], code: str) -> str:
-    """A sheet for each section that asks for figures."""
-    words = texts("table", code)
-    for part in parts:
-        if part.request is not None:
-            table = tabulate(data, part.request, code)
-            title = part.title or words["pivot"]
-            book.sheets.append(sheets.of_result(table.table, table.result, title, words["total"],
-                                                code, is_pivot=False))  # fmt: skip
-            book.notes += table.notes
-            book.tables += [data.table(one.query.table) for one in part.request.parts]
-    if not book.sheets:
-        raise JobFailed(words["no_table"])
-    book.tables = list({table.id: table for table in book.tables}.values())
-    return ", ".join(sheet.title for sheet in book.sheets)
+    def _add_tables(self, conditions: dict[str, Query]) -> str:
+        """A sheet for each table, or for those with ``conditions`` by their ids, with the rows that
+        meet them; and one that says what was cleaned. Returns the conditions in words."""
+        tables = [table for table in self._data.tables if not conditions or table.id in conditions]
+        self.tables = tables[:_TABLES]
+        for table in self.tables:
+            title = table.name.rpartition(", sheet ")[2].rpartition(".")[0] or table.name
+            self._add_rows(table, title, conditions.get(table.id))
+        rows = [(table.name, f"{table.rows:,}", note) for table in self.tables
+                for note in table.notes or (self._words["nothing"],)]  # fmt: skip
+        fields = tuple(Field(self._words[key], Kind.TEXT) for key in ("table", "rows", "note"))
+        self.sheets.append(Sheet(self._words["notes"], fields, tuple(rows)))
+        return "; ".join(query_text(conditions[one.id], one, self._code)
+                         for one in self.tables if one.id in conditions)  # fmt: skip
 
-
-def _fill_with_pivots(
-    book: _Book, data: Dataset, words: dict[str, Any], queries: Sequence[Query], code: str
-) -> str:
-    """A sheet for each query, then the rows that they look at: what was filtered out is in none."""
-    results = [data.run(query) for query in queries]
-    book.tables = list({query.table: data.table(query.table) for query in queries}.values())
-    for query, result in zip(queries, results, strict=True):
-        table = data.table(query.table)
-        book.sheets.append(sheets.of_result(table, result, words["pivot"], words["total"], code))
-        book.notes += result.notes
-    for table in book.tables:
-        filters = {query.filters for query in queries if query.table == table.id}
-        query = Query(table.id, filters=filters.pop() if len(filters) == 1 else ())
-        _add_rows(book, data, table, words, words["data"], query)
-        book.notes += table.notes
-    if len(book.tables) == 1:
-        for at, query in enumerate(queries):
-            live = sheets.live(book.sheets[at], query, book.sheets[-1], book.tables[0])
-            book.sheets[at] = msgspec.structs.replace(book.sheets[at], live=live)
-    book.title = results[0].reading[:200]
-    return "; ".join(result.reading for result in results)
-
-
-def _fill_with_tables(
-    book: _Book, data: Dataset, words: dict[str, Any], conditions: dict[str, Query], code: str
-) -> str:
-    """A sheet for each table, or for those with ``conditions`` by their ids, with the rows that
-    meet them; and one that says what was cleaned. Returns the conditions in words."""
-    tables = [table for table in data.tables if not conditions or table.id in conditions]
-    book.tables = tables[:_TABLES]
-    readings = [
-        query_text(conditions[table.id], table, code)
-        for table in book.tables
-        if table.id in conditions
-    ]
-    book.title = readings[0][:200] if readings else book.tables[0].name
-    rows = []
-    for table in book.tables:
-        title = table.name.rpartition(", sheet ")[2].rpartition(".")[0] or table.name
-        _add_rows(book, data, table, words, title, conditions.get(table.id))
-        rows += [(table.name, f"{table.rows:,}", note)
-                 for note in table.notes or (words["nothing"],)]  # fmt: skip
-        book.notes += table.notes
-    fields = tuple(Field(words[key], Kind.TEXT) for key in ("table", "rows", "note"))
-    book.sheets.append(Sheet(words["notes"], fields, tuple(rows)))
-    return "; ".join(readings)
-
-
-def _add_rows(
-    book: _Book, data: Dataset, table: Table, words: dict[str, Any], title: str,
-    query: Query | None = None,
-) -> None:  # fmt: skip
-    """The rows of a table as a sheet, as many as a workbook holds."""
-    most = max(1, min(_ROWS, _CELLS // max(1, len(table.columns))))
-    rows = data.cells(table.id, limit=most, query=query)[1]
-    book.sheets.append(sheets.of_table(table, rows, title, words["total"]))
-    if len(rows) < table.rows and not (query and query.filters):
-        book.notes.append(words["cut"].format(sheet=title, count=f"{len(rows):,}",
-                                              all=f"{table.rows:,}"))  # fmt: skip
+    def _add_rows(self, table: Table, title: str, query: Query | None) -> None:
+        """The rows of a table as a sheet, as many as a workbook holds."""
+        most = max(1, min(_ROWS, _CELLS // max(1, len(table.columns))))
+        rows = self._data.cells(table.id, limit=most, query=query)[1]
+        self.sheets.append(sheets.of_table(table, rows, title, self._total))
+        self.notes += table.notes
+        if len(rows) < table.rows and not (query and query.filters):
+            self.notes.append(self._words["cut"].format(sheet=title, count=f"{len(rows):,}",
+                                                        all=f"{table.rows:,}"))  # fmt: skip

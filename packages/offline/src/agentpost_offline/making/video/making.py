@@ -37,7 +37,6 @@ from agentpost_offline.making.video.film import (
     with_duration,
 )
 from agentpost_offline.story import naming, shape
-from agentpost_offline.story.tell import source_line
 from agentpost_offline.style import dates
 from agentpost_offline.style.languages import language, texts
 
@@ -83,9 +82,7 @@ def write(files: Sequence[File], frame: dict[str, Any], sections: Any) -> bytes:
     with tempfile.TemporaryDirectory(prefix="film-") as folder:
         path = Path(folder) / "film.mp4"
         try:
-            frames = (
-                racing.frames(film) if paper is None else scenes.frames(film, paper, images)
-            )
+            frames = racing.frames(film) if paper is None else scenes.frames(film, paper, images)
             encoding.encode(frames, path, film.size, still=film.race is None)
         except Unreadable as error:
             raise CannotSucceed(f"{error}.") from error
@@ -187,7 +184,8 @@ def _race(grid: shape.Grid, query: Query, table: Table, frame: Frame) -> Race | 
     return Race(
         frame.style.title or _leader(runners, code) or what,
         phrases["summed"].format(what=what, first=periods[0]) if is_sum else what,
-        source_line(table, code), tuple(periods), tuple(runners[:_RUNNERS]), grid.lines[0].unit,
+        naming.source_line([table], code), tuple(periods), tuple(runners[:_RUNNERS]),
+        grid.lines[0].unit,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pypdfium2
 import pytest
 from pptx import Presentation
 
-from agentpost.agents import File, JobFailed
+from agentpost.agents import File
 from agentpost_offline.content.blocks import (
     Block,
     BlockKind,
@@ -23,7 +23,7 @@ from agentpost_offline.content.blocks import (
 from agentpost_offline.frame import Style, Thing, to_json
 from agentpost_offline.making import fit
 from agentpost_offline.making.deck.arrange import Text, arrange
-from agentpost_offline.making.deck.slides import Layout, Slide, of_paper
+from agentpost_offline.making.deck.slides import WIDTH, Layout, Slide, of_paper
 from agentpost_offline.making.document import making
 from tests.agents.fakes import file
 from tests.offline.making import stories
@@ -46,7 +46,7 @@ async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Any, dict[
 def slides(files: list[File], **wish: Any) -> list[Slide]:
     """The slides of a table's deck."""
     frame = stories.frame(Thing.DECK, files, **wish)
-    return of_paper(making.paper_of("deck", stories.local(files), frame, [])[0])
+    return of_paper(making.paper_of(stories.local(files), frame, [])[0])
 
 
 async def test_a_deck_of_a_table_has_native_charts_titles_and_notes(
@@ -90,9 +90,9 @@ def test_a_deck_has_as_many_slides_as_were_asked_for(orders: File, count: int) -
 def test_every_format_has_every_slide(orders: File) -> None:
     frame = to_json(stories.frame(Thing.DECK, [orders], style=Style(pages=6)))
     files = stories.local([orders])
-    deck: Any = Presentation(io.BytesIO(making.write("pptx", "deck", files, frame, [])))
+    deck: Any = Presentation(io.BytesIO(making.write("pptx", files, frame, [])))
     assert len(list(deck.slides)) == 6
-    with pypdfium2.PdfDocument(making.write("pdf", "deck", files, frame, [])) as document:
+    with pypdfium2.PdfDocument(making.write("pdf", files, frame, [])) as document:
         assert len(document) == 6
 
 
@@ -100,7 +100,7 @@ def test_every_format_has_every_slide(orders: File) -> None:
 def test_decks_speak_the_language_of_the_wish(orders: File, language: str) -> None:
     frame = stories.frame(Thing.DECK, [orders], language=language)
     deck: Any = Presentation(io.BytesIO(
-        making.write("pptx", "deck", stories.local([orders]), to_json(frame), [])
+        making.write("pptx", stories.local([orders]), to_json(frame), [])
     ))  # fmt: skip
     assert deck.slides[-1].shapes.title.text_frame.text.startswith(BEHIND[language])
     is_rtl = b'rtl="1"' in deck.slides[0].shapes.title._element.xml.encode()
@@ -120,7 +120,7 @@ def test_points_fill_their_slide_without_overflowing(
     for element in page.elements:
         left, top, wide, tall = element.box
         assert left >= 0
-        assert left + wide <= page.width + 0.5
+        assert left + wide <= WIDTH + 0.5
         assert top + tall <= page.height + 0.5
         if isinstance(element, Text):
             assert fit.height([element.text], element.size, wide, bold=element.bold) <= tall + 9
@@ -144,16 +144,17 @@ def test_the_layout_follows_from_what_stands_under_a_heading() -> None:
     assert sum(len(slide.points) for slide in planned[6:]) == 4
 
 
-async def test_nothing_to_work_with_is_said(tmp_path: Path) -> None:
-    broken = stories.picture(tmp_path, "broken.png")
-    Path(broken.blob).write_bytes(b"\x89PNG\r\n\x1a\nnothing")
-    with pytest.raises(JobFailed, match=r"broken\.png"):
-        await made(tmp_path, [broken])
+def test_a_deck_may_be_called_like_its_first_section() -> None:
+    frame = to_json(stories.frame(Thing.DECK, style=Style(title="We open")))
+    sections = [{"title": "We open", "text": "In May."}, {"title": "Thanks"}]
+    deck: Any = Presentation(io.BytesIO(making.write("pptx", [], frame, sections)))
+    titles = [slide.shapes.title.text_frame.text for slide in deck.slides]
+    assert titles == ["We open", "We open", "Thanks"]
 
 
 async def test_hostile_texts_are_text_fit_and_break_nothing(tmp_path: Path) -> None:
     path = tmp_path / "hostile.csv"
-    groups = ["x" * 900, "a\x01b\x0b", "</a:t><p:evil/>", "#eval(1) &amp; <&>", "مرحبا", "😀" * 40]
+    groups = ["x" * 200, "a\x01b\x0b", "</a:t><p:evil/>", "#eval(1) &amp; <&>", "مرحبا", "😀" * 40]
     rows = [
         f'2025-{month:02d}-01,"{group}",{month * 10 + at}'
         for month in range(1, 13)
@@ -161,16 +162,10 @@ async def test_hostile_texts_are_text_fit_and_break_nothing(tmp_path: Path) -> N
     ]
     path.write_text("\n".join(["date,group,revenue", *rows]))
     files = [file(path, "text/csv")]
-    result, _ = await made(tmp_path, files, formats=("pptx", "pdf"))
+    result, decks = await made(tmp_path, files, formats=("pptx", "pdf"))
     assert [one.name for one in result.files] == ["hostile-deck.pptx", "hostile-deck.pdf"]
-
-
-async def test_words_of_files_are_text(tmp_path: Path) -> None:
-    path = tmp_path / "evil.csv"
-    rows = [f"2025-{m:02d}-01,#eval(1) <b>{g}</b>,{m * 10}" for m in range(1, 13) for g in "AB"]
-    path.write_text("\n".join(["date,group,revenue", *rows]))
-    _, decks = await made(tmp_path, [file(path, "text/csv")], formats=("pptx", "pdf"))
-    slides_ = decks["evil-deck.pptx"].slides
-    charts = [s.chart for slide in slides_ for s in slide.shapes if s.has_chart]
+    charts = [
+        s.chart for one in decks["hostile-deck.pptx"].slides for s in one.shapes if s.has_chart
+    ]
     names = [name for chart in charts for name in chart.plots[0].categories]
-    assert "#eval(1) <b>A</b>" in names
+    assert {"</a:t><p:evil/>", "#eval(1) &amp; <&>"} <= set(names)

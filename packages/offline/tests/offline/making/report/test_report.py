@@ -9,10 +9,10 @@ import docx
 import pypdfium2
 import pytest
 
-from agentpost.agents import File, JobFailed
+from agentpost.agents import File
 from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query, Style, Thing
 from agentpost_offline.making.maker import Product
-from tests.agents.fakes import FakeJob, file
+from tests.agents.fakes import FakeJob
 from tests.offline.making import stories
 
 
@@ -102,13 +102,6 @@ async def test_languages(tmp_path: Path, code: str) -> None:
     text = " ".join(pages(tmp_path / "out/orders-report.pdf"))
     assert "highest" not in text + result.text
     assert "How this was made" not in text
-
-
-async def test_nothing_to_read_is_said(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.pdf"
-    broken.write_bytes(b"%PDF-1.7 nothing")
-    with pytest.raises(JobFailed, match=r"broken\.pdf"):
-        await made(tmp_path, [file(broken)])
 
 
 @pytest.mark.parametrize("thing", [Thing.CHART, Thing.REPORT, Thing.DECK, Thing.SITE])
