@@ -65,6 +65,14 @@ def test_an_archive_stays_beside_its_members_when_something_is_left_out(tmp_path
     assert unpacking(names)([whole]) == ["plan.md", "all.zip"]
 
 
+async def test_the_tables_of_an_archive_are_read_once(tmp_path: Path) -> None:
+    """Also where something of it is left out, so that the archive stays beside its members."""
+    whole = archive(tmp_path, {"sales.csv": TABLE, "tool.exe": b"MZ"})
+    [job] = (await Conversation().say("Write a report", whole)).started
+    result = await run.make(FakeJob(tmp_path), **job.args)
+    assert "Used: sales.csv (2 rows).\nNot used: tool.exe" in result
+
+
 def test_a_damaged_member_takes_no_other_with_it(tmp_path: Path) -> None:
     whole = archive(tmp_path, {"plan.md": NOTES, "sales": TABLE, "bad.csv": TABLE})
     data = bytearray(whole.local.read_bytes())

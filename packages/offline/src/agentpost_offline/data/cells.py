@@ -167,13 +167,8 @@ def _are_years(present: Mapping[str, int], name: str) -> bool:
 
 
 _CAPITALS = re.compile("[A-Z]{2,5}")
-_BOOLEANS = {"true": True, "false": False}
+_BOOLEANS = ("true", "false")
 _YEAR = re.compile(r"(1\d|20|21)\d\d(\.0)?")
-
-
-def boolean(text: str) -> bool | None:
-    """A truth value, else None."""
-    return _BOOLEANS.get(text.strip().lower())
 
 
 def _numbers(present: Mapping[str, int], comma_elsewhere: bool) -> Format | None:
@@ -489,16 +484,6 @@ def _day_first_by_sequence(texts: Sequence[str], *, in_order: bool) -> bool | No
     return regular_by_reading[0] if regular_by_reading[0] != regular_by_reading[1] else None
 
 
-def date(text: str, form: Format) -> datetime | None:
-    """The moment in a cell of a column of this format, None when there is none."""
-    if is_missing(text):
-        return None
-    if form.years:
-        return datetime(int(float(text)), 1, 1)
-    result = moment(text, day_first=form.day_first)
-    return result[0] if result else None
-
-
 def converter(form: Format) -> Callable[[str], str | None]:
     """What turns a cell's text into the text that the database casts: ISO dates, plain numbers."""
 
@@ -507,10 +492,14 @@ def converter(form: Format) -> Callable[[str], str | None]:
             value = number(text, form)
             return None if value is None else repr(value)
         if form.kind is Kind.BOOLEAN:
-            truth = boolean(text)
-            return None if truth is None else str(truth).lower()
-        when = date(text, form)
-        return None if when is None else when.isoformat(sep=" ")
+            truth = text.strip().lower()
+            return truth if truth in _BOOLEANS else None
+        if is_missing(text):
+            return None
+        if form.years:
+            return f"{int(float(text)):04}-01-01"
+        result = moment(text, day_first=form.day_first)
+        return result[0].isoformat(sep=" ") if result else None
 
     return convert
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -349,24 +348,14 @@ class _Loader:
     def _mapping(self, source: str, field: str, form: Format, at: int) -> str:
         """A table with what each distinct cell of a column means."""
         relation = f"map{self._number}_{at}"
-        convert = cells.converter(form)
-        path = self._folder / f"{relation}.csv"
+        convert, kind = cells.converter(form), casts.TYPES[form.kind]
+        self._db.execute(f"create table {relation} (raw varchar, made {kind})")
         cursor = self._db.cursor()
         cursor.execute(f"select distinct {field} from {source} where trim({field}) <> ''")
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
-            while rows := cursor.fetchmany(10_000):
-                for (text,) in rows:
-                    result = convert(text)
-                    if result is not None:
-                        writer.writerow((text, result))
-        self._db.execute(
-            f"create table {relation} as select raw, cast(made as {casts.TYPES[form.kind]}) as made"
-            " from read_csv(?, auto_detect=false, delim=',', quote='\"', escape='\"', header=false,"
-            " columns={'raw': 'VARCHAR', 'made': 'VARCHAR'}, max_line_size=?, parallel=false)",
-            [str(path), limits.ROW_CHARACTERS * 4],
-        )
-        path.unlink()
+        while rows := cursor.fetchmany(10_000):
+            results = {text: made for (text,) in rows if (made := convert(text)) is not None}
+            self._db.execute(f"insert into {relation} select unnest(?), cast(unnest(?) as {kind})",
+                             [list(results), list(results.values())])  # fmt: skip
         return relation
 
 

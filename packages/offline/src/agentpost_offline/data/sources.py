@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,10 +51,12 @@ def find(
             yield Source("", grid, maybe=True)
     members = folder.parent / "members"
     members.mkdir()
+    ids = Counter(file.id for file in files)
     for file in files:
         parts, reasons = unpack(file, members)
         omissions += reasons
-        for part in parts:
+        # The members of an archive may stand beside it already.
+        for part in parts if parts == [file] or ids[file.id] == 1 else ():
             try:
                 with only_unreadable(part.name):
                     yield from _Finder(part, folder).find()
