@@ -162,14 +162,14 @@ def heading(text: str, level: int = 1) -> Block:
 
 
 def grid(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = (),
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Iterable[int] | None = None,
     total: bool = False,
 ) -> Grid:  # fmt: skip
-    """A table of plain texts."""
-    return Grid(
-        tuple(map(words, header)), tuple(tuple(map(words, row)) for row in rows), tuple(numbers),
-        total,
-    )  # fmt: skip
+    """A table of plain texts; without ``numbers``, its columns of numbers are looked for."""
+    if numbers is None:
+        numbers = number_columns(rows, len(header))
+    cells = tuple(tuple(map(words, row)) for row in rows)
+    return Grid(tuple(map(words, header)), cells, tuple(numbers), total)
 
 
 def number_columns(rows: Sequence[Sequence[str]], width: int) -> tuple[int, ...]:

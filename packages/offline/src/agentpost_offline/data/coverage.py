@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Column, Kind
 from agentpost_offline.data.sql import Compiler
 from agentpost_offline.frame import Filter, Grain, Query
@@ -60,9 +59,7 @@ class Coverage:
         return timedelta(days=TOLERANCE.get(grain, 0) if self.spacing is Grain.DAY else 0)
 
 
-def coverage(
-    db: DuckDBPyConnection, loaded: Loaded, compiler: Compiler, query: Query
-) -> Coverage | None:
+def coverage(db: DuckDBPyConnection, compiler: Compiler, query: Query) -> Coverage | None:
     """What the table covers of the time that a query is about; None without a date.
 
     Only conditions on the time count: a group whose last row is older does not make a period
@@ -72,13 +69,13 @@ def coverage(
     column = compiler.column(query.time)
     if column.kind is not Kind.DATE:
         return None
-    every = _days(db, loaded, compiler, query.time, ())
+    every = _days(db, compiler, query.time, ())
     if not every:
         return None
     # "On weekdays" and "in the morning" leave gaps and cut nothing off.
     cuts = tuple(f for f in query.filters
                  if f.column == query.time and f.grain not in dates.CYCLES)  # fmt: skip
-    days = _days(db, loaded, compiler, query.time, cuts) if cuts else every
+    days = _days(db, compiler, query.time, cuts) if cuts else every
     if not days:
         return None
     spacing = period_length(column, every)
@@ -95,16 +92,12 @@ def coverage(
 
 
 def _days(
-    db: DuckDBPyConnection,
-    loaded: Loaded,
-    compiler: Compiler,
-    time: str,
-    filters: Sequence[Filter],
+    db: DuckDBPyConnection, compiler: Compiler, time: str, filters: Sequence[Filter]
 ) -> list[date]:
     where = compiler.where(filters)
     name = compiler.field(time)
     rows = db.execute(
-        f"select distinct cast(date_trunc('day', {name}) as date) from {loaded.relation}"
+        f"select distinct cast(date_trunc('day', {name}) as date) from {compiler.relation}"
         f" where {where.sql} and {name} is not null order by 1",
         where.values,
     ).fetchall()

@@ -36,10 +36,10 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     if not query.measures:
         query = replace(query, measures=(Measure(None, Aggregate.COUNT),))
     where = compiler.where(query.filters)
-    total = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)[0]
+    total = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)
     clock = False
     if query.time is not None:
-        query, clock = _with_grain(db, compiler, loaded, query)
+        query, clock = _with_grain(db, compiler, query)
     clause = compiler.compile(query, clock=clock)
     rows = db.execute(clause.sql, clause.values).fetchall()
     words = wording.texts(language)
@@ -52,7 +52,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     results = [tuple(row[:-1]) for row in rows]
     keys = axes(query)
     results = _sort(results, query, keys, compiler.columns)
-    partial = _partial(db, loaded, compiler, query)
+    partial = _partial(db, compiler, query)
     results, incomplete = _comparable(results, query, keys, partial)
     text = str(words["in_part" if len(incomplete) < len(partial) else "partial"])
     notes += [text.format(dates.period(day.isoformat(), query.grain, language)) for day in partial]
@@ -88,13 +88,12 @@ def _mixed_currencies(table: Table, query: Query, texts: Mapping[str, Any]) -> l
     return [texts["currencies"].format(codes=codes, name=column.label)]
 
 
-def _one(db: DuckDBPyConnection, sql: str, values: Sequence[Any] = ()) -> Any:
-    return db.execute(sql, list(values)).fetchone()
+def _one(db: DuckDBPyConnection, sql: str, values: Sequence[Any]) -> Any:
+    row = db.execute(sql, list(values)).fetchone()
+    return row[0] if row is not None else None
 
 
-def _with_grain(
-    db: DuckDBPyConnection, compiler: Compiler, loaded: Loaded, query: Query
-) -> tuple[Query, bool]:
+def _with_grain(db: DuckDBPyConnection, compiler: Compiler, query: Query) -> tuple[Query, bool]:
     """The query with a grain, and whether hours are moments rather than hours of the day."""
     assert query.time is not None
     column = compiler.column(query.time)
@@ -104,12 +103,8 @@ def _with_grain(
         return query, False
     where = compiler.where(query.filters)
     field = compiler.field(query.time)
-    days = _one(
-        db,
-        f"select date_diff('day', min({field}), max({field})) from {loaded.relation}"
-        f" where {where.sql}",
-        where.values,
-    )[0]
+    rest = f"from {compiler.relation} where {where.sql}"
+    days = _one(db, f"select date_diff('day', min({field}), max({field})) {rest}", where.values)
     days = days or 0
     if query.grain is Grain.HOUR:
         return query, days < 3
@@ -123,21 +118,9 @@ def _with_grain(
 
 def header(query: Query) -> tuple[str, ...]:
     """The names of a result's columns: groups, the time axis, measures. A measure is called like
-    its column; ``rows`` counts rows; what is derived and what repeats says so after the name."""
+    its column; ``rows`` counts rows."""
     names = [] if is_average(query) else [*query.groups, *([query.time] if query.time else [])]
-    for measure in query.measures:
-        name = measure.column or "rows"
-        if measure.derived is not None:
-            name = f"{name} {measure.derived}"
-        if name in names:
-            name = f"{name} {measure.aggregate}"
-        count = 1
-        base = name
-        while name in names:
-            count += 1
-            name = f"{base} ({count})"
-        names.append(name)
-    return tuple(names)
+    return *names, *(measure.column or "rows" for measure in query.measures)
 
 
 def _sort(
@@ -191,15 +174,13 @@ def _largest_first(groups: Sequence[tuple[Any, ...]], values: Sequence[Any]) -> 
     return {key: at for at, key in enumerate(sorted(totals, key=lambda key: -totals[key]))}
 
 
-def _partial(
-    db: DuckDBPyConnection, loaded: Loaded, compiler: Compiler, query: Query
-) -> tuple[date, ...]:
+def _partial(db: DuckDBPyConnection, compiler: Compiler, query: Query) -> tuple[date, ...]:
     """The periods at the edges of the time axis that the data covers only in part; what is no sum
     may be compared all the same."""
     sums = all(m.aggregate in (Aggregate.SUM, Aggregate.COUNT) for m in query.measures)
     if query.time is None or query.grain not in TOLERANCE or not sums:
         return ()
-    reach = coverage(db, loaded, compiler, query)
+    reach = coverage(db, compiler, query)
     return reach.partial(query.grain) if reach is not None else ()
 
 

@@ -34,7 +34,7 @@ class Compiler:
     """Compiles the queries of one table. Raises `JobFailed` for a name that is not in it."""
 
     def __init__(self, loaded: Loaded) -> None:
-        self._loaded = loaded
+        self._loaded, self.relation = loaded, loaded.relation
         self.columns = by_name(loaded.table)
 
     def column(self, name: str) -> Column:
@@ -125,7 +125,7 @@ class Compiler:
         present = "".join(f" and {sql} is not null" for _, sql in keys)
         group_by = f" group by {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
         sql = (
-            f"with groups as (select {', '.join(results)} from {self._loaded.relation}"
+            f"with groups as (select {', '.join(results)} from {self.relation}"
             f" where {where.sql}{present}{group_by})"
         )
         values = list(where.values)
@@ -186,7 +186,7 @@ class Compiler:
                 base = self.where(share_base(query, self.columns))
                 return Clause(
                     f"100 * {value} / nullif((select {self.aggregate(measure)} from"
-                    f" {self._loaded.relation} where {base.sql}), 0)",
+                    f" {self.relation} where {base.sql}), 0)",
                     base.values,
                 )
             case Derivation.CUMULATIVE:

@@ -31,8 +31,6 @@ from agentpost_offline.style.languages import language, texts
 if TYPE_CHECKING:
     from agentpost_offline.data.dataset import Dataset
 
-LARGEST_PICTURE = 2000
-"""Pixels of the longer side of a picture in a document."""
 MOST_SLIDES = 40
 _QUERIES = 5
 _LENGTHS = {"half": 0.5, "shorter": 2 / 3, "longer": 1.5, "double": 2.0}
@@ -76,7 +74,7 @@ def convert(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
             if block.kind is BlockKind.PICTURE:
                 try:
                     data = io.BytesIO(source.pictures[block.picture])
-                    images.append(pictures.for_document(data, most=LARGEST_PICTURE))
+                    images.append(pictures.for_document(data))
                 except Unreadable:
                     what = f"the picture “{block.alt}”" if block.alt else "a picture"
                     notes.append(f"{prefix}: {what}, whose format cannot be shown")
@@ -134,12 +132,10 @@ def of_sections(
             notes += own.notes
         if part.header:
             rows = [[*row, *[""] * (len(part.header) - len(row))] for row in part.rows]
-            numeric = content.number_columns(rows, len(part.header))
-            grid = content.grid(part.header, rows, numbers=numeric)
-            blocks.append(Block(BlockKind.TABLE, grid=grid))
+            blocks.append(Block(BlockKind.TABLE, grid=content.grid(part.header, rows)))
         if part.picture is not None:
             file = files[part.picture]
-            images.append(pictures.for_document(file.local, name=file.name, most=LARGEST_PICTURE))
+            images.append(pictures.for_document(file.local, file.name))
             blocks.append(Block(BlockKind.PICTURE, picture=len(images) - 1,
                                 alt=file.label or Path(file.name).stem))  # fmt: skip
     origins = dict.fromkeys(own.source for own in results if own is not None)
@@ -227,8 +223,7 @@ def _rows(dataset: Dataset, frame: Frame) -> list[Block]:
     for table in dataset.tables:
         header, rows = dataset.cells(table.id, limit=_ROWS)
         cells = [[shape.key_text(cell, frame.language) for cell in row] for row in rows]
-        numeric = content.number_columns(cells, len(header))
-        grid = content.grid(header, cells, numbers=numeric)
+        grid = content.grid(header, cells)
         blocks += [content.heading(table.name), Block(BlockKind.TABLE, grid=grid)]
     return blocks
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST_PIXELS = 60_000_000
 """A picture of a good camera; decoded it takes 180 MB."""
 MOST_SIDE = 30_000
+MOST_IN_DOCUMENT = 2000
 _TELLING = (0x010F, 0x0110, 0x0132, 0x8825, 0x9003, 0xA430, 0xA431)
 """Tags of maker, model, times, place, owner and serial number."""
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
@@ -112,10 +113,10 @@ def _open(path: Path | io.BytesIO, name: str) -> Iterator[Image]:
         raise Unreadable(f"{name} is a damaged picture") from error
 
 
-def for_document(path: Path | io.BytesIO, *, name: str = "The picture", most: int) -> bytes:
-    """A picture for use in a document: upright, at most ``most`` pixels wide or high, without
-    metadata; PNG where it is transparent, else JPEG."""
-    image = upright(path, name, most)
+def for_document(path: Path | io.BytesIO, name: str = "The picture") -> bytes:
+    """A picture for use in a document: upright, at most `MOST_IN_DOCUMENT` pixels wide or high,
+    without metadata; PNG where it is transparent, else JPEG."""
+    image = upright(path, name, MOST_IN_DOCUMENT)
     buffer = io.BytesIO()
     image.save(buffer, **({"format": "PNG"} if image.mode == "RGBA" else
                           {"format": "JPEG", "quality": 88}))  # fmt: skip

@@ -8,11 +8,10 @@ from msgspec.structs import replace
 
 from agentpost_offline.data.model import Column, Table, by_name
 from agentpost_offline.data.wording import filter_text, unit_of, upper
-from agentpost_offline.frame import Aggregate, Filter, Grain, Measure, Query
+from agentpost_offline.frame import Filter, Grain, Measure, Query
 from agentpost_offline.style import numbers
 from agentpost_offline.style.languages import language, texts
 
-ROWS = Measure(None, Aggregate.COUNT)
 COMPUTED = "computed"
 """The id of a table whose columns are called what they are: the names of measures were chosen."""
 _LOWERED = ("en", "es", "fr")
@@ -62,7 +61,7 @@ def inner(name: str, code: str = "en") -> str:
 def subtitle(query: Query, table: Table, code: str = "en", *, span: str = "") -> str:
     """Measure, unit, grouping, filters and period: what a picture shows."""
     tongue = texts("story", code)["subtitle"]
-    names = [measure(m, table, code) for m in query.measures] or [measure(ROWS, table, code)]
+    names = [measure(m, table, code) for m in query.measures]
     what = language(code).join([names[0], *(inner(n, code) for n in names[1:])])
     units = {unit(m, table) for m in query.measures}
     shared = units.pop() if len(units) == 1 else None

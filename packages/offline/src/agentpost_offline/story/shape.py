@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from agentpost_offline.data.model import Result, Table
@@ -82,7 +82,7 @@ def grid(result: Result, table: Table, code: str = "en") -> Grid:
     lines: list[Line] = []
     first = count + is_timed
     for at in range(first, len(result.header)):
-        measure = [*query.measures, naming.ROWS][at - first]
+        measure = query.measures[at - first]
         series: dict[tuple[Cell, ...], list[float | None]] = {}
         for row in result.rows:
             key = tuple(row[one] for one in split)
@@ -117,7 +117,7 @@ def one_scale(whole: Grid) -> Grid:
         line for line in whole.lines if line.unit == first.unit
         and size / _SAME_SCALE <= (largest(line) or size) <= size * _SAME_SCALE
     )  # fmt: skip
-    return Grid(whole.keys, whole.labels, lines, whole.is_timed, whole.grain)
+    return replace(whole, lines=lines)
 
 
 def _keys(result: Result, across: int | None, *, is_timed: bool) -> tuple[Cell, ...]:

@@ -44,9 +44,10 @@ def period(value: Cell, grain: Grain | None, code: str = "en", *, short: bool = 
     """
     tongue = language(code)
     if grain is Grain.WEEKDAY:
-        number = _whole(value)
         names = tongue.weekdays_short if short else tongue.weekdays
-        return names[number - 1] if number is not None and 1 <= number <= 7 else str(value)
+        if isinstance(value, (int, float)) and 1 <= value <= 7:
+            return names[int(value) - 1]
+        return str(value)
     if grain is Grain.HOUR:
         return _hour(value, code)
     day = parse(value)
@@ -67,22 +68,13 @@ def period(value: Cell, grain: Grain | None, code: str = "en", *, short: bool = 
 
 
 def _hour(value: Cell, code: str) -> str:
-    pattern, number = language(code).hour, _whole(value)
-    match = _DATE.match(str(value))
-    if number is not None:
-        return pattern.format(hour=number)
+    pattern, match = language(code).hour, _DATE.match(str(value))
+    if isinstance(value, (int, float)):
+        return pattern.format(hour=int(value))
     if match is None or match[4] is None:
         return str(value)
     day = period(str(value)[:10], Grain.DAY, code, short=True)
     return f"{day}, {pattern.format(hour=int(match[4]))}"
-
-
-def _whole(value: Cell) -> int | None:
-    try:
-        number = float("no" if value is None or isinstance(value, bool) else value)
-    except ValueError:
-        return None
-    return int(number) if number == int(number) else None
 
 
 def span(first: Cell, last: Cell, grain: Grain | None, code: str = "en") -> str:

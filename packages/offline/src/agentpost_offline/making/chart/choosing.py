@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -133,7 +134,7 @@ def fit_in(grid: Grid, choice: Choice, rest: str, most_bars: int = MOST_BARS) ->
     for line in grid.lines:
         values = [line.values[at] for at in first]
         values += [math.fsum(present([line.values[at] for at in others]))] if is_sum else []
-        lines.append(Line(line.name, line.key, line.measure, line.unit, tuple(values)))
+        lines.append(dataclasses.replace(line, values=tuple(values)))
     keys = [grid.keys[at] for at in first] + ([REST] if is_sum else [])
     labels = [grid.labels[at] for at in first] + ([rest.format(len(others))] if is_sum else [])
     return Grid(tuple(keys), tuple(labels), tuple(lines), is_timed=False, grain=None), len(others)
@@ -153,7 +154,7 @@ def _fewer_lines(grid: Grid, choice: Choice, rest: str) -> tuple[Grid, int]:
     if is_sum:
         sums = sum_lines(others)
         lines.append(Line(rest.format(len(others)), REST, one.measure, one.unit, sums))
-    return Grid(grid.keys, grid.labels, tuple(lines), grid.is_timed, grid.grain), len(others)
+    return dataclasses.replace(grid, lines=tuple(lines)), len(others)
 
 
 def time_labels(grid: Grid, code: str) -> tuple[Sequence[str], Sequence[tuple[int, str]]]:

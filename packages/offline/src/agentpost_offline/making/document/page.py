@@ -123,15 +123,14 @@ class _Writer:
                 assert block.grid is not None
                 return f'<div class="scroll">{_table(block.grid)}</div>\n'
             case BlockKind.PICTURE:
-                return _figure(self._pictures[block.picture], block.alt, block.runs)
+                content = self._pictures[block.picture]
+                kind = "png" if content.startswith(b"\x89PNG") else "jpeg"
+                image = _image(kind, content, block.alt)
+                return f"<figure>{image}{_caption(block.runs)}</figure>\n"
             case BlockKind.CHART:
                 assert block.drawing is not None
-                caption = f"<figcaption>{_inline(block.runs)}</figcaption>" if block.runs else ""
-                source = base64.b64encode(next(self._plots)).decode()
-                return (
-                    f'<figure class="chart">{caption}<img src="data:image/svg+xml;base64,{source}"'
-                    f' alt="{_text(block.drawing.alt)}"></figure>\n'
-                )
+                image = _image("svg+xml", next(self._plots), block.drawing.alt)
+                return f'<figure class="chart">{_caption(block.runs)}{image}</figure>\n'
             case BlockKind.FIGURES:
                 tiles = "".join(f"<div><b>{_text(one.value)}</b><span>{_text(one.label)}</span>"
                                 "</div>" for one in block.figures)  # fmt: skip
@@ -180,11 +179,10 @@ def _table(grid: Grid) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _figure(content: bytes, alt: str, caption: Runs) -> str:
-    kind = "png" if content.startswith(b"\x89PNG") else "jpeg"
+def _image(kind: str, content: bytes, alt: str) -> str:
     source = base64.b64encode(content).decode()
-    below = f"<figcaption>{_inline(caption)}</figcaption>" if plain(caption) else ""
-    return (
-        f'<figure><img src="data:image/{kind};base64,{source}" alt="{_text(alt)}">{below}'
-        "</figure>\n"
-    )
+    return f'<img src="data:image/{kind};base64,{source}" alt="{_text(alt)}">'
+
+
+def _caption(runs: Runs) -> str:
+    return f"<figcaption>{_inline(runs)}</figcaption>" if plain(runs) else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -25,25 +24,20 @@ _PLAIN = ("zh", "ar")
 """Languages whose short scales need shaping: their running numbers are written out."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Letters:
-    """One text: its box in pixels, its type size, its colour."""
-
-    text: str
-    width: int
-    height: int
-    size: float
-    colour: str = palette.INK
-    weight: int = 400
-    align: str = "left"
+def _letters(
+    text: str, box: tuple[int, int], size: float, colour: str = palette.SOFT, weight: int = 400,
+    align: str = "left",
+) -> dict[str, Any]:  # fmt: skip
+    """One text as the template takes it: its box in pixels, its type size, its colour."""
+    return {"text": text, "width": box[0], "height": box[1], "size": size, "colour": colour,
+            "weight": weight, "align": align}  # fmt: skip
 
 
-def _typeset(items: Sequence[Letters], code: str) -> Iterator[Image]:
+def _typeset(items: Sequence[dict[str, Any]], code: str) -> Iterator[Image]:
     """A picture with transparency for each text, typeset once for any script."""
     from PIL import Image as Images
 
-    data = {"items": [dataclasses.asdict(one) for one in items]}
-    for page in typeset((_TEMPLATE,), data, form="png", code=code, ppi=72):
+    for page in typeset((_TEMPLATE,), {"items": items}, form="png", code=code, ppi=72):
         with Images.open(io.BytesIO(page)) as image:
             yield image.convert("RGBA")
 
@@ -81,7 +75,7 @@ class _Drawing:
         from PIL import Image as Images
 
         race = self.race
-        letters = list(_typeset(self._letters(), self.code))
+        letters = list(_typeset(self._texts(), self.code))
         back = Images.new("RGB", (self.wide, self.tall), palette.PAPER)
         self._head(back, letters[:3])
         names, stamps = letters[3 : 3 + len(race.runners)], letters[3 + len(race.runners) :]
@@ -97,7 +91,7 @@ class _Drawing:
             stamp = stamps[min(steps, round(at))]
             yield self._frame(back, names, stamp, values, places, at / max(1, steps))
 
-    def _letters(self) -> list[Letters]:
+    def _texts(self) -> list[dict[str, Any]]:
         """The title, the line below it, the source; names; periods."""
         race, u = self.race, self.unit
         room, wide = self.wide - 2 * self.margin, self.left - round(14 * u)
@@ -109,13 +103,13 @@ class _Drawing:
             return self.size * min(1.0, share)
 
         return [
-            Letters(race.title, room, round(48 * u), title, palette.INK, 700),
-            Letters(race.subtitle, room, round(28 * u), under, palette.SOFT),
-            Letters(race.source, round(room * 0.5), round(24 * u), 14 * u, palette.SOFT),
-            *(Letters(one.name, wide, round(self.size * 1.7), size(one.name), palette.INK, 600,
-                      "right") for one in race.runners),
-            *(Letters(period, round(self.wide * 0.5), round(72 * u), 46 * u, palette.SOFT, 700,
-                      "right") for period in race.periods),
+            _letters(race.title, (room, round(48 * u)), title, palette.INK, 700),
+            _letters(race.subtitle, (room, round(28 * u)), under),
+            _letters(race.source, (round(room * 0.5), round(24 * u)), 14 * u),
+            *(_letters(one.name, (wide, round(self.size * 1.7)), size(one.name), palette.INK, 600,
+                       "right") for one in race.runners),
+            *(_letters(period, (round(self.wide * 0.5), round(72 * u)), 46 * u, weight=700,
+                       align="right") for period in race.periods),
         ]  # fmt: skip
 
     def _head(self, back: Image, letters: Sequence[Image]) -> None:

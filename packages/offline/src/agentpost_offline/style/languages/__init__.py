@@ -24,7 +24,6 @@ class Language(msgspec.Struct, frozen=True):
     percent: str
     currency: str
     unit: str
-    points: str
     scales: tuple[tuple[float, str], ...]
     months: tuple[str, ...]
     months_short: tuple[str, ...]
