@@ -5,90 +5,48 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from agentpost_offline.data.model import Column, Kind
+from agentpost_offline.data.model import Column
 from agentpost_offline.data.sql import Compiler
-from agentpost_offline.frame import Filter, Grain, Query
+from agentpost_offline.frame import Aggregate, Filter, Grain, Query
 from agentpost_offline.style import dates
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-TOLERANCE = {Grain.WEEK: 2, Grain.MONTH: 5, Grain.QUARTER: 15, Grain.YEAR: 30}
+_SUMS = (Aggregate.SUM, Aggregate.COUNT)
+_TOLERANCE = {Grain.WEEK: 2, Grain.MONTH: 5, Grain.QUARTER: 15, Grain.YEAR: 30}
 """How many days a whole period may lack at its edge, where the dates are days."""
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """From which day to which day the data speaks.
-
-    Args:
-        first: the first day.
-        last: the last one.
-        spacing: how long the period is that one date stands for.
-        dates: the first and the last date that rows have.
-    """
-
-    first: date
-    last: date
-    spacing: Grain
-    dates: tuple[date, date]
-
-    def lacks_begin(self, start: date, grain: Grain) -> bool:
-        """Whether the data begins later than the period that begins at ``start``."""
-        return self.first - start > self._spare(grain)
-
-    def lacks_end(self, start: date, grain: Grain) -> bool:
-        """Whether the data ends before the period that begins at ``start`` does."""
-        return dates.last_day(start, grain) - self.last > self._spare(grain)
-
-    def partial(self, grain: Grain | None) -> tuple[date, ...]:
-        """The periods at the edges of the data that it covers only in part, by their first days."""
-        if grain not in TOLERANCE:
-            return ()
-        begin, end = (start_of(day, grain) for day in self.dates)
-        results = [begin] if self.lacks_begin(begin, grain) else []
-        return (
-            (*results, end) if self.lacks_end(end, grain) and end not in results else tuple(results)
-        )
-
-    def _spare(self, grain: Grain) -> timedelta:
-        return timedelta(days=TOLERANCE.get(grain, 0) if self.spacing is Grain.DAY else 0)
-
-
-def coverage(db: DuckDBPyConnection, compiler: Compiler, query: Query) -> Coverage | None:
-    """What the table covers of the time that a query is about; None without a date.
+def partial_periods(db: DuckDBPyConnection, compiler: Compiler, query: Query) -> tuple[date, ...]:
+    """The periods at the edges of the time axis that the data covers only in part, by their first
+    days; what is no sum may be compared all the same.
 
     Only conditions on the time count: a group whose last row is older does not make a period
     incomplete. Where a condition cuts the data off, the data reaches to the next date there is.
     """
-    assert query.time is not None
-    column = compiler.column(query.time)
-    if column.kind is not Kind.DATE:
-        return None
+    grain, is_sum = query.grain, all(measure.aggregate in _SUMS for measure in query.measures)
+    if query.time is None or grain is None or grain not in _TOLERANCE or not is_sum:
+        return ()
     every = _days(db, compiler, query.time, ())
-    if not every:
-        return None
     # "On weekdays" and "in the morning" leave gaps and cut nothing off.
     cuts = tuple(f for f in query.filters
                  if f.column == query.time and f.grain not in dates.CYCLES)  # fmt: skip
     days = _days(db, compiler, query.time, cuts) if cuts else every
     if not days:
-        return None
-    spacing = period_length(column, every)
-    after = bisect.bisect_right(every, days[-1])
-    before = bisect.bisect_left(every, days[0])
-    last = every[after] - timedelta(days=1) if after < len(every) else None
-    first = every[before - 1] + timedelta(days=1) if before else None
-    return Coverage(
-        start_of(days[0], spacing) if first is None else min(first, days[0]),
-        dates.last_day(days[-1], spacing) if last is None else max(last, days[-1]),
-        spacing,
-        (days[0], days[-1]),
-    )
+        return ()
+    spacing, a_day = _period_length(compiler.column(query.time), every), timedelta(days=1)
+    before, after = bisect.bisect_left(every, days[0]), bisect.bisect_right(every, days[-1])
+    first = every[before - 1] + a_day if before else _start_of(days[0], spacing)
+    last = every[after] - a_day if after < len(every) else dates.last_day(days[-1], spacing)
+    spare = _TOLERANCE[grain] * a_day if spacing is Grain.DAY else timedelta()
+    begin, end = _start_of(days[0], grain), _start_of(days[-1], grain)
+    results = [begin] if first - begin > spare else []
+    results += [end] if dates.last_day(end, grain) - last > spare else []
+    return tuple(dict.fromkeys(results))
 
 
 def _days(
@@ -104,7 +62,7 @@ def _days(
     return [row[0] for row in rows]
 
 
-def period_length(column: Column, days: Sequence[date]) -> Grain:
+def _period_length(column: Column, days: Sequence[date]) -> Grain:
     """How long the period is that one date of the column stands for."""
     gaps = sorted((b - a).days for a, b in itertools.pairwise(days))
     gap = gaps[len(gaps) // 2] if gaps else 1
@@ -116,7 +74,7 @@ def period_length(column: Column, days: Sequence[date]) -> Grain:
     return Grain.YEAR if gap > 300 else Grain.QUARTER if gap > 80 else Grain.MONTH
 
 
-def start_of(day: date, grain: Grain) -> date:
+def _start_of(day: date, grain: Grain) -> date:
     """The first day of the period that a day is in."""
     if grain is Grain.YEAR:
         return day.replace(month=1, day=1)

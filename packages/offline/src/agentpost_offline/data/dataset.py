@@ -159,19 +159,17 @@ def _load(
     ids: dict[str, int] = {}
     work = folder / "grids"
     work.mkdir()
-    for source in sources.find(files, message_text, work, omissions):
+    for file, grid in sources.find(files, message_text, work, omissions):
         if len(tables) >= limits.TABLES:
             omissions.append(f"further tables after the first {limits.TABLES}")
             break
-        number = ids[source.file] = ids.get(source.file, -1) + 1
-        table_id = f"{source.file}#{number}"
+        number = ids[file] = ids.get(file, -1) + 1
+        table_id = f"{file}#{number}"
         try:
-            with only_unreadable(source.grid.name):
-                tables.append(
-                    load(db, source.grid, len(tables), work, table_id=table_id, file=source.file)
-                )
+            with only_unreadable(grid.name):
+                tables.append(load(db, grid, len(tables), work, table_id=table_id, file=file))
         except Unreadable as error:
-            if not source.maybe:
+            if not grid.maybe:
                 omissions.append(str(error))
     return tables, omissions
 

@@ -35,6 +35,8 @@ class Grid:
         exact: whether we wrote the file ourselves; if not, it may turn out to be malformed.
         merged: by the number of a column its merged cells, each as the numbers of the first and the
             last row; only the first one has the value.
+        maybe: whether it may be no table at all, so that it is no fault when it cannot be read as
+            one.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Grid:
     notes: list[Note] = field(default_factory=list)
     exact: bool = True
     merged: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    maybe: bool = False
 
 
 def sample(path: Path, name: str) -> tuple[str, Encoding]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from agentpost.agents import JobFailed
 from agentpost_offline.data import limits, roles, wording
 from agentpost_offline.data import words as words_of_tables
-from agentpost_offline.data.coverage import TOLERANCE, coverage
+from agentpost_offline.data.coverage import partial_periods
 from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table
 from agentpost_offline.data.sql import Compiler, axes, is_average
@@ -52,7 +52,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     results = [tuple(row[:-1]) for row in rows]
     keys = axes(query)
     results = _sort(results, query, keys, compiler.columns)
-    partial = _partial(db, compiler, query)
+    partial = partial_periods(db, compiler, query)
     results, incomplete = _comparable(results, query, keys, partial)
     text = str(words["in_part" if len(incomplete) < len(partial) else "partial"])
     notes += [text.format(dates.period(day.isoformat(), query.grain, language)) for day in partial]
@@ -172,16 +172,6 @@ def _largest_first(groups: Sequence[tuple[Any, ...]], values: Sequence[Any]) -> 
     for group, value in zip(groups, values, strict=True):
         totals[group] += float(value) if isinstance(value, (int, float)) else 0.0
     return {key: at for at, key in enumerate(sorted(totals, key=lambda key: -totals[key]))}
-
-
-def _partial(db: DuckDBPyConnection, compiler: Compiler, query: Query) -> tuple[date, ...]:
-    """The periods at the edges of the time axis that the data covers only in part; what is no sum
-    may be compared all the same."""
-    sums = all(m.aggregate in (Aggregate.SUM, Aggregate.COUNT) for m in query.measures)
-    if query.time is None or query.grain not in TOLERANCE or not sums:
-        return ()
-    reach = coverage(db, compiler, query)
-    return reach.partial(query.grain) if reach is not None else ()
 
 
 def _comparable(

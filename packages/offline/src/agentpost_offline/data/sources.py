@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentpost.agents import File, Unreadable
@@ -31,24 +30,13 @@ _PICTURES = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class Source:
-    """A table that was found. ``maybe``: the file may be no table at all, so it is no fault when
-    it cannot be read as one."""
-
-    file: str
-    grid: Grid
-    maybe: bool = False
-
-
 def find(
     files: Sequence[File], message_text: str, folder: Path, omissions: list[str]
-) -> Iterator[Source]:
-    """The tables of files and of a message, one by one; what cannot be read is added to
-    ``omissions``."""
-    if message_text:
-        for grid in structured.of_message(message_text, folder):
-            yield Source("", grid, maybe=True)
+) -> Iterator[tuple[str, Grid]]:
+    """The tables of files and of a message, one by one, each after its file's id; what cannot be
+    read is added to ``omissions``."""
+    for grid in structured.of_message(message_text, folder):
+        yield "", grid
     members = folder.parent / "members"
     members.mkdir()
     ids = Counter(file.id for file in files)
@@ -59,7 +47,8 @@ def find(
         for part in parts if parts == [file] or ids[file.id] == 1 else ():
             try:
                 with only_unreadable(part.name):
-                    yield from _Finder(part, folder).find()
+                    for grid in _grids(part, folder):
+                        yield file.id, grid
             except Unreadable as error:
                 omissions.append(str(error))
 
@@ -73,91 +62,87 @@ def picture_form(head: bytes) -> str:
     return next((form for start, form in _PICTURES.items() if head.startswith(start)), "")
 
 
-class _Finder:
-    """Finds the tables of one file."""
+def _grids(file: File, folder: Path) -> Iterator[Grid]:
+    """The tables of a file. Raises `Unreadable`."""
+    path, name, suffix = file.local, file.name, _suffix(file)
+    head = beginning(path, name, limits.FILE_BYTES)
+    if head.startswith(b"PK\x03\x04"):
+        yield from _of_archive(file, folder)
+    elif head.startswith(b"PK"):
+        raise Unreadable(f"{name} is an empty or damaged archive")
+    elif head.startswith(b"\xd0\xcf\x11\xe0"):
+        if suffix not in ("doc", "ppt", "msg"):
+            yield from spreadsheets.of_old_workbook(path, name, folder)
+    elif picture_form(head):
+        return
+    elif head.startswith(b"%PDF"):
+        yield from _of_document(file, folder)
+    elif suffix in _SHEETS and b"<" not in head[:200]:
+        if any(byte < 9 for byte in head):
+            raise Unreadable(f"{name} is not a valid .{suffix} file")
+        yield delimited.grid(path, name, folder)
+    elif suffix not in _WITHOUT:
+        yield from _of_text(file, folder)
 
-    def __init__(self, file: File, folder: Path) -> None:
-        self._file, self._folder = file, folder
 
-    def find(self) -> Iterator[Source]:
-        """The tables of the file. Raises `Unreadable`."""
-        path, name = self._file.local, self._file.name
-        suffix = name.lower().rpartition(".")[2] if "." in name else ""
-        head = beginning(path, name, limits.FILE_BYTES)
-        if head.startswith(b"PK\x03\x04"):
-            yield from self._of_archive(path, name)
-        elif head.startswith(b"PK"):
-            raise Unreadable(f"{name} is an empty or damaged archive")
-        elif head.startswith(b"\xd0\xcf\x11\xe0"):
-            if suffix not in ("doc", "ppt", "msg"):
-                yield from self._of_grids(spreadsheets.of_old_workbook(path, name, self._folder))
-        elif picture_form(head):
-            return
-        elif head.startswith(b"%PDF"):
-            yield from self._of_document()
-        elif suffix in _SHEETS and b"<" not in head[:200]:
-            if any(byte < 9 for byte in head):
-                raise Unreadable(f"{name} is not a valid .{suffix} file")
-            yield Source(self._file.id, delimited.grid(path, name, self._folder))
-        elif suffix not in _WITHOUT:
-            yield from self._of_text(path, name, suffix, self._file.content_type)
+def _suffix(file: File) -> str:
+    return file.name.lower().rpartition(".")[2] if "." in file.name else ""
 
-    def _of_grids(self, grids: Iterable[Grid], *, maybe: bool = False) -> Iterator[Source]:
-        for grid in grids:
-            yield Source(self._file.id, grid, maybe)
 
-    def _of_text(self, path: Path, name: str, suffix: str, content_type: str) -> Iterator[Source]:
-        is_declared = suffix in _DELIMITED or content_type.partition(";")[0] in _TABLE_TYPES
-        sample, encoding = delimited.sample(path, name)
-        start = sample.lstrip("\ufeff \r\n\t")[:1]
-        if start in ("{", "[") and not (is_declared and _commas(sample)):
-            if path.stat().st_size > limits.JSON_BYTES:
-                most = limits.JSON_BYTES // 2**20
-                raise Unreadable(f"{name} is larger than {most} MB, the most for a JSON file")
-            text = path.read_text(encoding.name, errors="replace").lstrip("\ufeff")
-            try:
-                yield from self._of_grids(structured.of_json(text, name, self._folder))
-            except Unreadable:
-                if suffix in ("json", "jsonl", "ndjson"):
-                    raise
-            return
-        if start == "<" and is_page(sample):
-            yield from self._of_document()
-        elif is_declared:
-            yield Source(self._file.id, delimited.grid(path, name, self._folder))
-        elif "|" in sample and suffix not in ("", "txt", "dat", "log"):
-            yield from self._of_document()
-        elif structured.looks_delimited(delimited.whole_lines(sample)):
-            yield Source(self._file.id, delimited.grid(path, name, self._folder), maybe=True)
-        else:
-            yield from self._of_document()
-
-    def _of_document(self) -> Iterator[Source]:
-        """The tables of a document; that it cannot be read is said by who reads documents."""
+def _of_text(file: File, folder: Path) -> Iterator[Grid]:
+    path, name, suffix = file.local, file.name, _suffix(file)
+    is_declared = suffix in _DELIMITED or file.content_type.partition(";")[0] in _TABLE_TYPES
+    sample, encoding = delimited.sample(path, name)
+    start = sample.lstrip("\ufeff \r\n\t")[:1]
+    if start in ("{", "[") and not (is_declared and _commas(sample)):
+        if path.stat().st_size > limits.JSON_BYTES:
+            most = limits.JSON_BYTES // 2**20
+            raise Unreadable(f"{name} is larger than {most} MB, the most for a JSON file")
+        text = path.read_text(encoding.name, errors="replace").lstrip("\ufeff")
         try:
-            document = reading.read(self._file)
+            yield from structured.of_json(text, name, folder)
         except Unreadable:
-            return
-        yield from self._of_grids(structured.of_document(document, self._folder), maybe=True)
+            if suffix in ("json", "jsonl", "ndjson"):
+                raise
+        return
+    is_document = (start == "<" and is_page(sample)) or (
+        not is_declared and "|" in sample and suffix not in ("", "txt", "dat", "log")
+    )
+    is_table = is_declared or structured.looks_delimited(delimited.whole_lines(sample))
+    if is_document or not is_table:
+        yield from _of_document(file, folder)
+        return
+    grid = delimited.grid(path, name, folder)
+    grid.maybe = not is_declared
+    yield grid
 
-    def _of_archive(self, path: Path, name: str) -> Iterator[Source]:
-        with Archive(path, name) as archive:
-            if is_workbook(archive):
-                sources = list(self._of_grids(spreadsheets.of_workbook(archive, self._folder)))
-                if not sources:
-                    raise Unreadable(f"{name} has no rows")
-                yield from sources
-                return
-            if "content.xml" in archive.members and "mimetype" in archive.members:
-                yield from self._of_grids(spreadsheets.of_opendocument(archive, self._folder))
-                return
-            is_office = bool({"word/document.xml", "ppt/presentation.xml"} & archive.members)
-        if is_office:
-            yield from self._of_document()
-        else:
-            suffix = name.rpartition(".")[2].lower()
-            what = f"not a valid .{suffix} file" if suffix in _SHEETS else "an archive"
-            raise Unreadable(f"{name} is {what}")
+
+def _of_document(file: File, folder: Path) -> Iterator[Grid]:
+    """The tables of a document; that it cannot be read is said by who reads documents."""
+    try:
+        document = reading.read(file)
+    except Unreadable:
+        return
+    yield from structured.of_document(document, folder)
+
+
+def _of_archive(file: File, folder: Path) -> Iterator[Grid]:
+    name, suffix = file.name, _suffix(file)
+    with Archive(file.local, name) as archive:
+        if is_workbook(archive):
+            grids = list(spreadsheets.of_workbook(archive, folder))
+            if not grids:
+                raise Unreadable(f"{name} has no rows")
+            yield from grids
+            return
+        if "content.xml" in archive.members and "mimetype" in archive.members:
+            yield from spreadsheets.of_opendocument(archive, folder)
+            return
+        is_office = bool({"word/document.xml", "ppt/presentation.xml"} & archive.members)
+    if not is_office:
+        what = f"not a valid .{suffix} file" if suffix in _SHEETS else "an archive"
+        raise Unreadable(f"{name} is {what}")
+    yield from _of_document(file, folder)
 
 
 def _commas(sample: str) -> bool:

@@ -26,6 +26,7 @@ def of_document(document: Document, folder: Path) -> Iterator[Grid]:
         place = f", {block.place}" if block.place else ""
         which = f", table {number}" if len(tables) > 1 else ", table"
         grid = write_grid(block.rows, f"{document.name}{place}{which}", folder)
+        grid.maybe = True
         if grid.width:
             yield grid
 
@@ -127,11 +128,11 @@ def _scalar(value: Any) -> object:
 # Messages
 
 
-def of_message(text: str, folder: Path, name: str = "the message") -> Iterator[Grid]:
+def of_message(text: str, folder: Path) -> Iterator[Grid]:
     """The tables that are pasted into a message: lines with bars, tabs, commas or semicolons."""
     for rows, delimiter in find_tables(text):
-        grid = write_grid(rows, name, folder)
-        grid.decimal_comma = delimiter == ";"
+        grid = write_grid(rows, "the message", folder)
+        grid.decimal_comma, grid.maybe = delimiter == ";", True
         yield grid
 
 

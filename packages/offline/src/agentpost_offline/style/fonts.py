@@ -12,7 +12,6 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -51,16 +50,9 @@ _FEW = 8
 _IGNORED = frozenset("\u200b\u200c\u200d\u200e\u200f\u2060\ufe0e\ufe0f\ufeff\u00ad")
 
 
-@dataclass(frozen=True, slots=True)
-class Faces:
-    """The fonts for a text: families in the order they are tried, and where their files are."""
-
-    families: tuple[str, ...]
-    folders: tuple[Path, ...]
-
-
-def faces(text: str, code: str = "en") -> Faces:
-    """The fonts to set a text in; the large CJK font only where the text needs it."""
+def faces(text: str, code: str = "en") -> tuple[list[str], list[Path]]:
+    """The fonts to set a text in: families in the order they are tried, and where their files are;
+    the large CJK font only where the text needs it."""
     families, folders = [TEXT, *_NOTO], [*_folders()]
     cjk = _cjk() if needs_cjk(text) else None
     if cjk is not None:
@@ -68,7 +60,7 @@ def faces(text: str, code: str = "en") -> Faces:
         is_noto = family.startswith("Noto Sans CJK")
         families.insert(1, f"Noto Sans CJK {_region(text, code)}" if is_noto else family)
         folders.append(folder)
-    return Faces(tuple(families), tuple(folders))
+    return families, folders
 
 
 def needs_cjk(text: str) -> bool:

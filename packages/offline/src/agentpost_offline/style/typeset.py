@@ -56,7 +56,7 @@ def typeset(
 
     text = printable(json.dumps(data, ensure_ascii=False))
     text = fonts.without_missing(text, fonts.missing(text))
-    faces = fonts.faces(text, code)
+    families, folders = fonts.faces(text, code)
     with tempfile.TemporaryDirectory(prefix="agentpost-typst-") as folder:
         root = Path(folder)
         for path in (_STYLE, *templates):
@@ -71,14 +71,14 @@ def typeset(
             font_paths=typst.Fonts(
                 include_system_fonts=False,
                 include_embedded_fonts=True,
-                font_paths=[str(path) for path in faces.folders],
+                font_paths=[str(path) for path in folders],
             ),
             ignore_system_fonts=True,
             package_path=str(root / "packages"),
             package_cache_path=str(root / "packages"),
             format=form,
             ppi=ppi,
-            sys_inputs={"style": json.dumps(_style(faces.families, code, accent))},
+            sys_inputs={"style": json.dumps(_style(families, code, accent))},
         )
     return tuple(result) if isinstance(result, list) else (result,)
 

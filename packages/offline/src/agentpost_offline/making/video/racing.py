@@ -158,7 +158,7 @@ class _Drawing:
 def _font(size: int) -> Any:
     from PIL import ImageFont
 
-    for folder in fonts.faces("").folders:
+    for folder in fonts.faces("")[1]:
         for path in sorted(Path(folder).glob("Inter*.ttf")):
             if "Italic" not in path.name:
                 font = ImageFont.truetype(str(path), size)
