@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from agentpost_offline.content.picture import Axis, Drawing, Group, Note, Picture, Series, Tick
 from agentpost_offline.data.model import Result, Table
 from agentpost_offline.data.sql import axes
-from agentpost_offline.frame import Aggregate, Cell, Measure, Style
+from agentpost_offline.frame import Aggregate, Cell, Measure, Query, Style
 from agentpost_offline.making.chart import choosing
 from agentpost_offline.story import naming
 from agentpost_offline.story.model import Claim, ClaimKind
@@ -36,9 +35,11 @@ _WEAK = 0.2
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is drawn and how.
+def draw(
+    result: Result, table: Table, source: str, claims: Sequence[Claim], style: Style, code: str,
+    most_bars: int = choosing.MOST_BARS,
+) -> Drawing:  # fmt: skip
+    """The picture of a result. One without rows is a picture with no bars: ask before.
 
     Args:
         result: what was computed.
@@ -49,40 +50,31 @@ class Wish:
         code: the language.
         most_bars: so many groups are drawn; the others are added up or left out.
     """
-
-    result: Result
-    table: Table
-    source: str
-    claims: Sequence[Claim] = ()
-    style: Style = field(default_factory=Style)
-    code: str = "en"
-    most_bars: int = choosing.MOST_BARS
-
-
-def draw(wish: Wish) -> Drawing:
-    """The picture of a result. One without rows is a picture with no bars: ask before."""
-    phrases = texts("chart", wish.code)
-    whole = grid(wish.result, wish.table, wish.code)
+    phrases = texts("chart", code)
+    whole = grid(result, table, code)
     notes: list[str] = []
     scale = one_scale(whole)
     if len(scale.lines) < len(whole.lines):
         others = [line.name for line in whole.lines if line not in scale.lines][:6]
-        notes.append(phrases["notes"]["other_scale"].format(language(wish.code).join(others)))
-    choice = choosing.choose(scale, wish.style.chart)
+        notes.append(phrases["notes"]["other_scale"].format(language(code).join(others)))
+    choice = choosing.choose(scale, style.chart)
     if choice.why:
         notes.append(phrases["notes"][choice.why])
-    part, count = choosing.fit_in(scale, choice, phrases["rest"], wish.most_bars)
+    part, count = choosing.fit_in(scale, choice, phrases["rest"], most_bars)
     if count:
         is_sum = choosing.REST in (*part.keys, *(line.key for line in part.lines))
         notes.append(phrases["notes"]["groups_added" if is_sum else "cut"].format(count))
-    claim = _claim_for(wish.claims, part)
-    marks = set(claim.marks) if claim is not None and not wish.style.title else set()
-    title, subtitle = _titles(wish, scale, claim)
-    picture = replace(_picture(wish, part, choice, marks), title=title, subtitle=subtitle)
+    claim = _claim_for(claims, part)
+    marks = set(claim.marks) if claim is not None and not style.title else set()
+    below = naming.subtitle(result.query, table, code, span=_span(scale, code))
+    title = style.title or (claim.headline if claim is not None else below)
+    title = title if len(title) <= _TITLE else title[: _TITLE - 1].rstrip() + "…"
+    picture = _picture(part, choice, marks, palette.accent(style.colour), code)
+    picture = replace(picture, title=title, subtitle="" if below == title else below, source=source)
     rows = tuple((label, *(line.values[at] for line in scale.lines))
                  for at, label in enumerate(scale.labels))  # fmt: skip
     header = ("", *(line.name for line in scale.lines))
-    return Drawing(picture, _alt(picture, wish, claim), header, rows, tuple(notes))
+    return Drawing(picture, _alt(picture, claim, code), header, rows, tuple(notes))
 
 
 def _claim_for(claims: Sequence[Claim], part: Grid) -> Claim | None:
@@ -98,31 +90,29 @@ def _claim_for(claims: Sequence[Claim], part: Grid) -> Claim | None:
     return next(iter(order), None)
 
 
-def _titles(wish: Wish, whole: Grid, claim: Claim | None) -> tuple[str, str]:
-    """The title, and the line below it: what is drawn."""
-    span = ""
-    if whole.is_timed and whole.keys and whole.grain not in dates.CYCLES:
-        span = dates.span(whole.keys[0], whole.keys[-1], whole.grain, wish.code)
-    below = naming.subtitle(wish.result.query, wish.table, wish.code, span=span)
-    title = wish.style.title or (claim.headline if claim is not None else below)
-    title = title if len(title) <= _TITLE else title[: _TITLE - 1].rstrip() + "…"
-    return title, "" if below == title else below
+def _span(whole: Grid, code: str) -> str:
+    """From when to when the picture reaches."""
+    if not whole.is_timed or not whole.keys or whole.grain in dates.CYCLES:
+        return ""
+    return dates.span(whole.keys[0], whole.keys[-1], whole.grain, code)
 
 
-def _picture(wish: Wish, part: Grid, choice: choosing.Choice, marks: set[str]) -> Picture:
-    kind, accent = choice.kind, palette.accent(wish.style.colour)
+def _picture(
+    part: Grid, choice: choosing.Choice, marks: set[str], accent: str, code: str
+) -> Picture:
+    kind = choice.kind
     values = [value for line in part.lines for value in present(line.values)]
     unit = part.lines[0].unit if part.lines else None
-    form = numbers.format_for(values, unit, wish.code, compact=kind == "heatmap")
+    form = numbers.format_for(values, unit, code, compact=kind == "heatmap")
     names = {str(line.key) for line in part.lines} & marks
     colours = _colours(part, accent, names, is_line=kind == "line")
     series = tuple(
         _series(line, colour, form, strong=not names or str(line.key) in names)
         for line, colour in zip(part.lines, colours, strict=True)
     )
-    labels, years = choosing.time_labels(part, wish.code) if part.is_timed else (part.labels, ())
+    labels, years = choosing.time_labels(part, code) if part.is_timed else (part.labels, ())
     base = Picture(
-        kind, "", "", wish.source, tuple(labels), series, is_stacked=choice.is_stacked,
+        kind, "", "", "", tuple(labels), series, is_stacked=choice.is_stacked,
         is_timed=part.is_timed, groups=tuple(Group(at, text) for at, text in years),
         number_format=form.excel(),
         marks=tuple(at for at, key in enumerate(part.keys) if str(key) in marks),
@@ -247,8 +237,8 @@ def axis_of(
     return Axis(first * step, last * step, ticks, title, form.excel(step))
 
 
-def _alt(picture: Picture, wish: Wish, claim: Claim | None) -> str:
-    phrases = texts("chart", wish.code)
+def _alt(picture: Picture, claim: Claim | None, code: str) -> str:
+    phrases = texts("chart", code)
     kind = phrases["kinds"][picture.kind]
     parts = [phrases["alt"].format(kind, picture.title), picture.subtitle]
     if claim is not None:
@@ -256,7 +246,7 @@ def _alt(picture: Picture, wish: Wish, claim: Claim | None) -> str:
     first = picture.series[0] if len(picture.series) == 1 else None
     if first is not None and len(first.texts) <= _ALT_VALUES:
         pairs = zip(picture.labels, first.texts, strict=False)
-        parts.append(language(wish.code).separator.join(f"{a} {b}" for a, b in pairs))
+        parts.append(language(code).separator.join(f"{a} {b}" for a, b in pairs))
     return " ".join(part if part.endswith((".", "。")) else f"{part}." for part in parts if part)
 
 
@@ -266,10 +256,13 @@ def is_empty(result: Result) -> bool:
     return not any(number(cell) is not None for cell in figures)
 
 
-def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...]]) -> Drawing:
+def scatter(
+    query: Query, table: Table, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...]],
+    style: Style, code: str,
+) -> Drawing:  # fmt: skip
     """Two columns against each other; each row is a point: across, up, and what it is called
-    where that is known."""
-    code, phrases = wish.code, texts("chart", wish.code)
+    where that is known. The query has the conditions on them."""
+    phrases = texts("chart", code)
     points = [
         (across, up, str(row[2] or "") if len(row) > 2 else "")
         for row in rows
@@ -282,24 +275,25 @@ def scatter(wish: Wish, columns: tuple[str, str], rows: Sequence[tuple[Cell, ...
         notes.append(phrases["notes"]["sample"].format(*counts))
     names, titles, axes = [], [], []
     for at, column in enumerate(columns):
-        name = naming.label(column, wish.table)
-        unit = naming.unit(Measure(column, Aggregate.SUM), wish.table)
+        name = naming.label(column, table)
+        unit = naming.unit(Measure(column, Aggregate.SUM), table)
         values = [float(point[at]) for point in points]
         names.append(name)
         titles.append(f"{name} ({unit})" if unit and unit != numbers.PERCENT else name)
         form = numbers.format_for(values, unit, code)
         axes.append(axis_of(values, form, title=titles[-1], near=0.15))
-    conditions = [naming.condition(one, wish.table, code) for one in wish.result.query.filters]
-    accent = palette.accent(wish.style.colour)
+    conditions = [naming.condition(one, table, code) for one in query.filters]
+    accent = palette.accent(style.colour)
     picture = Picture(
-        "scatter", wish.style.title or f"{names[1]} – {names[0]}",
-        language(code).separator.join([titles[1], titles[0], *conditions]), wish.source,
+        "scatter", style.title or f"{names[1]} – {names[0]}",
+        language(code).separator.join([titles[1], titles[0], *conditions]),
+        naming.source_line([table], code),
         axis=axes[1], across=axes[0], dots=tuple((a, b, accent) for a, b, _ in dots),
         trend=_trend([a for a, _, _ in points], [b for _, b, _ in points]), notes=_named(dots),
     )  # fmt: skip
     alt = f"{phrases['alt'].format(phrases['kinds']['scatter'], picture.title)}."
-    table = tuple((a, b) for a, b, _ in dots)
-    return Drawing(picture, alt, (names[0], names[1]), table, tuple(notes))
+    cells = tuple((a, b) for a, b, _ in dots)
+    return Drawing(picture, alt, (names[0], names[1]), cells, tuple(notes))
 
 
 def _named(points: Sequence[tuple[float, float, str]]) -> tuple[Note, ...]:

@@ -14,7 +14,7 @@ from agentpost_offline.content.picture import Drawing
 from agentpost_offline.data.model import Result, Table
 from agentpost_offline.data.sql import axes
 from agentpost_offline.frame import Style
-from agentpost_offline.making.chart.drawing import Wish, draw, is_empty
+from agentpost_offline.making.chart.drawing import draw, is_empty
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.tabulating import tabulate
 from agentpost_offline.story import naming, shape
@@ -68,8 +68,9 @@ def _figures_of_section(
     if is_empty(table.result):
         raise CannotSucceed(f"The figures of “{section.title}” are empty: no row fits the request.")
     style = Style(chart=section.chart, colour=accent, title=section.title or None)
-    wish = Wish(table.result, table.table, table.source, (), style, code)
-    drawing = draw(wish) if axes(table.result.query) and section.show != "table" else None
+    drawing = None
+    if axes(table.result.query) and section.show != "table":
+        drawing = draw(table.result, table.table, table.source, (), style, code)
     grid = grid_of(table.result, table.table, code)
     subtitle = naming.subtitle(table.result.query, table.table, code)
     return Figures(grid, drawing, subtitle, table.source, table.notes)
@@ -80,9 +81,8 @@ def of_result(
 ) -> Figures:
     """The figures of a result, drawn with what its claims speak of marked."""
     source = naming.source_line([table], code)
-    wish = Wish(result, table, source, claims, style, code, _SLIDE_BARS)
     grid = grid_of(result, table, code, is_summed=True)
-    drawing = draw(wish)
+    drawing = draw(result, table, source, claims, style, code, _SLIDE_BARS)
     subtitle = naming.subtitle(result.query, table, code)
     return Figures(grid, drawing, subtitle, source, drawing.notes)
 

@@ -16,7 +16,7 @@ from agentpost_offline.data.model import Kind, Result, Role, Table
 from agentpost_offline.frame import Cell, Frame, Query, Thing, from_json
 from agentpost_offline.making import catalogue, queries
 from agentpost_offline.making.chart import choosing, figures
-from agentpost_offline.making.chart.drawing import Wish, draw, is_empty, scatter
+from agentpost_offline.making.chart.drawing import draw, is_empty, scatter
 from agentpost_offline.making.chart.rendering import render
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs, Output, Product, csv_of, file_name, write_files
@@ -153,7 +153,7 @@ def _drawing(dataset: Dataset, query: Query, frame: Frame) -> tuple[Drawing, str
         raise _nothing(query, table, code)
     claims = findings(result, table, 0, code)
     source = naming.source_line([table], code)
-    drawing = draw(Wish(result, table, source, claims, frame.style, code))
+    drawing = draw(result, table, source, claims, frame.style, code)
     drawing = replace(drawing, notes=(*result.notes, *notes, *drawing.notes))
     return drawing, next((c.sentence for c in claims if c.headline == drawing.picture.title), "")
 
@@ -178,19 +178,17 @@ def _scatter(dataset: Dataset, query: Query, table: Table, frame: Frame) -> Draw
     if len(columns) < 2:
         return None
     up, across = columns[:2]  # "y against x": the measure that was named first goes up
-    source = naming.source_line([table], code)
-    wish = Wish(Result(query, (), (), table.rows), table, source, (), frame.style, code)
     if query.groups and len(query.measures) >= 2:
         points: list[tuple[Cell, ...]] = [
             (row[-1], row[-2], str(row[0])) for row in dataset.run(query).rows if row[0] is not None
         ]
-        return scatter(wish, (across, up), points)
+        return scatter(query, table, (across, up), points, frame.style, code)
     names = [c.name for c in table.columns
              if c.kind is Kind.TEXT and c.distinct == table.rows and table.rows <= 400]  # fmt: skip
     rows = dataset.cells(query.table, [across, up, *names[:1]], _MOST_ROWS, query)[1]
     if len(rows) < 2:
         raise _nothing(query, table, code)
-    drawing = scatter(wish, (across, up), rows)
+    drawing = scatter(query, table, (across, up), rows, frame.style, code)
     if len(rows) < _MOST_ROWS:
         return drawing
     counts = (numbers.full(count, None, code) for count in (len(rows), table.rows))

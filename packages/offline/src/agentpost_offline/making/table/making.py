@@ -20,7 +20,7 @@ from agentpost_offline.grammar.describing import query_text
 from agentpost_offline.making import catalogue
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs, Output, Product, csv_of, file_name, write_files
-from agentpost_offline.making.table import sheets, workbook
+from agentpost_offline.making.table import sheets
 from agentpost_offline.making.table.sheets import Field, Sheet
 from agentpost_offline.making.tabulating import tabulate
 from agentpost_offline.story import naming
@@ -68,6 +68,8 @@ def _sheets(files: Sequence[File], frame: Frame, parts: Any) -> list[Sheet]:
 def as_workbook(files: Sequence[File], frame_json: Any, parts: Any) -> Path:
     """A write: the workbook; raises `JobFailed` unless the figures are in it."""
     import python_calamine
+
+    from agentpost_offline.making.table import workbook
 
     frame = from_json(frame_json)
     pages = _sheets(files, frame, parts)

@@ -1,4 +1,7 @@
-"""Sheets as an Excel workbook. Texts stay texts: none becomes a formula or a link."""
+"""Sheets as an Excel workbook. Texts stay texts: none becomes a formula or a link.
+
+Who writes a file imports this module with its library.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import xlsxwriter
+from xlsxwriter.utility import quote_sheetname, xl_range, xl_range_abs, xl_rowcol_to_cell
+from xlsxwriter.worksheet import Worksheet
 
 from agentpost_offline.data.model import Kind
 from agentpost_offline.frame import Cell
 from agentpost_offline.making.table.sheets import Field, Sheet
-
-if TYPE_CHECKING:
-    from xlsxwriter.worksheet import Worksheet
 
 _FORBIDDEN = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
 _NARROWEST, _WIDEST = 6, 48
@@ -28,8 +32,6 @@ _OPTIONS = {
 
 def write(path: Path, sheets: Sequence[Sheet], *, accent: str, is_rtl: bool) -> None:
     """Write the sheets to a workbook."""
-    import xlsxwriter
-
     with xlsxwriter.Workbook(str(path), _OPTIONS) as book:
         names: list[str] = []
         for sheet in sheets:
@@ -130,14 +132,10 @@ class _Page:
 
     @staticmethod
     def _span(*place: int, is_fixed: bool = False) -> str:
-        from xlsxwriter.utility import xl_range, xl_range_abs
-
         return str((xl_range_abs if is_fixed else xl_range)(*place))
 
     def _formula(self, line: int, at: int) -> str:
         """The formula of a pivot's figure: the figure changes with its data."""
-        from xlsxwriter.utility import quote_sheetname, xl_rowcol_to_cell
-
         live = self._sheet.live
         assert live is not None, "only live figures have formulas"
         name = quote_sheetname(self._titles[live.data])

@@ -1,16 +1,19 @@
-"""Frames into an mp4 file, one at a time."""
+"""Frames into an mp4 file, one at a time.
+
+Who writes a film imports this module with its library.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import av
+from PIL.Image import Image
 
 from agentpost.agents.base import JobFailed
 from agentpost_offline.making.video.film import RATE
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 _OPTIONS = {"crf": "21", "preset": "veryfast", "threads": "2"}
 _STILL = {"tune": "stillimage", "rc-lookahead": "15"}
@@ -28,8 +31,6 @@ def encode(frames: Iterator[Image], path: Path, size: tuple[int, int], *, still:
         size: even numbers.
         still: whether most frames are like the one before.
     """
-    import av
-
     from_image: Any = av.VideoFrame.from_image
     options = {**_OPTIONS, **(_STILL if still else _MOVING)}
     with av.open(str(path), "w", format="mp4", options={"movflags": "+faststart"}) as container:
@@ -52,8 +53,6 @@ def check(path: Path, size: tuple[int, int], seconds: float) -> None:
 
     Raises `JobFailed` when it is damaged, has another size or length, or shows nothing.
     """
-    import av
-
     try:
         with av.open(str(path)) as container:
             stream: Any = container.streams.video[0]

@@ -27,7 +27,6 @@ from agentpost_offline.making import catalogue, papers, queries
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck.slides import of_paper
 from agentpost_offline.making.maker import Inputs, Output, Product, file_name, write_files
-from agentpost_offline.making.video import encoding, racing, scenes
 from agentpost_offline.making.video.film import (
     Film,
     Race,
@@ -78,6 +77,8 @@ def plan(files: Sequence[File], frame: dict[str, Any], sections: Any) -> dict[st
 @unpacking
 def write(files: Sequence[File], frame: dict[str, Any], sections: Any) -> bytes:
     """A write: the mp4; frames are drawn and encoded one by one, and some decoded again."""
+    from agentpost_offline.making.video import encoding, racing, scenes
+
     film, paper, images = film_of(files, from_json(frame), sections)
     with tempfile.TemporaryDirectory(prefix="film-") as folder:
         path = Path(folder) / "film.mp4"

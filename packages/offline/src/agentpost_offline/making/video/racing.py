@@ -1,4 +1,7 @@
-"""The frames of a race: bars that grow and overtake each other, with direct labels."""
+"""The frames of a race: bars that grow and overtake each other, with direct labels.
+
+Who writes a film imports this module with its library.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,14 @@ import io
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from PIL import Image, ImageDraw, ImageFont
 
 from agentpost_offline.making import fit
 from agentpost_offline.making.video.film import RATE, Film, Race
 from agentpost_offline.style import fonts, numbers, palette
 from agentpost_offline.style.typeset import typeset
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 _TEMPLATE = Path(__file__).with_name("lettering.typ")
 _MOST = 8
@@ -33,16 +35,14 @@ def _letters(
             "weight": weight, "align": align}  # fmt: skip
 
 
-def _typeset(items: Sequence[dict[str, Any]], code: str) -> Iterator[Image]:
+def _typeset(items: Sequence[dict[str, Any]], code: str) -> Iterator[Image.Image]:
     """A picture with transparency for each text, typeset once for any script."""
-    from PIL import Image as Images
-
     for page in typeset((_TEMPLATE,), {"items": items}, form="png", code=code, ppi=72):
-        with Images.open(io.BytesIO(page)) as image:
+        with Image.open(io.BytesIO(page)) as image:
             yield image.convert("RGBA")
 
 
-def frames(film: Film) -> Iterator[Image]:
+def frames(film: Film) -> Iterator[Image.Image]:
     """Every frame."""
     assert film.race is not None
     return _Drawing(film, film.race).frames()
@@ -71,12 +71,10 @@ class _Drawing:
         value = fit.width(self.format.text(peak), self.size, True) * 1.15 + 14 * unit
         self.room = self.wide - self.left - value - self.margin
 
-    def frames(self) -> Iterator[Image]:
-        from PIL import Image as Images
-
+    def frames(self) -> Iterator[Image.Image]:
         race = self.race
         letters = list(_typeset(self._texts(), self.code))
-        back = Images.new("RGB", (self.wide, self.tall), palette.PAPER)
+        back = Image.new("RGB", (self.wide, self.tall), palette.PAPER)
         self._head(back, letters[:3])
         names, stamps = letters[3 : 3 + len(race.runners)], letters[3 + len(race.runners) :]
         race_frames = max(1, self.total - round(_HOLD * RATE))
@@ -112,9 +110,7 @@ class _Drawing:
                        align="right") for period in race.periods),
         ]  # fmt: skip
 
-    def _head(self, back: Image, letters: Sequence[Image]) -> None:
-        from PIL import ImageDraw
-
+    def _head(self, back: Image.Image, letters: Sequence[Image.Image]) -> None:
         u, margin = self.unit, self.margin
         accent = palette.accent(None)
         ImageDraw.Draw(back).rectangle((margin, 22 * u, margin + 36 * u, 26 * u), fill=accent)
@@ -122,11 +118,9 @@ class _Drawing:
             back.paste(picture, (margin, round(top)), picture)
 
     def _frame(
-        self, back: Image, names: Sequence[Image], stamp: Image, values: Sequence[float],
-        places: Sequence[float], share: float,
-    ) -> Image:  # fmt: skip
-        from PIL import ImageDraw
-
+        self, back: Image.Image, names: Sequence[Image.Image], stamp: Image.Image,
+        values: Sequence[float], places: Sequence[float], share: float,
+    ) -> Image.Image:  # fmt: skip
         u, bottom = self.unit, self.tall - self.foot
         frame = back.copy()
         draw = ImageDraw.Draw(frame)
@@ -156,8 +150,6 @@ class _Drawing:
 
 @cache
 def _font(size: int) -> Any:
-    from PIL import ImageFont
-
     for folder in fonts.faces("")[1]:
         for path in sorted(Path(folder).glob("Inter*.ttf")):
             if "Italic" not in path.name:

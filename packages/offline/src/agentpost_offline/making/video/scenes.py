@@ -1,12 +1,15 @@
-"""The frames of a film of slides: each slide above a strip with its caption."""
+"""The frames of a film of slides: each slide above a strip with its caption.
+
+Who writes a film imports this module with its library.
+"""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
+from PIL import Image
 
 from agentpost_offline.content.blocks import Paper
 from agentpost_offline.making import fit
@@ -15,18 +18,13 @@ from agentpost_offline.making.deck.slides import WIDTH, of_paper
 from agentpost_offline.making.deck.typeset import build
 from agentpost_offline.making.video.film import RATE, Film
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
 _FADE_FRAMES = 10
 _STRIP = 0.133
 """The strip's part of the height."""
 
 
-def frames(film: Film, paper: Paper, images: Sequence[bytes]) -> Iterator[Image]:
+def frames(film: Film, paper: Paper, images: Sequence[bytes]) -> Iterator[Image.Image]:
     """Every frame, faded where the slide changes."""
-    from PIL import Image as Images
-
     slides = of_paper(paper)
     tall = WIDTH * film.size[1] / film.size[0]
     pages = []
@@ -34,16 +32,16 @@ def frames(film: Film, paper: Paper, images: Sequence[bytes]) -> Iterator[Image]
         page = arrange(slides[scene.picture], scene.picture + 1, tall * (1 - _STRIP))
         pages.append(_with_caption(page, scene.text, tall))
     pictures = build(paper, pages, images, "png", film.size[0])
-    before: Image | None = None
+    before: Image.Image | None = None
     end, count, last = 0.0, 0, -1
     for scene, png in zip(film.scenes, pictures, strict=True):
-        with Images.open(io.BytesIO(png)) as stream:
+        with Image.open(io.BytesIO(png)) as stream:
             image = stream.convert("RGB").resize(film.size)
         end += scene.seconds
         old = before if scene.picture != last else None
         for at in range(max(1, round(end * RATE) - count)):
             is_fading = at < _FADE_FRAMES
-            yield Images.blend(old, image, at / _FADE_FRAMES) if old and is_fading else image
+            yield Image.blend(old, image, at / _FADE_FRAMES) if old and is_fading else image
             count += 1
         before, last = image, scene.picture
 
