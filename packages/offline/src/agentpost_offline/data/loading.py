@@ -349,13 +349,14 @@ class _Loader:
         """A table with what each distinct cell of a column means."""
         relation = f"map{self._number}_{at}"
         convert, kind = cells.converter(form), casts.TYPES[form.kind]
-        self._db.execute(f"create table {relation} (raw varchar, made {kind})")
+        self._db.execute(f"create table readings (raw varchar, made {kind})")
         cursor = self._db.cursor()
         cursor.execute(f"select distinct {field} from {source} where trim({field}) <> ''")
         while rows := cursor.fetchmany(10_000):
             results = {text: made for (text,) in rows if (made := convert(text)) is not None}
-            self._db.execute(f"insert into {relation} select unnest(?), cast(unnest(?) as {kind})",
+            self._db.execute(f"insert into readings select unnest(?), cast(unnest(?) as {kind})",
                              [list(results), list(results.values())])  # fmt: skip
+        self._db.execute(f"alter table readings rename to {relation}")
         return relation
 
 

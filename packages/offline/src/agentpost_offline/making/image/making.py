@@ -31,42 +31,31 @@ class Picture(msgspec.Struct, frozen=True, omit_defaults=True):
     size: tuple[int, int]
 
 
-class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """All pictures to write."""
-
-    edit: Edit
-    pictures: tuple[Picture, ...]
-    used: tuple[str, ...]
-    skipped: tuple[str, ...]
-    is_cut: bool = False
-    """Whether something is cut off so that nothing is distorted."""
-
-
 async def make(job: Job, inputs: Inputs) -> Product:
     """Make the pictures; raises `JobFailed` with a text for the user."""
     frame, files = inputs.frame, list(inputs.files)
-    plan_json = await job.step(plan, files, to_json(frame), timeout=SECONDS)
-    plan_ = msgspec.convert(plan_json, Plan)
-    names = [file_name(one.name, one.label, inputs.version, one.form) for one in plan_.pictures]
-    for number, one in enumerate(plan_.pictures):
+    about = await job.step(plan, files, to_json(frame), timeout=SECONDS)
+    wishes = msgspec.convert(about["pictures"], list[Picture])
+    names = [file_name(one.name, one.label, inputs.version, one.form) for one in wishes]
+    for number, one in enumerate(wishes):
         if names[number] in names[:number]:
             stem = f"{one.name}-{number + 1}"
             names[number] = file_name(stem, one.label, inputs.version, one.form)
     products = await write_files(job, inputs, catalogue.MAKERS[Thing.IMAGE], (
-        Output(name, "", write, (plan_json, number, files, frame.language))
-        for number, name in enumerate(names)
+        Output(name, "", write, (about["edit"], one, files, frame.language))
+        for name, one in zip(names, about["pictures"], strict=True)
     ), timeout=SECONDS)  # fmt: skip
     phrases = texts("image", frame.language)
     parts = [phrases["one"].format(name=name, wide=one.size[0], tall=one.size[1])
-             for name, one in zip(names, plan_.pictures, strict=True)]  # fmt: skip
-    notes = [*([phrases["cut"]] if plan_.is_cut else []), phrases["clean"]]
+             for name, one in zip(names, wishes, strict=True)]  # fmt: skip
     text = phrases["made"].format(pictures=language(frame.language).join(parts))
-    return Product(text, products, list(plan_.used), list(plan_.skipped), notes)
+    return Product(text, products, about["used"], about["skipped"], about["notes"])
 
 
 @unpacking
 def plan(files: Sequence[File], frame_json: dict[str, Any]) -> dict[str, Any]:
-    """A step: what will be written (a `Plan` as JSON); raises `JobFailed`."""
+    """A step: the edit and each `Picture` that will be written, and what is said of them, as JSON;
+    raises `JobFailed`."""
     frame = from_json(frame_json)
     edit, phrases = editing.of_frame(frame), texts("image", frame.language)
     sizes: dict[int, tuple[int, int]] = {}
@@ -93,16 +82,13 @@ def plan(files: Sequence[File], frame_json: dict[str, Any]) -> dict[str, Any]:
         products = [Picture(tuple(sizes), first, "collage", edit.form or "jpg", size)]
     else:
         products = [_picture(edit, files[number], number, size) for number, size in sizes.items()]
-    used = tuple(
-        f"{files[number].name} ({wide} × {tall})" for number, (wide, tall) in sizes.items()
-    )
+    used = [f"{files[number].name} ({wide} × {tall})" for number, (wide, tall) in sizes.items()]
     is_cut = not edit.is_collage and any(
         _is_cut(edit, size, one.size) for size, one in zip(sizes.values(), products, strict=True)
     )
-    result: dict[str, Any] = msgspec.to_builtins(
-        Plan(edit, tuple(products), used, tuple(omissions), is_cut)
-    )
-    return result
+    notes = [*([phrases["cut"]] if is_cut else []), phrases["clean"]]
+    return {"edit": msgspec.to_builtins(edit), "pictures": msgspec.to_builtins(products),
+            "used": used, "skipped": omissions, "notes": notes}  # fmt: skip
 
 
 def _picture(edit: Edit, file: File, number: int, size: tuple[int, int]) -> Picture:
@@ -125,18 +111,17 @@ def _is_cut(edit: Edit, before: tuple[int, int], after: tuple[int, int]) -> bool
 
 
 @unpacking
-def write(plan_json: dict[str, Any], number: int, files: Sequence[File], code: str) -> bytes:
-    """A write: the bytes of one picture of a plan. Raises `JobFailed` unless it has the size asked
+def write(edit_json: Any, picture_json: Any, files: Sequence[File], code: str) -> bytes:
+    """A write: the bytes of one picture. Raises `JobFailed` unless it has the size asked
     for when it is opened again, and no data that say where it was taken."""
-    plan_ = msgspec.convert(plan_json, Plan)
-    one = plan_.pictures[number]
+    edit, one = msgspec.convert(edit_json, Edit), msgspec.convert(picture_json, Picture)
     sources = [files[at] for at in one.sources]
     try:
-        if plan_.edit.is_collage:
+        if edit.is_collage:
             paths, names = [file.local for file in sources], [file.name for file in sources]
             image = editing.collage(paths, names, one.size)
         else:
-            image = editing.apply(sources[0].local, sources[0].name, plan_.edit, code)
+            image = editing.apply(sources[0].local, sources[0].name, edit, code)
     except Unreadable as error:
         raise CannotSucceed(f"{error}.") from error
     data = editing.encode(image, one.form)
