@@ -10,7 +10,7 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,40 +93,39 @@ def answer(
         omissions += [f"{document.name}: {note}" for note in document.notes]
         names.append(document.name)
     codes = list(dict.fromkeys(codes))[:3]
-    passages = search(sentences, question, codes)
+    forms = _forms_of(sentences, question, codes)
+    passages = _search(sentences, forms, codes)
+    text = _quoted(passages, language)
+    outcome = Outcome.PASSAGES if passages else Outcome.ABSENT
+    missing = tuple(
+        word for word, one in forms.items() if passages and not one and not _is_empty(word, codes)
+    )
+    result = Answer(outcome, text, tuple(names), tuple(omissions), missing=missing)
+    return msgspec.to_builtins(result)
+
+
+def _quoted(passages: Sequence[Sentence], language: str) -> str:
     opening, closing = language_of(language).quotes
     lines = [
         f"{opening}{one.text if len(one.text) <= _QUOTE else one.text[:_QUOTE].rstrip() + ' …'}"
         f"{closing}{f' — {one.citation}' if one.citation else ''}"
         for one in passages
     ]  # fmt: skip
-    text = lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
-    outcome = Outcome.PASSAGES if passages else Outcome.ABSENT
-    missing = missing_words(sentences, question, codes) if passages else ()
-    result = Answer(outcome, text, tuple(names), tuple(omissions), missing=missing)
-    return msgspec.to_builtins(result)
-
-
-def missing_words(
-    sentences: Sequence[Sentence], question: str, codes: Sequence[str]
-) -> tuple[str, ...]:
-    """The content words of a question that stand in no sentence or heading."""
-    return tuple(
-        word for word, forms in _forms_of(sentences, question, codes).items()
-        if not forms and not _is_empty(word, codes)
-    )  # fmt: skip
+    return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
 
 
 def _forms_of(
     sentences: Sequence[Sentence], question: str, codes: Sequence[str]
 ) -> dict[str, frozenset[str]]:
+    """The content words of a question, each with its stems in the documents."""
     vocabulary = {stem for one in sentences for stem in (*one.stems, *one.above)}
     return {word: _forms(word, codes, vocabulary) for word in tongues.content(question, codes)}
 
 
-def search(sentences: Sequence[Sentence], question: str, codes: Sequence[str]) -> list[Sentence]:
+def _search(
+    sentences: Sequence[Sentence], forms: Mapping[str, frozenset[str]], codes: Sequence[str]
+) -> list[Sentence]:
     """The closest sentences, the best first; none where no content word stands in any."""
-    forms = _forms_of(sentences, question, codes)
     keywords = list(filter(None, forms.values()))
     if not keywords:
         return []

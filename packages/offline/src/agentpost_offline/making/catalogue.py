@@ -36,6 +36,5 @@ def missing_extra(maker: Maker) -> str | None:
     """The extra that has to be installed for a thing, None when all is there."""
     if maker.requires is None:
         return None
-    libraries, extra = maker.requires
-    is_absent = any(find_spec(library) is None for library in libraries.split())
-    return extra if is_absent else None
+    library, extra = maker.requires
+    return extra if find_spec(library) is None else None

@@ -77,8 +77,8 @@ class Maker:
         function: ``module:name`` below this package, of a coroutine function that is run inside the
             job, does everything through steps and writes of the job, and raises `JobFailed` with a
             text for the user.
-        requires: names of libraries of an extra, and the extra: when they are missing the user is
-            told what to install.
+        requires: the library of an extra, and the extra: when it is missing the user is told what
+            to install.
         together: how many formats, the first ones, it writes when a request names none.
     """
 

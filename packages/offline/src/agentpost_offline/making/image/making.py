@@ -35,9 +35,9 @@ async def make(job: Job, inputs: Inputs) -> Product:
     """Make the pictures; raises `JobFailed` with a text for the user."""
     frame, files = inputs.frame, list(inputs.files)
     about = await job.step(plan, files, to_json(frame), timeout=SECONDS)
-    wishes = msgspec.convert(about["pictures"], list[Picture])
-    names = [file_name(one.name, one.label, inputs.version, one.form) for one in wishes]
-    for number, one in enumerate(wishes):
+    plans = msgspec.convert(about["pictures"], list[Picture])
+    names = [file_name(one.name, one.label, inputs.version, one.form) for one in plans]
+    for number, one in enumerate(plans):
         if names[number] in names[:number]:
             stem = f"{one.name}-{number + 1}"
             names[number] = file_name(stem, one.label, inputs.version, one.form)
@@ -47,7 +47,7 @@ async def make(job: Job, inputs: Inputs) -> Product:
     ), timeout=SECONDS)  # fmt: skip
     phrases = texts("image", frame.language)
     parts = [phrases["one"].format(name=name, wide=one.size[0], tall=one.size[1])
-             for name, one in zip(names, wishes, strict=True)]  # fmt: skip
+             for name, one in zip(names, plans, strict=True)]  # fmt: skip
     text = phrases["made"].format(pictures=language(frame.language).join(parts))
     return Product(text, products, about["used"], about["skipped"], about["notes"])
 
