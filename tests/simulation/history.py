@@ -26,6 +26,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.following import followers
 from agentpost.jobs import recovery, works
+from agentpost.limits.allowances import rules_of
 from agentpost.messages import lists, sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.rules import WhenBusy
@@ -118,7 +119,7 @@ class History:
         first = await self._new_node()
         account = await accounts.create(first.ctx, "a@example.com", "A", self._balance)
         key = (await accounts.create_key(first.ctx, account.id, "first")).record
-        self._caller = Caller(key.id, key.name, account.id)
+        self._caller = Caller(key.id, key.name, account.id, rules_of(first.ctx.settings))
         self._listen()
         if not self.alone:
             await self._new_node()

@@ -26,8 +26,8 @@ from agentpost.nodes.reconciler import RunReconciler
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.requests.actions import RequestLog
 from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Steps
-from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings
 from agentpost.storage.signing import CursorSigner

@@ -15,7 +15,7 @@ class Caller:
     key_id: str
     key_name: str
     account_id: str
-    rules: Rules | None = None  # None: those of the settings
+    rules: Rules
     scopes: frozenset[Scope] = DEFAULT_SCOPES
     max_credits_per_day: int | None = None  # in millionths
     secret_digest: str = ""  # of the secret that was sent; "": no secret was

@@ -119,7 +119,6 @@ class AppContext:
     storage_pending: bool = False
     silent: Callable[[], Mapping[str, int]] = dict
     unavailable: bool = False
-    handover: Handover = field(default_factory=Handover)
     streams: OpenStreams = field(default_factory=OpenStreams)
     account_steps: AccountSteps = field(default_factory=AccountSteps)
     account_threads: AccountThreads = field(default_factory=AccountThreads)
@@ -129,11 +128,13 @@ class AppContext:
     provider: ProviderCache = field(default_factory=ProviderCache)
     scanner: Scanner | None = None
     counters: Counters = field(default_factory=Counters)
+    handover: Handover = field(init=False)
     held_calls: HeldCalls = field(init=False)
     intake: Intake = field(init=False)
     resting: Resting = field(init=False)
 
     def __post_init__(self) -> None:
+        self.handover = Handover(self.wakeups)
         self.held_calls = HeldCalls(self.wakeups)
         self.intake = Intake(self.clock, self.settings.messages_arriving_max)
         self.resting = Resting(self.db, self.clock)

@@ -25,8 +25,8 @@ from agentpost.operations.routes import handler as metrics_handler
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.isolated.pool import AgentProcesses, make_processes
 from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import make_steps
-from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.settings import Settings
 from agentpost.storage.scratch import AGENTS
 from agentpost.tasks.background import Background

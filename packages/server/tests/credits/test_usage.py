@@ -15,6 +15,7 @@ from agentpost.db import filtered
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.times import DAY, HOUR
+from agentpost.limits.allowances import rules_of
 from agentpost.nodes import rows as node_rows
 from agentpost.operations import server_overview
 from agentpost.record.records import LedgerRecord, RequestRecord
@@ -64,7 +65,7 @@ async def test_credits_count_when_they_were_charged_whatever_became_of_the_messa
 
     await ctx.db.write(charge)
     bounds = (noon - 2 * DAY, noon + 1)  # the end does not count
-    caller = Caller("key_any", "any", account)
+    caller = Caller("key_any", "any", account, rules_of(ctx.settings))
     for group, expected in ((UsageGroup.DAY, [1, 1]), (UsageGroup.KEY, [2])):
         found, more = await usage.list_page(ctx, caller, group, *bounds, before=None, limit=10)
         assert ([line.credits for line in found], more) == (expected, False)
@@ -136,7 +137,7 @@ async def test_both_sums_say_the_same_of_a_charge_whose_message_is_deleted(
     assert [(each.key_id, each.credits) for each in shown.keys] == [(key, 3), (None, 2)]
     listed, _ = await usage.list_page(
         ctx,
-        Caller(key, "named", account),
+        Caller(key, "named", account, rules_of(ctx.settings)),
         UsageGroup.KEY,
         at - DAY,
         at + DAY,

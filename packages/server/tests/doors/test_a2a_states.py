@@ -13,7 +13,9 @@ from agentpost.doors.rpc import Call
 from agentpost.following import followers
 from agentpost.http.request_state import RequestState
 from agentpost.jobs.rules import Reason
+from agentpost.limits.allowances import rules_of
 from agentpost.messages.rules import MessageStatus, TurnState
+from agentpost.settings import load_settings
 from tests.doors.test_response_states import message
 from tests.libraries import Later, a2a_errors, a2a_pb2
 
@@ -92,7 +94,9 @@ async def test_a_fault_is_logged_and_its_text_is_kept_from_the_client() -> None:
     from agentpost.doors.a2a.handler import EXCHANGE, Exchange, TaskHandler
     from agentpost.doors.a2a.parts import FILES_AT
 
-    state = RequestState("req_1", at=0, began=0.0, caller=Caller("key_1", "k", "acc_1"))
+    state = RequestState(
+        "req_1", at=0, began=0.0, caller=Caller("key_1", "k", "acc_1", rules_of(load_settings()))
+    )
     exchange = Exchange(state, Call(b"", {}, FileTexts(FILES_AT, 0)), followers.nobody_hangs_up)
     context = ServerCallContext(state={EXCHANGE: exchange})
     handler = TaskHandler(cast("Api", SimpleNamespace(ctx=None)))  # reading from it fails

@@ -32,6 +32,7 @@ from agentpost.following.shapes import EntryShape
 from agentpost.jobs import starting
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.starting import Start
+from agentpost.limits.allowances import rules_of
 from agentpost.messages import rows as message_rows
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
@@ -360,7 +361,7 @@ async def open_harness(
     try:
         account = await accounts.create(ctx, "a@example.com", "A", balance)
         key = (await accounts.create_key(ctx, account.id, "first")).record
-        caller = Caller(key.id, key.name, account.id)
+        caller = Caller(key.id, key.name, account.id, rules_of(ctx.settings))
         order = "rowid" if postgres_url is None else "xmin::text::bigint, cmin::text::bigint"
         harness = Harness(ctx, clock, engine, runner, account.id, caller, order)
         if listening:

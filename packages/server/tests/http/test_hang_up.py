@@ -39,7 +39,7 @@ class Holding:
         request = Request(scope, receive)
         state = request_state.begin(scope, ManualClock())
         with self.wakeups.listen("msg") as wait:
-            watch_hang_up(request)(wait)
+            watch_hang_up(request, wait)
             self.held.set()
             await wait.wait(60)
             self.over.append(wait.over)
@@ -100,7 +100,7 @@ async def test_an_answered_call_is_freed_without_the_garbage_collector() -> None
 
     async def hold(request: Request) -> Response:
         with wakeups.listen("msg") as wait:
-            watch_hang_up(request)(wait)
+            watch_hang_up(request, wait)
             return PlainTextResponse("yes")
 
     group = Group("/", Route("/", {"GET": hold}, MIDDLEWARES))

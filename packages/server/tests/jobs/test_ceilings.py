@@ -42,7 +42,7 @@ async def limited(harness: Harness, most: float) -> None:
     email = "owner@example.com"
     account = harness.one("SELECT email FROM accounts WHERE id = ?", harness.account_id)[0] or email
     made = await accounts.create_key(harness.ctx, account, "few", max_credits_per_day=most)
-    harness.caller = Caller(made.record.id, "few", harness.account_id)
+    harness.caller = Caller(made.record.id, "few", harness.account_id, harness.caller.rules)
 
 
 @pytest.mark.rule("Additions max_credits")

@@ -64,8 +64,8 @@ async def test_an_unsent_message_leaves_its_place(at: ManualHarness) -> None:
 
 
 async def test_keys_share_the_account_and_not_the_minute(at: ManualHarness) -> None:
-    second = Caller("key_2", "second", at.caller.account_id)
-    other = Caller("key_3", "third", "acc_other")
+    second = Caller("key_2", "second", at.caller.account_id, at.caller.rules)
+    other = Caller("key_3", "third", "acc_other", at.caller.rules)
     for _ in range(2):
         await admission.request(at.ctx, at.caller)
     assert (await admission.request(at.ctx, second)).allowed

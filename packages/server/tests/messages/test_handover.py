@@ -145,7 +145,7 @@ async def test_nothing_is_kept_once_the_post_is_answered(harness: Harness) -> No
         ticket = harness.runner.tickets[-1]
         await _reply(harness, ticket)
         await sent
-    assert not harness.ctx.handover._watched
+    assert not harness.ctx.wakeups.waits
 
 
 # --- held reads -----------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ async def test_what_a_held_read_answers_is_what_is_stored(
         await end(harness, started[-1])
         now = snapshot(harness, message_id)
         assert [await read for read in reads] == [now, now]
-    assert not harness.ctx.handover._watched
+    assert not harness.ctx.wakeups.waits
 
 
 async def test_a_held_read_is_not_read_again_where_all_commits_are_ours(

@@ -56,8 +56,8 @@ def test_an_author_s_own_spans_are_children_of_the_call() -> None:
     with traces.span_context(trace, span):
         context = opentelemetry.get_current_span().get_span_context()
         assert (f"{context.trace_id:032x}", f"{context.span_id:016x}") == (trace.id, span)
-        place = traces.place()
+        place = traces.place.get()
         assert place is not None
         assert traces.traceparent(place.trace, place.span) == f"00-{trace.id}-{span}-01"
     assert not opentelemetry.get_current_span().get_span_context().is_valid
-    assert traces.place() is None
+    assert traces.place.get() is None

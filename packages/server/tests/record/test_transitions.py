@@ -124,12 +124,12 @@ def word(entry: Entry | None) -> str:
 
 def turn(row: Row) -> transitions.Change[TurnState]:
     state = None if row.state == "-" else TurnState(row.state)
-    return transitions.turn(state, TURN_SIGNALS[row.signal])
+    return transitions.fold(state, TURN_SIGNALS[row.signal])
 
 
 def job(row: Row) -> transitions.Change[JobState]:
     state = None if row.state == "-" else JobState(row.state)
-    return transitions.job(state, JOB_SIGNALS[row.signal])
+    return transitions.fold(state, JOB_SIGNALS[row.signal])
 
 
 @pytest.mark.rule("Transitions 12", "Transitions 13")
@@ -222,7 +222,7 @@ def test_agent_reply_says_reply_and_question(
 ) -> None:
     """Both are shown (design: How a turn ends)."""
     signal = s.TurnReplied(reply, question, delivered_sync=False)
-    entry = transitions.turn(TurnState.RUNNING, signal).entry
+    entry = transitions.fold(TurnState.RUNNING, signal).entry
     assert entry is not None
     assert entry.fields == {"text": text, "delivered_sync": False}
     assert entry.with_files
@@ -233,7 +233,7 @@ def test_a_turn_that_said_nothing_has_no_agent_reply() -> None:
     events).
     """
     signal = s.TurnReplied(None, None, delivered_sync=True)
-    change = transitions.turn(TurnState.RUNNING, signal)
+    change = transitions.fold(TurnState.RUNNING, signal)
     assert (change.after, change.entry) == (TurnState.ENDED, None)
 
 
@@ -241,7 +241,7 @@ def test_a_turn_that_said_nothing_has_no_agent_reply() -> None:
 @pytest.mark.parametrize("detail", list(TurnFailure))
 def test_turn_failed_names_its_detail(detail: TurnFailure) -> None:
     """design: How a turn ends."""
-    entry = transitions.turn(TurnState.RUNNING, s.TurnBroken(detail)).entry
+    entry = transitions.fold(TurnState.RUNNING, s.TurnBroken(detail)).entry
     assert entry is not None
     assert entry.fields["reason"] == detail.value
     assert entry.fields["text"]
@@ -249,7 +249,7 @@ def test_turn_failed_names_its_detail(detail: TurnFailure) -> None:
 
 @pytest.mark.rule("Message event log turn_busy")
 def test_turn_busy_names_its_reason() -> None:
-    entry = transitions.turn(TurnState.WAITING, s.BusyTimedOut()).entry
+    entry = transitions.fold(TurnState.WAITING, s.BusyTimedOut()).entry
     assert entry is not None
     assert entry.fields["reason"] == "agent_busy"
     assert set(entry.fields) == {"reason", "text"}
@@ -267,7 +267,7 @@ def test_turn_busy_names_its_reason() -> None:
 )
 def test_entries_of_a_running_job(signal: str, fields: dict[str, object]) -> None:
     """Title and files are added by the record."""
-    entry = transitions.job(JobState.RUNNING, JOB_SIGNALS[signal]).entry
+    entry = transitions.fold(JobState.RUNNING, JOB_SIGNALS[signal]).entry
     assert entry is not None
     assert entry.fields == fields
     assert entry.with_files == (signal in {"Finished", "Failed"})
@@ -276,6 +276,6 @@ def test_entries_of_a_running_job(signal: str, fields: dict[str, object]) -> Non
 @pytest.mark.parametrize("state", [JobState.LATE_COMPLETED, JobState.LATE_FAILED])
 def test_recover_tells_the_result_that_was_kept(state: JobState) -> None:
     """A late result appears on recover (design: Expiry and recover)."""
-    entry = transitions.job(state, s.Recovered("What was kept.")).entry
+    entry = transitions.fold(state, s.Recovered("What was kept.")).entry
     assert entry is not None
     assert entry.fields["text"] == "What was kept."

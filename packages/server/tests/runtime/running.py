@@ -20,6 +20,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Database, Row, Tx
 from agentpost.domain import ids
 from agentpost.engine.base import Engine
+from agentpost.limits.allowances import rules_of
 from agentpost.messages import rows as message_rows
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
@@ -28,8 +29,8 @@ from agentpost.nodes.quarantine import Quarantine
 from agentpost.nodes.reconciler import RunReconciler
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Steps
-from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.threads.loop import AgentLoop
 from tests.waiting import eventually_async
 
@@ -176,7 +177,7 @@ async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     ctx.turns = turns = TurnRunner(loop, agent, steps)
     ctx.engine = Engine(ctx.node)
     await ctx.engine.start(job_runner)
-    caller = Caller(key.id, key.name, account.id)
+    caller = Caller(key.id, key.name, account.id, rules_of(ctx.settings))
     reconciler = RunReconciler(ctx, turns, job_runner, Quarantine(turns.runs, job_runner.runs))
     yield Running(ctx, db, loop, job_runner, reconciler, pool, caller)
     Script.gate.set()

@@ -10,7 +10,7 @@ import pytest
 
 from agentpost.agents import Job, Turn
 from agentpost.jobs import works
-from agentpost.runtime.turn_runner import TurnRunner
+from agentpost.runtime.run_turn import TurnRunner
 from tests.harness.databases import ON_SQLITE
 from tests.runtime.running import Running, Script, start_work, step
 from tests.waiting import eventually_async

@@ -193,7 +193,7 @@ async def test_schedules_of_an_ended_key_take_no_place(harness: Harness) -> None
         await schedules.pause(harness.ctx, harness.caller, await hourly(harness), True)
     await accounts.revoke_key(harness.ctx, harness.caller.key_id)
     made_key = await accounts.create_key(harness.ctx, harness.account_id, "other")
-    other = Caller(made_key.record.id, "other", harness.account_id)
+    other = Caller(made_key.record.id, "other", harness.account_id, harness.caller.rules)
     new = NewSchedule("0 * * * *", None, "UTC", Missed.SKIP, {"message": "the report"})
     made = await schedules.create(harness.ctx, other, new)
     assert harness.all("SELECT id FROM schedules") == [(made.id,)]

@@ -166,7 +166,7 @@ class Host:
     ) -> None:
         _running.set(calls.number)
         calls.enter()
-        with output.Capture(**ids):
+        with output.Capture(ids):
             try:
                 end = await code()
             except Stopped:

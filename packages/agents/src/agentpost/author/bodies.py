@@ -20,19 +20,19 @@ def name_of(fn: Body) -> str:
     return f"{fn.__module__}:{getattr(fn, '__qualname__', type(fn).__qualname__)}"
 
 
-def step_name(fn: Body, name: str | None) -> str:
-    """The same, or the name that the author gave; raises `ValueError` for one that cannot be."""
+def checked_name(fn: Body, name: str | None = None) -> str:
+    """The same for a body that is to run, or the name that the author gave.
+
+    Raises `TypeError` for a plain function that a worker process could not import, and `ValueError`
+    for a name that cannot be.
+    """
+    if not inspect.iscoroutinefunction(fn):
+        values.function_ref(fn)
     if name is None:
         return name_of(fn)
     if not isinstance(name, str) or not 1 <= len(name) <= _NAME_CHARACTERS_MAX:
         raise ValueError(f"the name of a step is a text of 1 to {_NAME_CHARACTERS_MAX} characters")
     return agent_text(name)
-
-
-def check_body(fn: Body) -> None:
-    """Raises `TypeError` for a plain function that a worker process could not import."""
-    if not inspect.iscoroutinefunction(fn):
-        values.function_ref(fn)
 
 
 class Spilled(PosixPath):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from agentpost.agents import OutputInvalid, Said, values
-from agentpost.agents.base import current_step_key
 from agentpost.agents.files import File
 from agentpost.author.frames import (
     Frame,
@@ -207,11 +206,10 @@ class Calls:
 
     # --- bodies of steps --------------------------------------------------------------------------
     async def _run_body(self, number: int, attempt: int, body: BodyRun, key: str) -> None:
-        token = current_step_key.set(key)
         limit = asyncio.timeout(None)
         try:
             call = int(key.rpartition(":")[2])
-            with Capture(call=call), self._scope.body(here=True) as step:
+            with Capture({"call": call}), self._scope.body(key, here=True) as step:
                 self._steps[step] = number
                 async with limit:
                     self._limits[number, attempt] = limit
@@ -226,7 +224,6 @@ class Calls:
         finally:
             self._limits.pop((number, attempt), None)
             self._steps = {step: of for step, of in self._steps.items() if of != number}
-            current_step_key.reset(token)
         self.say(**{"id": number, "done": outcome, "try": attempt})
 
     def _body(self, request: Request) -> BodyRun | None:

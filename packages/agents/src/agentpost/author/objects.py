@@ -31,7 +31,7 @@ from agentpost.agents import (
 from agentpost.agents.files import FileSource
 from agentpost.agents.retries import DEFAULT_BACKOFF, Backoff, RetryOn
 from agentpost.author import outputs
-from agentpost.author.bodies import Body, check_body, content_mark, name_of, step_name
+from agentpost.author.bodies import Body, checked_name, content_mark
 from agentpost.author.retrying import Retry
 from agentpost.domain.credits import to_millionths
 from agentpost.domain.file_names import check_path
@@ -292,8 +292,7 @@ class AuthorTurn(_Author):
         return self.backend.call(Request("stop", (agent_text(job_id),)))
 
     def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
-        check_body(fn)
-        return self.backend.call(Request("step", (name_of(fn),), args, (), kwargs, fn))
+        return self.backend.call(Request("step", (checked_name(fn),), args, (), kwargs, fn))
 
     def write(self, path: str, data: Contents) -> Awaitable[File]:
         check_path(path)
@@ -336,11 +335,10 @@ class AuthorJob(_Author):
         backoff: Backoff = DEFAULT_BACKOFF,
         **kwargs: Any,
     ) -> Awaitable[Any]:
-        check_body(fn)
+        head = (checked_name(fn, name),)
         price, retry = to_millionths(cost), Retry.of(retries, retry_on, backoff)
-        head, tail = (step_name(fn, name),), (price,)
         return self.backend.call(
-            Request("step", head, args, tail, kwargs, fn, None, price, timeout, retry)
+            Request("step", head, args, (price,), kwargs, fn, None, price, timeout, retry)
         )
 
     def write(
@@ -359,8 +357,7 @@ class AuthorJob(_Author):
         fn: Body | None = None
         contents: Contents | None = None
         if callable(data):
-            check_body(data)
-            fn, mark = data, name_of(data)
+            fn, mark = data, checked_name(data)
         else:
             contents, mark = data, content_mark(data)
         head, tail = (path, mark), (price, None if label is None else agent_text(label))

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import cached_property, partial
 from typing import Any, Final, TextIO, TypeAlias, cast
@@ -27,8 +27,6 @@ from agentpost.author.log_records import (
     parse_line,
     record_data,
 )
-from agentpost.domain.agent_lines import AgentLine
-from agentpost.domain.limits import AGENT_LINES_MAX
 
 _CALL_BYTES_MAX: Final = 64 * 1024
 """What one call may print and log; what is more is counted and dropped."""
@@ -41,21 +39,22 @@ _PARTIAL_BYTES_MAX: Final = 2 * EXCEPTION_BYTES_MAX
 log = structlog.get_logger(__name__)
 _current: ContextVar[Output | None] = ContextVar("agent_output", default=None)
 _Keep: TypeAlias = Callable[[int | None, str, str], None]
-_keeper: ContextVar[_Keep] = ContextVar("agent_output_keeper", default=lambda *_: None)
 
 
 class Output:
     """The output of one call. Safe on any thread.
 
     Args:
-        ids: fields of every line: which call of which message and job it is. As a context, what is
-            bound for the log in it; looked up when the first line comes, since most calls print
-            nothing.
+        ids: fields of every line: which call of which message and job it is.
+        keep: called with the number of the call, the level and the text of each line; without it,
+            that of the `Capture` around this one.
     """
 
-    def __init__(self, ids: Mapping[str, object] | Context) -> None:
-        self._given = ids
-        self._keeper = _keeper.get()
+    def __init__(self, ids: Mapping[str, object], keep: _Keep | None = None) -> None:
+        around = _current.get()
+        self.keep: _Keep | None = around.keep if keep is None and around is not None else keep
+        self._own_ids = ids
+        self._context: Context | None = None
         self._lock = threading.Lock()
         self._partial: dict[str, bytes] = {}
         self._window_ends = 0.0
@@ -154,56 +153,41 @@ class Output:
         Context().run(partial(getattr(log, level), event, **{**self._ids, **fields}))
 
     def _keep(self, level: str, text: str) -> None:
-        self._keeper(cast("int | None", self._ids.get("call")), level, text)
+        if self.keep is not None:
+            self.keep(cast("int | None", self._ids.get("call")), level, text)
 
     @cached_property
     def _ids(self) -> dict[str, object]:
-        source = self._given
-        bound = structlog.contextvars.get_contextvars
-        ids = source.run(bound) if isinstance(source, Context) else source
+        """Looked up when the first line comes, since most calls print nothing."""
+        context, ids = self._context, self._own_ids
+        if context is not None:
+            ids = context.run(structlog.contextvars.get_contextvars)
         # An author may have bound names of their own: these two are the logger's arguments.
         return {name: ids[name] for name in ids if name not in ("self", "event")}
 
 
-@contextmanager
-def keeping(lines: list[AgentLine], now: Callable[[], int]) -> Iterator[None]:
-    """Inside, lines that `Capture` takes are added to ``lines`` too, with their time by ``now``:
-    the first `AGENT_LINES_MAX` of them."""
-
-    def add(call: int | None, level: str, text: str) -> None:
-        if len(lines) < AGENT_LINES_MAX:
-            lines.append(AgentLine.of(now(), call, level, text))
-
-    token = _keeper.set(add)
-    try:
-        yield
-    finally:
-        _keeper.reset(token)
-
-
 def keep(call: int | None, level: str, text: str) -> None:
-    """Keep a line that another process has logged, where a `keeping` is around this."""
-    _keeper.get()(call, level, text)
+    """Keep a line that another process has logged, where a `Capture` around this keeps some."""
+    around = _current.get()
+    if around is not None and around.keep is not None:
+        around.keep(call, level, text)
 
 
-class Capture:
+class Capture(Output):
     """Inside, lines of the log have these ids besides those of a block around this one, and what is
     printed or logged becomes such lines, bounded for this block.
 
     A class, since every step is in one: a generator takes three times as long.
     """
 
-    def __init__(self, **ids: object) -> None:
-        self._ids = ids
-
     def __enter__(self) -> None:
-        self._bound = structlog.contextvars.bind_contextvars(**self._ids)
-        self._output = Output(copy_context())
-        self._token = _current.set(self._output)
+        self._bound = structlog.contextvars.bind_contextvars(**self._own_ids)
+        self._context = copy_context()
+        self._token = _current.set(self)
 
     def __exit__(self, *exc: object) -> None:
         _current.reset(self._token)
-        self._output.end()
+        self.end()
         structlog.contextvars.reset_contextvars(**self._bound)
 
 

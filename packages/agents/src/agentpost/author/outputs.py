@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from agentpost.agents import OutputInvalid, schemas, values
@@ -25,29 +27,30 @@ def answer_format(choices: Sequence[str] | None, schema: dict[str, Any] | None) 
         raise ValueError(f"the schema of a question {error}") from None
 
 
+@dataclass
 class Output:
-    """The output that a run's caller wants, and how often it was given wrongly.
+    """The output that a run's caller wants.
 
-    Args:
+    Attributes:
         schema_json: the caller's ``response_schema``; None: none is wanted.
+        given: the output, as JSON.
+        invalid: how often it was given wrongly.
     """
 
-    def __init__(self, schema_json: str | None) -> None:
-        self.schema: dict[str, Any] | None = (
-            None if schema_json is None else json.loads(schema_json)
-        )
-        self.given: str | None = None
-        self.invalid = 0
+    schema_json: str | None
+    given: str | None = None
+    invalid: int = 0
+
+    @cached_property
+    def schema(self) -> dict[str, Any] | None:
+        """The schema, read when it is first needed."""
+        schema: dict[str, Any] | None = json.loads(self.schema_json or "null")
+        return schema
 
     @property
     def is_missing(self) -> bool:
         """Whether one is wanted that was not given."""
-        return self.schema is not None and self.given is None
-
-    @property
-    def wanted(self) -> str | None:
-        """The JSON that was given, where some is wanted."""
-        return None if self.schema is None else self.given
+        return self.schema_json is not None and self.given is None
 
     @property
     def is_hopeless(self) -> bool:

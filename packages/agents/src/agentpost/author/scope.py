@@ -59,8 +59,7 @@ _current: ContextVar[_Frame | None] = ContextVar("agentpost_place", default=None
 class Scope:
     """Where the calls of one run come from. ``open``: how many bodies run in this process."""
 
-    def __init__(self) -> None:
-        self.open = 0
+    open = 0
 
     def enter(self) -> None:
         """The current task runs the run's own function from here on."""
@@ -68,17 +67,22 @@ class Scope:
         current_step_key.set(None)
 
     @contextmanager
-    def body(self, *, here: bool) -> Iterator[StepBody]:
-        """The current task runs a call's body inside; ``here``: it is the author's code, and not in
-        a process of its own."""
+    def body(self, key: str | None, *, here: bool) -> Iterator[StepBody]:
+        """The current task runs a call's body inside.
+
+        Args:
+            key: what `step_key` says in it.
+            here: it is the author's code, and not in a process of its own.
+        """
         body = StepBody()
-        token = _current.set(_Frame(self, body))
+        token, key_token = _current.set(_Frame(self, body)), current_step_key.set(key)
         self.open += here
         try:
             yield body
         finally:
             self.open -= here
             body.over = True
+            current_step_key.reset(key_token)
             _current.reset(token)
 
     def calling(self, name: str) -> StepBody | None:

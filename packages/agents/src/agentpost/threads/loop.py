@@ -15,8 +15,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Final, TypeAlias, TypeVar, TypeVarTuple, Unpack
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, TypeVarTuple, Unpack
 
 import structlog
 
@@ -32,23 +33,17 @@ _RUN_ONCE: Final = asyncio.BaseEventLoop._run_once.__code__  # type: ignore[attr
 log = structlog.get_logger(__name__)
 
 
+@dataclass(eq=False)
 class Submission:
     """Work given to the agent loop with `AgentLoop.submit`. Safe to use from any thread."""
 
-    _ending = threading.Lock()
-
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        open_: set[Submission],
-        on_end: Callable[[], object] | None,
-    ) -> None:
-        self._loop = loop
-        self._open = open_
-        self._on_end = on_end
-        self._task: asyncio.Task[None] | None = None
-        self._over = False
-        self._ended: concurrent.futures.Future[None] | None = None
+    _loop: asyncio.AbstractEventLoop
+    _open: set[Submission]
+    _on_end: Callable[[], object] | None
+    _task: asyncio.Task[object] | None = None
+    _over: bool = False
+    _ended: concurrent.futures.Future[None] | None = None
+    _ending: ClassVar = threading.Lock()
 
     @property
     def ended(self) -> concurrent.futures.Future[None]:
@@ -77,7 +72,9 @@ class Submission:
         if self._task is not None:  # None: refused, because the loop was stopping
             self._task.cancel(why)
 
-    def _end(self, _task: object = None) -> None:
+    def _end(self, task: asyncio.Task[object] | None = None) -> None:
+        if task is not None and not task.cancelled() and task.exception() is not None:
+            log.error("agent_loop_task_failed", exc_info=task.exception())
         self._open.discard(self)
         with self._ending:
             self._over = True
@@ -195,7 +192,7 @@ class AgentLoop:
         if self._stopping.is_set():
             submission._end()
             return
-        submission._task = asyncio.get_running_loop().create_task(_run_logged(factory))
+        submission._task = asyncio.get_running_loop().create_task(factory())
         submission._task.add_done_callback(submission._end)
 
     def _main(self) -> None:
@@ -293,13 +290,6 @@ def _waits(frame: FrameType | None) -> bool:
         return True
     back = frame.f_back
     return back is not None and back.f_code is _RUN_ONCE and frame.f_code.co_name == "select"
-
-
-async def _run_logged(factory: Callable[[], _AnyCoroutine]) -> None:
-    try:
-        await factory()
-    except Exception:
-        log.exception("agent_loop_task_failed")
 
 
 def _log_loop_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

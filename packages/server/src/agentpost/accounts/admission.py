@@ -17,27 +17,20 @@ from agentpost.domain.limits import (
     LARGE_BODIES_REFUSED_PER_MINUTE,
 )
 from agentpost.domain.times import DAY, HOUR, MINUTE
-from agentpost.limits.allowances import NO_OVERRIDES, Rules, rules_of
 from agentpost.ratelimit.base import RateDecision, Rule
 
 _LARGE_BODIES = (Rule("large_bodies", LARGE_BODIES_REFUSED_PER_MINUTE, MINUTE),)
 _SPANS = {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}
 
 
-def rules_for(ctx: AppContext, caller: Caller) -> Rules:
-    """The windows that hold for a caller."""
-    return caller.rules or rules_of(ctx.settings, NO_OVERRIDES)
-
-
 async def request(ctx: AppContext, caller: Caller) -> RateDecision:
     """Count a request of the caller's key; not ``allowed`` when its minute is full."""
-    rules = rules_for(ctx, caller).requests
-    return await ctx.limiter.acquire(caller.key_id, rules, ctx.clock.now())
+    return await ctx.limiter.acquire(caller.key_id, caller.rules.requests, ctx.clock.now())
 
 
 async def wait(ctx: AppContext, caller: Caller) -> None:
     """Count a long-poll of the account; raises ``rate_limited``."""
-    await _acquire(ctx, caller, rules_for(ctx, caller).waits, "long-polls")
+    await _acquire(ctx, caller, caller.rules.waits, "long-polls")
 
 
 async def held_call(ctx: AppContext, caller: Caller) -> None:
@@ -49,18 +42,17 @@ async def held_call(ctx: AppContext, caller: Caller) -> None:
 
 async def work_read(ctx: AppContext, caller: Caller) -> None:
     """Count a read of a work by the account; raises ``rate_limited``."""
-    await _acquire(ctx, caller, rules_for(ctx, caller).work_reads, "reads of works")
+    await _acquire(ctx, caller, caller.rules.work_reads, "reads of works")
 
 
 async def message(ctx: AppContext, caller: Caller) -> RateDecision:
     """Count a message of the account; raises ``rate_limited``."""
-    return await _acquire(ctx, caller, rules_for(ctx, caller).messages, "messages")
+    return await _acquire(ctx, caller, caller.rules.messages, "messages")
 
 
 async def unsent(ctx: AppContext, caller: Caller, decision: RateDecision) -> None:
     """The message was refused or is there already: it does not count."""
-    rules = rules_for(ctx, caller).messages
-    await ctx.limiter.give_back(caller.account_id, rules, decision)
+    await ctx.limiter.give_back(caller.account_id, caller.rules.messages, decision)
 
 
 async def large_body(ctx: AppContext, caller: Caller) -> Callable[[], Awaitable[None]]:

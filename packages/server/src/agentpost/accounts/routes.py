@@ -6,7 +6,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.accounts import actions as accounts
-from agentpost.accounts.admission import rules_for
 from agentpost.accounts.scope_rules import Scope
 from agentpost.accounts.shapes import AccountShape, AgentShape, KeyShape, LimitsShape
 from agentpost.api.operation import Api, Operation, respond
@@ -17,7 +16,7 @@ from agentpost.domain.credits import to_credits
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """The account of this key, with its credits and limits."""
     account = await accounts.get(api.ctx, caller.account_id)
-    allowances = rules_for(api.ctx, caller).allowances
+    allowances = caller.rules.allowances
     shape = AccountShape(
         user_id=account.id,
         email=account.email,

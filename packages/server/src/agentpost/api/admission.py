@@ -78,7 +78,7 @@ async def _admit(api: Api, request: Request, caller: Caller) -> None:
     state = state_of(request.scope)
     state.caller = caller
     decision = await admission.request(api.ctx, caller)
-    limit = admission.rules_for(api.ctx, caller).allowances.requests_per_minute
+    limit = caller.rules.allowances.requests_per_minute
     state.budget = (limit, decision)
     if not decision.allowed:
         text = f"This key has sent {limit:,} requests within a minute."
@@ -94,7 +94,7 @@ async def _show_budget(api: Api, request: Request) -> None:
     from elsewhere must not use it up."""
     state = state_of(request.scope)
     assert state.caller is not None, "the key is known"
-    rules = admission.rules_for(api.ctx, state.caller)
+    rules = state.caller.rules
     decision = await admission.request(api.ctx, state.caller)
     if decision.allowed:
         await api.ctx.limiter.give_back(state.caller.key_id, rules.requests, decision)

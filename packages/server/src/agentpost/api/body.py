@@ -86,7 +86,7 @@ async def read_json(
     if length is not None and length > most:
         raise too_large(most)
     peer = state_of(request.scope).peer
-    was_here = peer is not None and peer.has_sent_all
+    was_here = peer is not None and not peer.more_body
     try:
         data = await receive(request, most, slot, api.ctx.settings.body_idle_seconds)
     except TooSlow as error:

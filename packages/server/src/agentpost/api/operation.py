@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -18,7 +17,6 @@ from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.contract.shape import Shape
 from agentpost.domain.errors import ErrorCode
-from agentpost.following.held_calls import HungUp
 from agentpost.http.bodies import BodyBudget
 from agentpost.http.request_state import state_of
 from agentpost.wakeups.base import Wait
@@ -160,15 +158,10 @@ def respond(shape: Shape, status: int = 200, headers: dict[str, str] | None = No
     return Response(shape.json(), status, headers, media_type="application/json")
 
 
-def watch_hang_up(request: Request) -> HungUp:
-    """Cancels a held wait as soon as the client is gone, so its place is free within a second."""
-
-    return partial(_watch, request)
-
-
-def _watch(request: Request, wait: Wait) -> None:
+def watch_hang_up(request: Request, wait: Wait) -> None:
+    """Cancel a held wait as soon as the client is gone, so its place is free within a second."""
     state = state_of(request.scope)
-    if state.peer is not None and state.peer.has_sent_all:
+    if state.peer is not None and not state.peer.more_body:
         state.peer.watch(wait.cancel)
     else:
         task = asyncio.get_running_loop().create_task(_end_on_hang_up(request, wait))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentpost.credits import ceiling_rows
-from agentpost.credits.rules import Ceiling, Headroom, WorkCeilings, headroom
+from agentpost.credits.rules import Ceiling, Headroom, WorkCeilings
 from agentpost.db.session import Tx
 from agentpost.domain.times import DAY
 from agentpost.record import signals as s
@@ -23,14 +23,18 @@ def short(amount: int, headroom: Headroom, now: int) -> s.ShortOfCredits:
 
 
 def within(tx: Tx, account: AccountRecord, ceilings: WorkCeilings | None, now: int) -> Headroom:
-    """What the work of a message may still use; see `for_job`. None: nothing but the account limits
-    it."""
-    left: dict[Ceiling, int] = {}
+    """What the work of a message may still use (see `for_job`): the least of what is available and
+    of what each ceiling leaves. None: nothing but the account limits it.
+
+    When both are alike, the balance is the reason: raising a ceiling would not help.
+    """
+    least = Headroom(account.wallet.available)
     if ceilings is not None and ceilings.max_credits is not None:
-        left[Ceiling.MESSAGE] = ceilings.max_credits - ceiling_rows.used_by_message(
-            tx, ceilings.message_id
-        )
+        left = ceilings.max_credits - ceiling_rows.used_by_message(tx, ceilings.message_id)
+        if left < least.left:
+            least = Headroom(max(left, 0), Ceiling.MESSAGE)
     if ceilings is not None and ceilings.per_day is not None:
         used = ceiling_rows.used_by_key(tx, account.id, ceilings.key_id, now // DAY * DAY)
-        left[Ceiling.DAY] = ceilings.per_day - used
-    return headroom(account.wallet, left)
+        if ceilings.per_day - used < least.left:
+            least = Headroom(max(ceilings.per_day - used, 0), Ceiling.DAY)
+    return least

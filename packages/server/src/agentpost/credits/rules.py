@@ -6,7 +6,6 @@ promised to a running step. Available = balance - held, and none of the three is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -49,18 +48,6 @@ class Headroom:
 
     left: int
     ceiling: Ceiling | None = None
-
-
-def headroom(wallet: Wallet, ceilings: Mapping[Ceiling, int]) -> Headroom:
-    """The least of what is available and of what each ceiling leaves (below zero: nothing).
-
-    When both are alike, the balance is the reason: raising a ceiling would not help.
-    """
-    least = Headroom(wallet.available)
-    for ceiling, left in ceilings.items():
-        if left < least.left:
-            least = Headroom(max(left, 0), ceiling)
-    return least
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,10 +54,6 @@ class Mapper(Generic[R]):
                 values[n] = members[values[n]]
         return self.record(*values)
 
-    def copy(self, record: R) -> R:
-        """The same record again, to be changed."""
-        return self.record(*self._values(record))
-
     def one(self, tx: Tx, sql: str, params: Params = ()) -> R | None:
         """The first record that a query beginning with `select` finds."""
         row = tx.one(sql, params)

@@ -15,7 +15,7 @@ import queue
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agentpost.db.queued import Write
@@ -29,26 +29,23 @@ BUSY_SECONDS = 30.0
 _PATIENT_SECONDS = 1.0
 
 
+@dataclass(slots=True, eq=False)
 class SqliteTx:
     """A transaction of SQLite: every statement runs at once."""
 
-    __slots__ = ("_execute", "callbacks", "connection", "counts", "facts")
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self._execute = connection.execute
-        self.callbacks: list[Callable[[], None]] = []
-        self.facts: set[tuple[str, str]] = set()
-        self.counts = True
+    connection: sqlite3.Connection
+    callbacks: list[Callable[[], None]] = field(default_factory=list)
+    facts: set[tuple[str, str]] = field(default_factory=set)
+    counts: bool = True
 
     def execute(self, sql: str, params: Params = ()) -> int:
-        return self._execute(sql, params).rowcount
+        return self.connection.execute(sql, params).rowcount
 
     def execute_nowait(self, sql: str, params: Params = ()) -> None:
-        self._execute(sql, params)
+        self.connection.execute(sql, params)
 
     def update_exactly_one(self, sql: str, params: Params, error: Exception) -> None:
-        if self._execute(sql, params).rowcount != 1:
+        if self.connection.execute(sql, params).rowcount != 1:
             raise error
 
     def lock(self, sql: str, params: Params) -> None:
@@ -61,11 +58,11 @@ class SqliteTx:
         self.counts = False
 
     def one(self, sql: str, params: Params = ()) -> Row | None:
-        row: Row | None = self._execute(sql, params).fetchone()
+        row: Row | None = self.connection.execute(sql, params).fetchone()
         return row
 
     def all(self, sql: str, params: Params = ()) -> list[Row]:
-        return self._execute(sql, params).fetchall()
+        return self.connection.execute(sql, params).fetchall()
 
     def after(self, callback: Callable[[], None]) -> None:
         self.callbacks.append(callback)

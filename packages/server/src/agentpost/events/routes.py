@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 
 from msgspec import UNSET
 from starlette.requests import Request
@@ -49,7 +50,7 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     await admission.wait(api.ctx, caller)
     begins = await events.begin(api.ctx, caller, cursor)
     page = await events.page(
-        api.ctx, caller, begins, event_filter, limit, wait, watch_hang_up(request)
+        api.ctx, caller, begins, event_filter, limit, wait, partial(watch_hang_up, request)
     )
     shape = AccountEventListShape(
         data=[AccountEventShape.read(event, api.ctx.links) for event in page.events],
@@ -66,7 +67,7 @@ async def _stream(
     cursor = stream_routes.cursor_of(request)
     await stream_routes.admit(api, caller)
     begins = await events.begin(api.ctx, caller, cursor)
-    pages = events.follow(api.ctx, caller, begins, event_filter, watch_hang_up(request))
+    pages = events.follow(api.ctx, caller, begins, event_filter, partial(watch_hang_up, request))
     start, pieces = _begins(api, caller, begins), _pieces(api, caller, pages)
     return stream_routes.respond(api, caller, caller.account_id, start, pieces)
 

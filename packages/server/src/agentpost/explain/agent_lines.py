@@ -9,12 +9,13 @@ from functools import partial
 
 import structlog
 
-from agentpost.author.output import Capture, keeping
+from agentpost.author.output import Capture
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.agent_lines import AgentLine
+from agentpost.domain.limits import AGENT_LINES_MAX
 from agentpost.explain import agent_line_rows
 
 log = structlog.get_logger(__name__)
@@ -26,8 +27,13 @@ async def output_kept(ctx: AppContext, owner: str, **log_ids: str) -> AsyncItera
     are stored with the turn or job at the end, however that comes. They are no part of the record:
     those that cannot be stored are in the log."""
     lines: list[AgentLine] = []
+
+    def keep_line(call: int | None, level: str, text: str) -> None:
+        if len(lines) < AGENT_LINES_MAX:
+            lines.append(AgentLine.of(ctx.clock.now(), call, level, text))
+
     try:
-        with keeping(lines, ctx.clock.now), Capture(**log_ids):
+        with Capture(log_ids, keep_line):
             yield
     finally:
         if lines:

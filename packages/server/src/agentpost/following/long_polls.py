@@ -24,6 +24,7 @@ from agentpost.following.held_calls import HeldCall, HungUp
 from agentpost.messages import rows as message_rows
 from agentpost.record import reading as messages
 from agentpost.record.records import EntryRecord, Snapshot
+from agentpost.wakeups.base import Wait
 
 _UNSEEN = -1
 """A version that no message has."""
@@ -45,32 +46,28 @@ async def until_changed(
     """
     until = ctx.clock.passed() + seconds(wait_seconds)
     with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up) as wait:
-        ctx.handover.watch(message_id)
-        try:
-            state = await messages.get_once_settled(ctx, caller, message_id, has_seen)
-            if isinstance(state, Snapshot):
-                return state
-            version, state_version = state
-            while (left := (until - ctx.clock.passed()) / SECOND) > 0 and not wait.over:
-                if not await wait.wait(left):
-                    continue
-                snapshot = _from_handover(ctx, message_id, version)
-                snapshot = snapshot or await messages.get(ctx, caller, message_id)
-                if snapshot.message.final or snapshot.message.state_version != state_version:
-                    return snapshot
-                version = snapshot.message.version
-                del snapshot  # a quarter of what a held call takes; it is not looked at again
-            return await messages.get(ctx, caller, message_id)
-        finally:
-            ctx.handover.unwatch(message_id)
+        state = await messages.get_once_settled(ctx, caller, message_id, has_seen)
+        if isinstance(state, Snapshot):
+            return state
+        version, state_version = state
+        while (left := (until - ctx.clock.passed()) / SECOND) > 0 and not wait.over:
+            if not await wait.wait(left):
+                continue
+            snapshot = _from_handover(ctx, wait, version)
+            snapshot = snapshot or await messages.get(ctx, caller, message_id)
+            if snapshot.message.final or snapshot.message.state_version != state_version:
+                return snapshot
+            version = snapshot.message.version
+            del snapshot  # a quarter of what a held call takes; it is not looked at again
+        return await messages.get(ctx, caller, message_id)
 
 
-def _from_handover(ctx: AppContext, message_id: str, version: int) -> Snapshot | None:
+def _from_handover(ctx: AppContext, wait: Wait, version: int) -> Snapshot | None:
     """What a commit of this process made of a message since that version. None: nothing known, or
     another process may have made more of it: then the message has to be read."""
     if ctx.db.external_commits is None:
         return None
-    newer = ctx.handover.newer(message_id, version)
+    newer = ctx.handover.newer(wait, version)
     return newer if newer is not None and newer.message.expires_at > ctx.clock.now() else None
 
 
@@ -213,7 +210,7 @@ class Recheck:
         for message_id in changes.messages:
             # Looks that are far apart have not seen most of what is waited for now.
             if commits is not None or message_id in versions:
-                ctx.handover.discard(message_id)
+                ctx.handover.give(message_id, None)
                 ctx.wakeups.hint(message_id)
         self._seen, self._external_commits = changes.seen, commits  # not before: the look may fail
 

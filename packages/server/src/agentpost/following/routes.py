@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 
 from msgspec import UNSET
 from starlette.requests import Request
@@ -42,7 +43,7 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
         request.path_params["message_id"],
         cursor,
         wait,
-        watch_hang_up(request),
+        partial(watch_hang_up, request),
     )
     shape = EventListShape(
         data=[EntryShape.of(entry, api.ctx.links) for entry in page.entries],
@@ -59,7 +60,9 @@ async def stream(api: Api, request: Request, caller: Caller) -> Response:
     message_id, cursor = request.path_params["message_id"], stream_routes.cursor_of(request)
     await stream_routes.admit(api, caller)
     start = await long_polls.begin_stream(api.ctx, caller, message_id, cursor)
-    pages = long_polls.follow(api.ctx, caller, message_id, start.seq, watch_hang_up(request))
+    pages = long_polls.follow(
+        api.ctx, caller, message_id, start.seq, partial(watch_hang_up, request)
+    )
     # The place is sent at once: who comes back before the first entry says that it was here.
     begins = event_stream.place(long_polls.cursor_at(api.ctx, caller, message_id, start.seq))
     begins += stream_routes.CURSOR_EXPIRED if start.expired else b""

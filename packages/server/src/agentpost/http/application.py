@@ -20,7 +20,7 @@ from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
 from agentpost.domain.errors import ErrorCode, Refusal
-from agentpost.http import bodies, request_state
+from agentpost.http import bodies
 from agentpost.http.pipeline import GONE_STATUS, Handler, Middleware, surround
 from agentpost.http.request_state import state_of
 
@@ -147,10 +147,12 @@ class Application:
                 return
             if bodies.is_left_over(request):
                 await bodies.send_and_close(request, response, send)
-            elif not _is_sent(scope, response):
+            elif (peer := state_of(scope).peer) is None or not peer.answer(response):
                 await response(scope, request.receive, send)
         finally:
-            request_state.release(scope)
+            # The connection holds the scope: only the garbage collector could free the two, which
+            # takes visible time at many requests.
+            state_of(scope).peer = None
 
     def _methods(self, scope: Scope) -> _Methods | None:
         """The route of an address; None when none has it."""
@@ -168,12 +170,3 @@ class Application:
     def _unknown(self, scope: Scope) -> Handler:
         handlers = (group.unknown(scope) for group in self._groups)
         return next(handler for handler in handlers if handler is not None)
-
-
-def _is_sent(scope: Scope, response: Response) -> bool:
-    """Whether the connection took a plain response as it is: through ASGI it is two messages, whose
-    headers uvicorn examines one by one."""
-    if type(response) is not Response or response.background is not None:
-        return False
-    peer = state_of(scope).peer
-    return peer is not None and peer.answer(response)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from types import TracebackType
 from weakref import WeakValueDictionary
 
 from starlette.requests import ClientDisconnect, Request
@@ -59,7 +58,7 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
     size, waiting_seconds, more = 0, 0.0, True
     while more:
         left = START_SECONDS + size / BYTES_PER_SECOND_MIN - waiting_seconds
-        if state.peer is not None and state.peer.has_sent_all:  # so nothing has to be timed
+        if state.peer is not None and not state.peer.more_body:  # so nothing has to be timed
             message = await request.receive()
         else:
             began = now()
@@ -121,25 +120,20 @@ class BodySlot(AsyncExitStack):
         self._budget = budget
         self._account_id = account_id
         self._count: Count | None = count
-        self._uncount: Uncount | None = None
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        is_handled = await super().__aexit__(kind, error, traceback)
-        if kind is None and self._uncount is not None:
-            await self._uncount()
-        return is_handled
 
     async def count(self) -> None:
         """The body is so large that an account may have only few like it refused: count it, the
         first time. Raises what counting raises."""
         count, self._count = self._count, None
-        if count is not None:
-            self._uncount = await count()
+        if count is None:
+            return
+        uncount = await count()
+
+        async def take_back(kind: type[BaseException] | None, *_: object) -> None:
+            if kind is None:
+                await uncount()
+
+        self.push_async_exit(take_back)
 
     async def acquire(self) -> None:
         """The body is large: take a place. Raises ``rate_limited`` when the account has all it may

@@ -326,7 +326,7 @@ class Connection(HttpToolsProtocol):
             keep_alive=self.parser.should_keep_alive() and not (is_chunked and is_old),
             on_response=self.on_response_complete,
         )
-        exchange.watch = self.watch
+        exchange.watch, exchange.is_http_1_0 = self.watch, is_old
         scope[PEER] = exchange  # type: ignore[literal-required]
         return exchange
 

@@ -25,18 +25,11 @@ class Exchange(RequestResponseCycle):
 
     watch: Callable[[Callable[[], None]], None]
     """See `Peer.watch`; set by the connection."""
+    is_http_1_0: bool
+    """Whether the client speaks HTTP/1.0: it knows neither chunks nor interim responses. Set by the
+    connection."""
     _is_event_stream = False
     _ends_with_connection = False
-
-    @property
-    def is_http_1_0(self) -> bool:
-        """Whether the client speaks HTTP/1.0: it knows neither chunks nor interim responses."""
-        return self.scope["http_version"] == "1.0"
-
-    @property
-    def has_sent_all(self) -> bool:
-        """See `http.request_state.Peer.has_sent_all`."""
-        return not self.more_body
 
     def abort(self) -> None:
         """See `http.request_state.Peer.abort`."""
@@ -45,6 +38,8 @@ class Exchange(RequestResponseCycle):
 
     def answer(self, response: Response) -> bool:
         """See `http.request_state.Peer.answer`."""
+        if type(response) is not Response or response.background is not None:
+            return False
         head = [STATUS_LINE[response.status_code]]
         if self.disconnected:
             return True

@@ -27,10 +27,8 @@ class Peer(Protocol):
     """Who sent a request, as its connection sees them. A server without one is asked by tasks and
     timers instead, which cost a held call more than all else in it."""
 
-    @property
-    def has_sent_all(self) -> bool:
-        """Whether the whole request is here: reading its body waits for nobody."""
-        ...
+    more_body: bool
+    """Whether a part of the request is not here yet: else reading its body waits for nobody."""
 
     def watch(self, hung_up: Callable[[], None]) -> None:
         """Call this once the connection is lost before the request is answered, at once if it is.
@@ -39,8 +37,9 @@ class Peer(Protocol):
         ...
 
     def answer(self, response: Response) -> bool:
-        """Send a response whose body is there, in one piece; most are. False: it is none of those,
-        and nothing was sent."""
+        """Send a plain response in one piece, whose body is there; most are. Through ASGI it is two
+        messages, whose headers uvicorn examines one by one. False: it is none of those, and nothing
+        was sent."""
         ...
 
     def abort(self) -> None:
@@ -86,18 +85,11 @@ class RequestState:
 def begin(scope: Scope, clock: Clock) -> RequestState:
     """Give a request its id and its state."""
     at = clock.now()
-    state = RequestState(new_id(ids.REQUEST, at), at, time.perf_counter(), peer=scope.get(PEER))
+    state = RequestState(
+        new_id(ids.REQUEST, at), at, time.perf_counter(), peer=scope.pop(PEER, None)
+    )
     scope[_KEY] = state
     return state
-
-
-def release(scope: Scope) -> None:
-    """The response is sent, or nobody waits for it: let go of the connection. It holds the scope:
-    only the garbage collector could free the two, which takes visible time at many requests."""
-    scope.pop(PEER, None)
-    state: RequestState | None = scope.get(_KEY)
-    if state is not None:
-        state.peer = None
 
 
 def state_of(scope: Scope) -> RequestState:

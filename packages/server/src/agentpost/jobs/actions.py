@@ -497,6 +497,13 @@ def make(tx: Tx, job: JobRecord, message: MessageRecord | None, confirmed_at: fl
     work = work_rows.get(tx, job.work_id, job.account_id)
     calls = journal_rows.all_(tx, job.id) if job.calls else {}
     state_json = work.state_json if work else "{}"
-    message_said = history.said_by(tx, message)
-    schema = message.response_schema_json
-    return JobTicket(job, job.epoch, calls, message_said, state_json, confirmed_at, schema)
+    return JobTicket(
+        job,
+        job.epoch,
+        calls,
+        history.said_by(tx, message),
+        message.traceparent,
+        state_json,
+        confirmed_at,
+        message.response_schema_json,
+    )

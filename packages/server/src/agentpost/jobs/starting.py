@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 
-from agentpost.accounts import rows as account_rows
 from agentpost.agents import values
 from agentpost.clock import new_id
 from agentpost.context import AppContext
@@ -59,8 +58,6 @@ def start_job(
     Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
     """
     now, confirmed_at = ctx.clock.now(), ctx.lease.now()
-    conversation_rows.lock_only(tx, ticket.message.conversation_id)
-    account_rows.lock_only(tx, ticket.message.account_id)
     start_row = message_rows.lock_starting(tx, ticket.latest[0])
     if start_row is None:
         raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
@@ -79,10 +76,9 @@ def start_job(
     signal: s.Admitted | s.ShortOfCredits | s.StartRefused
     if reason is None:
         signal = s.Admitted()
-        message_said, schema = history.said_by(tx, message), message.response_schema_json
-        job_ticket = JobTicket(
-            job, 1, {}, message_said, state_json, confirmed_at, schema, ticket.has_returned
-        )
+        said, schema = history.said_by(tx, message), message.response_schema_json
+        more = (message.traceparent, state_json, confirmed_at, schema, ticket.has_returned)
+        job_ticket = JobTicket(job, 1, {}, said, *more)
         # Before it is dispatched.
         tx.after(partial(ctx.handover.put_job, job_ticket, ctx.node))
     elif reason is Reason.OUT_OF_CREDITS:

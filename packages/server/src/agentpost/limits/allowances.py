@@ -34,7 +34,7 @@ class Rules:
     work_reads: tuple[Rule, ...]
 
 
-def rules_of(settings: Settings, limits_json: str) -> Rules:
+def rules_of(settings: Settings, limits_json: str = NO_OVERRIDES) -> Rules:
     """The windows of an account with these overrides; made once for each set of numbers."""
     return _rules(allowances_of(settings, limits_json))
 

@@ -35,7 +35,8 @@ class FairQueue(Generic[W]):
         """Give the account a place at once; False when it has to wait, as when anybody waits."""
         if self._waiting or not self._may_take(account):
             return False
-        self._give(account)
+        self._free -= 1
+        self._held[account] = self._held.get(account, 0) + 1
         return True
 
     def add(self, account: str, waiter: W) -> None:
@@ -61,7 +62,8 @@ class FairQueue(Generic[W]):
         waiter = waiters.popleft()
         if waiters:
             self._waiting[account] = waiters
-        self._give(account)
+        self._free -= 1
+        self._held[account] = self._held.get(account, 0) + 1
         return account, waiter
 
     def held_count(self, account: str) -> int:
@@ -79,10 +81,6 @@ class FairQueue(Generic[W]):
         if account in self._waiting:
             self._waiting[account] = self._waiting.pop(account)
         return bool(self._waiting)
-
-    def _give(self, account: str) -> None:
-        self._free -= 1
-        self._held[account] = self._held.get(account, 0) + 1
 
     def _may_take(self, account: str) -> bool:
         return self._free > (1 if account in self._held else 0)

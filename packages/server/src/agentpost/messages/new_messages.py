@@ -172,13 +172,10 @@ def check(new: NewMessage) -> None:
     validate(body_shapes.MessageIn, public)
 
 
-def check_conversation(ctx: AppContext, caller: Caller, new: NewMessage) -> None:
+def check_conversation(caller: Caller, new: NewMessage) -> None:
     """Raise ``invalid_request`` where the account has to name a conversation and this message does
     not: it would share memory and files with all others of its key."""
-    if caller.rules is None:
-        is_required = ctx.settings.conversation_required
-    else:
-        is_required = bool(caller.rules.allowances.conversation_required)
+    is_required = caller.rules.allowances.conversation_required
     if is_required and not (new.conversation or new.conversation_id or new.answer_to):
         raise InvalidRequest(Problem("conversation", "is required, such as your customer's id"))
 

@@ -66,7 +66,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
         new = await sending.admit(api.ctx, caller, await _read(api, request, slot))
     # The body, what was read from it and its files' bytes are let go by now: the call may be held
     # for long.
-    snapshot, is_new = await sending.send(api.ctx, caller, new, watch_hang_up(request))
+    snapshot, is_new = await sending.send(api.ctx, caller, new, partial(watch_hang_up, request))
     if is_new:
         return message_response(api, snapshot, 201, {})
     return message_response(api, snapshot, 200, {"Idempotent-Replayed": "true"})
@@ -103,7 +103,12 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
         snapshot = await reading.get(api.ctx, caller, message_id)
     else:
         snapshot = await long_polls.until_changed(
-            api.ctx, caller, message_id, wait, has.has if has else None, watch_hang_up(request)
+            api.ctx,
+            caller,
+            message_id,
+            wait,
+            has.has if has else None,
+            partial(watch_hang_up, request),
         )
     if has is not None and has.has(snapshot.message.version):
         return Response(status_code=304, headers={"ETag": f'"v{snapshot.message.version}"'})

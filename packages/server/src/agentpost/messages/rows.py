@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from agentpost.accounts import rows as account_rows
 from agentpost.accounts.rows import ACCOUNTS
 from agentpost.db import as_json
 from agentpost.db.filtered import Conditions, containing, counts
@@ -52,6 +53,7 @@ _VERSION = (
     " ORDER BY w.turn_wait_deadline, w.id LIMIT 1)"
     " FROM messages WHERE id = ? /*for update*/"
 )
+_HOLD_CONVERSATION = "SELECT 1 FROM conversations WHERE id = ? /*for update*/"
 _STARTING = (
     f"SELECT {_CHANGED}, (SELECT COUNT(*) FROM jobs j WHERE j.account_id = messages.account_id"
     " AND j.state IN ('running', 'overdue')),"
@@ -202,7 +204,9 @@ class Starting:
 
 
 def lock_starting(tx: Tx, cached: MessageRecord) -> Starting | None:
-    """`lock_known` for who starts a job, and holds the account."""
+    """`lock_known` for who starts a job, and holds the conversation and the account."""
+    tx.lock(_HOLD_CONVERSATION, (cached.conversation_id,))
+    account_rows.lock_only(tx, cached.account_id)
     row = tx.one(_STARTING, (cached.id,))
     if row is None:
         return None
@@ -215,9 +219,7 @@ def _as_in(tx: Tx, row: Row, cached: MessageRecord) -> MessageRecord | None:
         tx.facts.add((UNHEARD, cached.account_id))
     if row[0] != cached.version:
         return lock(tx, cached.id)
-    message = MESSAGES.copy(cached)
-    message.reply_deadline, message.expires_at = row[1], row[2]
-    return message
+    return replace(cached, reply_deadline=row[1], expires_at=row[2])
 
 
 def get_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord | None:

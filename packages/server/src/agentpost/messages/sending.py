@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import structlog
+
 from agentpost.accounts import admission
 from agentpost.accounts import rows as account_rows
 from agentpost.agents import schemas
@@ -93,7 +95,7 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
         if replay is not None:
             return replay
     try:
-        check_conversation(ctx, caller, new)
+        check_conversation(caller, new)
         decision = await admission.message(ctx, caller)
     except (InvalidRequest, RateLimited):
         replay = await find_replay(ctx, caller, new)
@@ -134,16 +136,12 @@ async def send(
     if isinstance(admitted, Acceptance):
         return await _answer_replay(ctx, caller, admitted, hung_up)
     message_id = new_id(ids.MESSAGE, ctx.clock.now())
-    # Both begin before the message exists, so nothing of it is missed.
-    ctx.handover.watch(message_id)
-    try:
-        with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, stays=True) as wait:
-            acceptance = await accept(ctx, caller, admitted, message_id)
-            if acceptance.is_new:
-                message, snapshot = acceptance.message, acceptance.snapshot
-                return snapshot or await until_turn_ends(ctx, message, wait), True
-    finally:
-        ctx.handover.unwatch(message_id)
+    # It begins before the message exists, so nothing of it is missed.
+    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, stays=True) as wait:
+        acceptance = await accept(ctx, caller, admitted, message_id)
+        if acceptance.is_new:
+            message, snapshot = acceptance.message, acceptance.snapshot
+            return snapshot or await until_turn_ends(ctx, message, wait), True
     return await _answer_replay(ctx, caller, acceptance, hung_up)
 
 
@@ -205,7 +203,8 @@ async def accept(ctx: AppContext, caller: Caller, new: NewMessage, message_id: s
     ``upload_not_ready``, ``too_large`` (uploads), ``invalid_request`` (``answer``),
     and `Overloaded`, see `Intake.check`; `Overtaken`. A refused message attaches nothing.
     """
-    request = lifecycle.request_id()  # here: the transaction may run on another thread
+    # The HTTP request in whose course this is called; the transaction may run on another thread.
+    request = structlog.contextvars.get_contextvars().get("request_id")
     account_id = caller.account_id
     answer: Answering | None = None
     try:
@@ -256,7 +255,10 @@ def _take_in(
         if (replay := _replay(tx, ctx, caller, new, now)) is None:
             raise answer.refusal
         return replay
-    started = None if answer else _try_begin_turn(tx, caller, new, message_id)
+    started = None
+    if not (answer or new.idempotency_key or new.attempt or new.conversation_id):
+        # In one statement, since nothing has to be looked at before.
+        started = conversation_rows.begin_turn(tx, caller.key_id, new.conversation, message_id)
     conversation, available = started or (_conversation(tx, caller, new, answer, now), None)
     if started is None and (replay := _replay(tx, ctx, caller, new, now)) is not None:
         return replay
@@ -270,7 +272,7 @@ def _take_in(
         _not_held(message, now)
     signal = s.TurnQueued() if message.turn_began_at is None else s.TurnBegun()
     is_first = new.attempt is None or repeats.take_key(tx, message, new.attempt)
-    if not (is_first and writer.create_message(tx, ctx, message, signal)):
+    if not (is_first and writer.create_message(tx, message, signal)):
         raise _KeyTaken
     if message.turn_state is TurnState.WAITING and new.busy is WhenBusy.FAIL:
         writer.apply_turn(tx, ctx, message, s.BusyRefused(), now)
@@ -367,16 +369,6 @@ def _rearm(tx: Tx, ctx: AppContext, message: MessageRecord, new: NewMessage, now
         writer.apply_turn(tx, ctx, message, s.TurnBegun(), now)
     elif new.busy is WhenBusy.FAIL:
         writer.apply_turn(tx, ctx, message, s.BusyRefused(), now)
-
-
-def _try_begin_turn(
-    tx: Tx, caller: Caller, new: NewMessage, message_id: str
-) -> tuple[ConversationRecord, int] | None:
-    """The message's conversation, its turn begun, and the account's credits: in one statement where
-    nothing has to be looked at before. None: `_conversation` finds it."""
-    if new.idempotency_key or new.attempt or new.conversation_id is not None:
-        return None
-    return conversation_rows.begin_turn(tx, caller.key_id, new.conversation, message_id)
 
 
 def _conversation(

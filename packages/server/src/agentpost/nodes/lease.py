@@ -11,16 +11,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from math import inf
 
 LEASE_SECONDS = 2.0
 """Less than the silence after which others take a node's work over, so that there is time left."""
 
 
-def running_seconds() -> float:
-    """Seconds that have passed since some moment, those in which the machine slept included."""
-    boot_time = getattr(time, "CLOCK_BOOTTIME", None)  # Linux: the monotonic clock sleeps as well
-    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)
+_BOOT_TIME = getattr(time, "CLOCK_BOOTTIME", None)  # Linux: the monotonic clock sleeps as well
+running_seconds: Callable[[], float] = (
+    time.monotonic if _BOOT_TIME is None else partial(time.clock_gettime, _BOOT_TIME)
+)
+"""Seconds that have passed since some moment, those in which the machine slept included."""
 
 
 class Lease:

@@ -25,8 +25,8 @@ from agentpost.nodes import missing_runs
 from agentpost.nodes.quarantine import Quarantine
 from agentpost.operations import health_state
 from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run, Runs
-from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.turns import actions as turns
 
 log = structlog.get_logger(__name__)

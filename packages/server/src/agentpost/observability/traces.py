@@ -132,12 +132,8 @@ class Place:
     span: str
 
 
-_place: ContextVar[Place | None] = ContextVar("agentpost_trace", default=None)
-
-
-def place() -> Place | None:
-    """Where the current task runs; None outside of traced turns and jobs."""
-    return _place.get()
+place: ContextVar[Place | None] = ContextVar("agentpost_trace", default=None)
+"""Where the current task runs; None outside of traced turns and jobs."""
 
 
 @contextmanager
@@ -154,13 +150,13 @@ def span_context(trace: Trace, span: str) -> Iterator[None]:
 
     flags = TraceFlags(TraceFlags.SAMPLED)
     parent = SpanContext(int(trace.id, 16), int(span, 16), is_remote=False, trace_flags=flags)
-    before = _place.set(Place(trace, span))
+    before = place.set(Place(trace, span))
     token = context.attach(set_span_in_context(NonRecordingSpan(parent)))
     try:
         yield
     finally:
         context.detach(token)
-        _place.reset(before)
+        place.reset(before)
 
 
 class _Export:

@@ -37,7 +37,7 @@ class MemoryLimiter:
         log_count = len(self._logs)
         logs = []
         for rule in rules:
-            log = self._log(subject, rule)
+            log, _ = self._logs.setdefault((subject, rule.name), (deque(), rule.span))
             logs.append(log)
             if log and log[-1] > now:
                 now = log[-1]
@@ -80,12 +80,6 @@ class MemoryLimiter:
             now = self._newest
         self._newest = max(self._newest, now)
         return now
-
-    def _log(self, subject: str, rule: Rule) -> _Log:
-        entry = self._logs.get((subject, rule.name))
-        if entry is None:
-            entry = self._logs[subject, rule.name] = (deque(), rule.span)
-        return entry[0]
 
     def _drop_idle(self, now: int) -> None:
         for _ in range(min(_LOOKED_AT_PER_NEW, len(self._logs))):

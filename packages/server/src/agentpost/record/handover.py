@@ -8,64 +8,43 @@ over, as after a commit of another node, they do read.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from agentpost.db.session import Tx
 from agentpost.record.records import Snapshot
 from agentpost.record.tickets import JobTicket
-
-
-@dataclass(slots=True)
-class _Watch:
-    calls: int = 0
-    newest: Snapshot | None = None
+from agentpost.wakeups.base import Wait, Wakeups
 
 
 class Handover:
     """The newest committed state of the messages that calls wait for, and jobs that are about to
-    run. Safe on any thread, but for what is said of it."""
+    run. Safe on any thread."""
 
-    def __init__(self) -> None:
-        self._watched: dict[str, _Watch] = {}
+    def __init__(self, wakeups: Wakeups) -> None:
+        self._wakeups = wakeups
         self._jobs: dict[str, JobTicket] = {}
 
     # --- to the calls that wait for a message -----------------------------------------------------
-    def watch(self, message_id: str) -> None:
-        """Until `unwatch`, `newer` knows what commits make of the message. For the API's loop
-        alone."""
-        self._watched.setdefault(message_id, _Watch()).calls += 1
-
-    def unwatch(self, message_id: str) -> None:
-        """A call that watched has ended."""
-        watch = self._watched[message_id]
-        watch.calls -= 1
-        if not watch.calls:
-            del self._watched[message_id]
-
-    def newer(self, message_id: str, version: int) -> Snapshot | None:
-        """What the last commit of this process made of the message, if it was after that version.
-        Not to be changed: every call that is held gets the same."""
-        watch = self._watched.get(message_id)
-        snapshot = watch.newest if watch is not None else None
-        return snapshot if snapshot is not None and snapshot.message.version > version else None
-
-    def discard(self, message_id: str) -> None:
-        """Another process may have changed the message: it is to be read."""
-        self._put(message_id, None)
-
-    # --- from a commit ----------------------------------------------------------------------------
     def offer(self, tx: Tx, message_id: str, snapshot: Callable[[], Snapshot]) -> None:
         """Give the message to who waits for it, once the transaction is committed; ``snapshot`` is
         called when somebody does, and what it returns does not change after the commit. To be
         called before a hint is published: what a hint wakes looks here first."""
-        if message_id in self._watched:
-            tx.after(partial(self._put, message_id, snapshot()))
+        if message_id in self._wakeups.waits:
+            tx.after(partial(self.give, message_id, snapshot()))
 
-    def _put(self, message_id: str, snapshot: Snapshot | None) -> None:
-        watch = self._watched.get(message_id)
-        if watch is not None:
-            watch.newest = snapshot
+    def give(self, message_id: str, snapshot: Snapshot | None) -> None:
+        """Give the message to who waits for it now. None: another process may have changed it, so
+        it is to be read."""
+        with self._wakeups.lock:
+            for wait in self._wakeups.waits.get(message_id, ()):
+                wait.newest = snapshot
+
+    @staticmethod
+    def newer(wait: Wait, version: int) -> Snapshot | None:
+        """What the last commit of this process made of the message that is waited for, if it was
+        after that version. Not to be changed: every call that is held gets the same."""
+        snapshot = wait.newest
+        return snapshot if snapshot is not None and snapshot.message.version > version else None
 
     # --- to the runner of a job -------------------------------------------------------------------
     def put_job(self, ticket: JobTicket, node: str) -> None:
@@ -76,5 +55,5 @@ class Handover:
 
     def take_job(self, job_id: str, epoch: int) -> JobTicket | None:
         """The job that was placed here at that epoch; None: it has to be read."""
-        snapshot = self._jobs.pop(job_id, None)
-        return snapshot if snapshot is not None and snapshot.epoch == epoch else None
+        ticket = self._jobs.pop(job_id, None)
+        return ticket if ticket is not None and ticket.epoch == epoch else None

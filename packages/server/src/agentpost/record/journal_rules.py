@@ -64,15 +64,6 @@ class Divergence:
         )
 
 
-class Diverged(Exception):
-    """A re-run made another call, or with other arguments, than the one recorded; ``how`` says
-    what differs."""
-
-    def __init__(self, how: Divergence) -> None:
-        super().__init__(how.cause)
-        self.how = how
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """A recorded call: its fingerprint names the method and its arguments, its summary is the
@@ -85,12 +76,15 @@ class Call:
     summary: str = ""
 
 
-def find_recorded(call: Call | None, fingerprint: str, summary: str = "") -> Call | None:
-    """The record to answer from, or None when the body has to run; raises `Diverged`."""
+def find_recorded(
+    call: Call | None, fingerprint: str, summary: str = ""
+) -> Call | Divergence | None:
+    """The record to answer from, None when the body has to run, or how a re-run made another call,
+    or with other arguments, than the one recorded."""
     if call is None:
         return None
     if call.fingerprint != fingerprint:
-        raise Diverged(compare(call.n, call.summary, summary))
+        return compare(call.n, call.summary, summary)
     return None if call.state is CallState.HELD else call
 
 

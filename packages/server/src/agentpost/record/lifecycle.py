@@ -10,8 +10,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-import structlog
-
 from agentpost.db.session import Tx
 from agentpost.domain.credits import to_credits
 from agentpost.domain.times import iso
@@ -27,12 +25,6 @@ from agentpost.webhooks.endpoint_rules import Attempted
 from agentpost.webhooks.records import EndpointRecord
 
 _MILLISECOND: Final = 1_000
-
-
-def request_id() -> str | None:
-    """The HTTP request in whose course this is called; None outside one."""
-    current: str | None = structlog.contextvars.get_contextvars().get("request_id")
-    return current
 
 
 def log_after(tx: Tx, event: str, **fields: object) -> None:

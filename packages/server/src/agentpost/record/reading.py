@@ -109,9 +109,3 @@ def page(
         since=since,
         limit=limit,
     )
-
-
-@read_transaction
-def traceparent(tx: Tx, _: AppContext, message_id: str) -> str | None:
-    """The trace context that a message came with, whatever its age."""
-    return message_rows.traceparent(tx, message_id)

@@ -12,23 +12,22 @@ from agentpost.record.records import JobLink, JobRecord, MessageRecord
 
 @dataclass(slots=True)
 class TurnTicket:
-    """A turn, with its frozen inputs and recorded calls; ``confirmed_at``: when it was ours, by the
-    node's lease; ``has_returned``: its function has; ``has_works``: the conversation had when it
-    began; ``latest``: the message as this node last saw it, and its jobs, as `links_of` gives them:
-    a start of a job sets both after its commit, on any thread."""
+    """A turn that is ours at ``epoch``, with its frozen inputs and recorded calls.
+
+    ``confirmed_at``: when it was ours, by the node's lease; ``has_returned``: its function has;
+    ``has_works``: the conversation had when it began; ``latest``: the message as this node last saw
+    it, and its jobs, as `links_of` gives them: a start of a job sets both after its commit, on any
+    thread.
+    """
 
     message: MessageRecord
+    epoch: int
     conversation: str
     latest: tuple[MessageRecord, list[JobLink] | None]
     calls: dict[int, Call] = field(default_factory=dict)
     confirmed_at: float = 0.0
     has_returned: asyncio.Event = field(default_factory=asyncio.Event)
     has_works: bool = False
-
-    @property
-    def epoch(self) -> int:
-        """The epoch at which this node owns it."""
-        return self.message.turn_epoch
 
     def links_of(self, message: MessageRecord) -> list[JobLink] | None:
         """The jobs of the message, which has no files then; None: both are to be read.
@@ -53,6 +52,7 @@ class JobTicket:
     epoch: int
     calls: dict[int, Call]
     message: Said
+    traceparent: str | None
     state_json: str
     confirmed_at: float = 0.0
     response_schema_json: str | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from agentpost.domain.errors import RuleBroken
 from agentpost.jobs.rules import JobState as J
@@ -160,17 +160,16 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
 }
 
 
-def turn(state: T | None, signal: s.TurnSignal) -> Change[T]:
-    """Fold a signal into a turn; ``state`` None is a message being accepted."""
-    row = TURNS.get((state, type(signal)))
+@overload
+def fold(state: T | None, signal: s.TurnSignal) -> Change[T]: ...
+@overload
+def fold(state: J | None, signal: s.JobSignal) -> Change[J]: ...
+def fold(state: Any, signal: s.TurnSignal | s.JobSignal) -> Change[Any]:
+    """Fold a signal into a turn or a job; ``state`` None is one that is being made."""
+    row = _ROWS.get((state, type(signal)))
     if row is None:
-        raise RuleBroken(f"a turn that is {state} cannot take {type(signal).__name__}")
+        raise RuleBroken(f"what is {state} cannot take {type(signal).__name__}")
     return Change(state, row.to, row.entry(signal) if row.entry else None, row.event)
 
 
-def job(state: J | None, signal: s.JobSignal) -> Change[J]:
-    """Fold a signal into a job; ``state`` None is a job being made."""
-    row = JOBS.get((state, type(signal)))
-    if row is None:
-        raise RuleBroken(f"a job that is {state} cannot take {type(signal).__name__}")
-    return Change(state, row.to, row.entry(signal) if row.entry else None, row.event)
+_ROWS: dict[Any, Row[Any]] = {**TURNS, **JOBS}

@@ -38,11 +38,9 @@ from agentpost.webhooks import outbox
 
 
 # --- messages and turns ---------------------------------------------------------------------------
-def create_message(
-    tx: Tx, ctx: AppContext, message: MessageRecord, signal: s.TurnQueued | s.TurnBegun
-) -> bool:
+def create_message(tx: Tx, message: MessageRecord, signal: s.TurnQueued | s.TurnBegun) -> bool:
     """A message is accepted, its turn begun or waiting. False: its idempotency key is taken."""
-    change = transitions.turn(None, signal)
+    change = transitions.fold(None, signal)
     message.turn_state = change.after
     message.version = message.state_version = 1
     if not record_rows.insert_message(tx, message):
@@ -87,7 +85,7 @@ def apply_turn(
     ``message`` by the caller beforehand. ``links``: the message's jobs, where the caller knows
     them, and that neither they nor the message have files. Raises `RuleBroken`, `Fenced`.
     """
-    change = transitions.turn(message.turn_state, signal)
+    change = transitions.fold(message.turn_state, signal)
     message.turn_state = change.after
     match signal:
         case s.TurnReplied():
@@ -156,7 +154,7 @@ def create_job(
 ) -> None:
     """A turn starts a job: it runs, waits for credits or is refused."""
     now = job.created_at
-    change = transitions.job(None, signal)
+    change = transitions.fold(None, signal)
     job.state = change.after
     match signal:
         case s.Admitted():
@@ -214,7 +212,7 @@ def apply_job(
         raise Fenced(f"job {job_id} is not ours any more")
     if isinstance(signal, s.Recovered):
         signal = replace(signal, text=job.result or "")
-    change = transitions.job(job.state, signal)
+    change = transitions.fold(job.state, signal)
     state_before, epoch_before = job.state, job.epoch
     started_before = job.started_at is not None
     job.state = change.after

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -63,7 +65,7 @@ async def list_requests(api: Api, request: Request, caller: Caller) -> Response:
             after=lists.read_cursor(api.ctx, caller, cursor),
             limit=limit,
             wait_seconds=wait,
-            hung_up=watch_hang_up(request),
+            hung_up=partial(watch_hang_up, request),
         )
     names = page.key_names
     data = [LoggedRequestShape.of(each, names.get(each.key_id or "")) for each in page.requests]

@@ -90,11 +90,9 @@ class Effects(ABC):
         """Hold what the call costs."""
 
     async def _step(self, request: Request, slot: Slot) -> Any:
-        self.journal.go_on()
-        await self._hold(slot, request.price)
-        step = self._invocation(request, slot)
+        step = await self._begin(request, slot)
         assert step is not None, "a step has a function"
-        with self.journal.body(here=step.here) as body:
+        with self.journal.body(step.key, here=step.here) as body:
             running = self._steps.run_with_retries(
                 step, self.journal, request.retry, request.seconds
             )
@@ -104,10 +102,9 @@ class Effects(ABC):
         return self.journal.replay(call)
 
     async def _write(self, request: Request, slot: Slot) -> File:
-        self.journal.go_on()
-        await self._hold(slot, request.price)
-        maker = self._invocation(request, slot)
-        with self.journal.body(here=maker is not None and maker.here) as body:
+        maker = await self._begin(request, slot)
+        key, is_here = (maker.key, maker.here) if maker else (None, False)
+        with self.journal.body(key, here=is_here) as body:
             storing = self._store(request, maker)
             record = await self._or_record_error(storing, request, slot, body)
         call = slot.call(CallState.DONE)
@@ -147,7 +144,11 @@ class Effects(ABC):
         failed = slot.call(CallState.ERROR, text)
         await self.journal.guard(self._record(failed, request.price, charges))
 
-    def _invocation(self, request: Request, slot: Slot) -> Invocation | None:
+    async def _begin(self, request: Request, slot: Slot) -> Invocation | None:
+        """Hold what the call costs, unless an earlier run does; its function, if it has one."""
+        self.journal.go_on()
+        if request.price and not slot.is_held:
+            await self._hold(slot, request.price)
         if request.fn is None:
             return None
         key = f"{self.journal.owner}:{slot.n}"

@@ -22,7 +22,6 @@ from agentpost.jobs.rules import PROCESS_DIED_FAILURE
 from agentpost.record.journal_rules import (
     Call,
     CallState,
-    Diverged,
     Divergence,
     find_recorded,
     left_out,
@@ -177,10 +176,9 @@ class Journal(Scope):
         self._made += 1
         self._run.calls = self._made
         call = self._calls.get(self._made)
-        try:
-            answer = find_recorded(call, fingerprint, summary)
-        except Diverged as diverged:
-            self._diverge(diverged.how)
+        answer = find_recorded(call, fingerprint, summary)
+        if isinstance(answer, Divergence):
+            self._diverge(answer)
         is_held = call is not None and answer is None
         return Slot(
             self._made, fingerprint, answer, is_held, summary, owes=-self._made in self._calls

@@ -27,6 +27,7 @@ from agentpost.jobs import actions as jobs
 from agentpost.jobs import rules as job_rules
 from agentpost.jobs.actions import JobClaim
 from agentpost.nodes.ownership import confirm_job
+from agentpost.observability import traces
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
 from agentpost.record.tickets import JobTicket
@@ -82,9 +83,13 @@ async def _run(
 ) -> ChangedCode | None:
     """Run the function and write down how it ended; a parked or lost run writes nothing, and
     neither does one whose code changed, which is returned."""
-    claim = effects.claim
-    with await traced.job(ctx, ticket.job):
-        outcome = await _outcome(ctx, ticket, effects, find)
+    claim, record, said = effects.claim, ticket.job, ticket.message
+    said = replace(said, files=tuple(map(effects.readable, said.files)))
+    ids_of = (record.id, record.work_id, record.title)
+    inputs = JobInputs(*ids_of, said, ticket.state_json, ticket.response_schema_json)
+    author = AuthorJob(effects, inputs)
+    with traced.run(traces.JOB, record.id, record.message_id, ticket.traceparent):
+        outcome = await _outcome(ctx, ticket, author, effects, find)
     if isinstance(outcome, ChangedCode):
         return outcome
     with run.recording():
@@ -99,7 +104,7 @@ async def _run(
 
 
 async def _outcome(
-    ctx: AppContext, ticket: JobTicket, effects: JobEffects, find: FindJob
+    ctx: AppContext, ticket: JobTicket, author: AuthorJob, effects: JobEffects, find: FindJob
 ) -> Ending | JobFailed | ChangedCode | None:
     """How it ended, a failure, or None when nothing is to be written."""
     journal = effects.journal
@@ -109,7 +114,6 @@ async def _outcome(
     except values.MissingFunction as error:
         return _missing(ticket, error)
     failed: BaseException | None = None
-    author = AuthorJob(effects, _inputs(ticket, effects))
     try:
         ending = _ending(author, effects, await fn(author, **args))
         journal.note_return()
@@ -150,20 +154,6 @@ FindJob = Callable[[str], Callable[..., Any]]
 """The job function of an import name; raises `MissingFunction`."""
 Ending = tuple[str, str | None, str, str | None]
 """Result, question, JSON of the memory, and of what the question asks for."""
-
-
-def _inputs(ticket: JobTicket, effects: JobEffects) -> JobInputs:
-    record, message = ticket.job, ticket.message
-    if message.files:
-        message = replace(message, files=tuple(effects.readable(file) for file in message.files))
-    return JobInputs(
-        record.id,
-        record.work_id,
-        record.title,
-        message,
-        ticket.state_json,
-        ticket.response_schema_json,
-    )
 
 
 def _ending(author: AuthorJob, effects: JobEffects, text: object) -> Ending | JobFailed:
@@ -285,9 +275,8 @@ class JobEffects(Effects):
 
     # --- what is recorded -------------------------------------------------------------------------
     async def _hold(self, slot: Slot, price: int) -> None:
-        if price and not slot.is_held:
-            call = slot.call(CallState.HELD)
-            await self.journal.guard(jobs.hold(self.ctx, self.claim, call, price))
+        call = slot.call(CallState.HELD)
+        await self.journal.guard(jobs.hold(self.ctx, self.claim, call, price))
 
     def _record(
         self, call: Call, price: int, charges: Sequence[Charge]

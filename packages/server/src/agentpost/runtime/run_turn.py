@@ -1,4 +1,4 @@
-"""Running a turn: the agent's function on the agent loop, its calls recorded one by one."""
+"""Running turns: the agent's function on the agent loop, its calls recorded one by one."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from agentpost.jobs import starting
 from agentpost.jobs.starting import Start
 from agentpost.messages.rules import TurnFailure
 from agentpost.nodes.ownership import confirm_turn
+from agentpost.observability import traces
 from agentpost.record import history
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
@@ -33,8 +34,9 @@ from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.runtime.outputs import Place
 from agentpost.runtime.owners import Owner
-from agentpost.runtime.runs import Run
+from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.steps import Steps
+from agentpost.threads.loop import AgentLoop
 from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
 from agentpost.uploads import attachments
@@ -42,34 +44,57 @@ from agentpost.uploads import attachments
 log = structlog.get_logger(__name__)
 
 
-async def run_turn(
-    ctx: AppContext, agent: AgentFn, steps: Steps, ticket: TurnTicket, run: Run
-) -> None:
-    """Run the agent once for a message and record how its turn ended (design: How a turn ends).
+class TurnRunner:
+    """Runs the turns of this process on the agent loop (see `context.TurnRunner`)."""
 
-    A run that was fenced or failed because of the server writes nothing.
-    """
-    message_id = ticket.message.id
-    steps = steps.for_account(ticket.message.account_id)
-    owner = Owner(ctx, partial(confirm_turn, ctx, ticket))
-    journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed_at, steps.rebuild)
-    journal.enter()
-    structlog.contextvars.clear_contextvars()
-    async with output_kept(ctx, message_id, message_id=message_id):
-        try:
+    def __init__(self, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
+        self.agent = agent
+        """What answers the turns that begin from now on."""
+        self._steps = steps
+        self.runs = Runs(loop)
+
+    def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
+        """See `context.TurnRunner.run`."""
+        if ticket.epoch > 1:
+            self.runs.cancel(ticket.message.id, before=ticket.epoch)  # fenced by our claim
+        self.runs.submit(ticket.message.id, ticket.epoch, partial(self._run, ctx, ticket))
+
+    def abort(self, message_id: str) -> None:
+        """See `context.TurnRunner.abort`."""
+        self.runs.cancel(message_id)
+
+    async def stop(self, seconds: float) -> None:
+        """End what runs; the next owner continues it from its recorded calls."""
+        await self.runs.stop(seconds)
+
+    async def _run(self, ctx: AppContext, ticket: TurnTicket, run: Run) -> None:
+        """Run the agent once for a message and record how its turn ended (design: How a turn
+        ends).
+
+        A run that was fenced or failed because of the server writes nothing.
+        """
+        message = ticket.message
+        steps = self._steps.for_account(message.account_id)
+        owner = Owner(ctx, partial(confirm_turn, ctx, ticket))
+        journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed_at, steps.rebuild)
+        journal.enter()
+        structlog.contextvars.clear_contextvars()
+        async with output_kept(ctx, message.id, message_id=message.id):
             try:
-                with traced.turn(ticket.message):
-                    outcome = await _attend(ctx, agent, steps, ticket, journal)
-            finally:
-                ticket.has_returned.set()
-            if isinstance(outcome, TurnFailure):
-                await retry_until_recorded(
-                    lambda: turns.fail(ctx, ticket, outcome, journal.cause), message_id
-                )
-            elif outcome is not None:
-                await retry_until_recorded(partial(turns.end, ctx, ticket, outcome), message_id)
-        except Fenced:
-            log.info("turn_fenced", epoch=ticket.epoch)
+                try:
+                    with traced.run(traces.TURN, message.id, message.id, message.traceparent):
+                        outcome = await _attend(ctx, self.agent, steps, ticket, journal)
+                finally:
+                    ticket.has_returned.set()
+                if isinstance(outcome, TurnFailure):
+                    failing = partial(turns.fail, ctx, ticket, outcome, journal.cause)
+                    await retry_until_recorded(failing, message.id)
+                elif outcome is not None:
+                    await retry_until_recorded(partial(turns.end, ctx, ticket, outcome), message.id)
+            except Fenced:
+                log.info("turn_fenced", epoch=ticket.epoch)
+        if run.again:  # when this fails, a sweep finds that nobody runs it
+            await turns.reclaim(ctx, run.owner, ctx.node)
 
 
 async def _attend(
@@ -159,7 +184,8 @@ def _result(turn: AuthorTurn, effects: TurnEffects) -> TurnResult | TurnFailure:
     if output.is_missing and not turn.question and "start" not in effects.call_names:
         return TurnFailure.OUTPUT_MISSING
     state = turn.changed_state()
-    return TurnResult(reply, turn.question, state, turn.answer_format, output.wanted)
+    output_json = None if output.schema_json is None else output.given
+    return TurnResult(reply, turn.question, state, turn.answer_format, output_json)
 
 
 _ACTIONS = frozenset({"start", "join", "stop", "write"})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any, Final, Protocol, TypeVar
 import structlog
 
 from agentpost.agents import File, Unreadable, values
-from agentpost.agents.base import current_step_key
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.author.bodies import Body, name_of
 from agentpost.author.output import Capture
@@ -190,9 +189,7 @@ class Steps:
         """Run a step's body; its value as recorded JSON."""
         if call.here:
             await run.ready()
-            with _keyed(call):
-                if timeout is None:
-                    return values.dump(await call.fn(*call.args, **call.kwargs))
+            with Capture({"call": call.n}):
                 async with asyncio.timeout(timeout):
                     return values.dump(await call.fn(*call.args, **call.kwargs))
 
@@ -207,7 +204,7 @@ class Steps:
             )
             return values.dump(value)
 
-        with Capture(call=call.n):
+        with Capture({"call": call.n}):
             return await unless_killed(attempt, run, call.key)
 
     async def run_with_retries(
@@ -244,7 +241,7 @@ class Steps:
             yield data.encode()
         elif data.here:
             await run.ready()
-            with _keyed(data):
+            with Capture({"call": data.n}):
                 async with asyncio.timeout(timeout):
                     contents = await data.fn(*data.args, **data.kwargs)
             yield contents.encode() if isinstance(contents, str) else contents
@@ -262,7 +259,7 @@ class Steps:
                     timeout=timeout,
                     ready=run.ready,
                 )
-                with Capture(call=data.n):
+                with Capture({"call": data.n}):
                     await unless_killed(building, run, key)
                 yield into
 
@@ -319,14 +316,3 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
         return tempfile.TemporaryDirectory(prefix="agentpost-build-")
     except OSError as error:
         raise InfrastructureError(f"there is no temporary folder: {error}") from error
-
-
-@contextmanager
-def _keyed(call: Invocation) -> Iterator[None]:
-    """Inside: `step_key()` is its key, and lines of the log have its number."""
-    token = current_step_key.set(call.key)
-    try:
-        with Capture(call=call.n):
-            yield
-    finally:
-        current_step_key.reset(token)

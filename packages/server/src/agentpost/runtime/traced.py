@@ -7,33 +7,21 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeVar
 
 from agentpost.clock import SystemClock
-from agentpost.context import AppContext
 from agentpost.observability import traces
-from agentpost.record import reading
-from agentpost.record.records import JobRecord, MessageRecord
 
 T = TypeVar("T")
 _NAMED: Final = ("step", "start")
 """Calls whose first argument is the name of a function."""
 
 
-def turn(message: MessageRecord) -> AbstractContextManager[None]:
-    """The turn of this message runs inside."""
-    trace = traces.sampled(message.id, message.traceparent)
+def run(
+    kind: str, owner: str, message_id: str, traceparent: str | None
+) -> AbstractContextManager[None]:
+    """A turn or job runs inside; ``traceparent``: that of its message."""
+    trace = traces.sampled(message_id, traceparent)
     if trace is None:
         return nullcontext()
-    return traces.span_context(trace, traces.span_id(traces.TURN, message.id))
-
-
-async def job(ctx: AppContext, record: JobRecord) -> AbstractContextManager[None]:
-    """This job runs inside."""
-    if not traces.is_on():
-        return nullcontext()
-    traceparent = await reading.traceparent(ctx, record.message_id)
-    trace = traces.sampled(record.message_id, traceparent)
-    if trace is None:
-        return nullcontext()
-    return traces.span_context(trace, traces.span_id(traces.JOB, record.id))
+    return traces.span_context(trace, traces.span_id(kind, owner))
 
 
 async def call(owner: str, number: int, call_parts: Sequence[object], effect: Awaitable[T]) -> T:
@@ -42,7 +30,7 @@ async def call(owner: str, number: int, call_parts: Sequence[object], effect: Aw
     Args:
         call_parts: the name of the call and its arguments, of which no values are shown.
     """
-    place = traces.place()
+    place = traces.place.get()
     if place is None:
         return await effect
     clock = SystemClock()

@@ -108,7 +108,7 @@ def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> Schedul
     if schedule_rows.count(tx, caller.account_id) >= most:
         text = f"An account has at most {most} schedules; delete one that is not needed."
         raise Refusal(ErrorCode.BAD_REQUEST, text)
-    check_conversation(ctx, caller, from_fields(new.message))
+    check_conversation(caller, from_fields(new.message))
     sending.check_endpoint(tx, caller, new.message.get("webhook_endpoint_id"))
     schedule = ScheduleRecord(
         id=new_id(ids.SCHEDULE, now),

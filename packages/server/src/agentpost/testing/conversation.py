@@ -29,14 +29,15 @@ from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.credits import actions as credits
 from agentpost.domain import ids
+from agentpost.limits.allowances import rules_of
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.shapes import MessageShape
 from agentpost.processes.pool import Ready, WorkerPool
 from agentpost.record.records import FileRecord
 from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Run, Steps
-from agentpost.runtime.turn_runner import TurnRunner
 from agentpost.settings import Settings, load_settings
 from agentpost.testing.faults import CrashPoint, FaultyDatabase, NotRepeatable
 from agentpost.testing.outcome import Outcome, Read, outcome
@@ -193,7 +194,7 @@ class Conversation:
         ctx.db = self._db = FaultyDatabase(ctx.db, self._points, replay=self._is_replaying)
         account = await accounts.create(ctx, "owner@example.com", "Owner", self._credits)
         key = (await accounts.create_key(ctx, account.id, "test")).record
-        self._caller = Caller(key.id, key.name, account.id)
+        self._caller = Caller(key.id, key.name, account.id, rules_of(settings))
         pool = Threads(folder / "scratch")
         steps = Steps(pool, Blobs(ctx.storage, pool), pause=self._pause)
         ctx.turns = self._turns = TurnRunner(self._loop, self._agent, steps)

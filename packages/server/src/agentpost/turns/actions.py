@@ -89,8 +89,15 @@ def _begin(
         ctx.wakeups.publish(tx, NODES)
         return
     message.turn_node = ctx.node
-    ticket = TurnTicket(message, conversation.name, (message, None), calls, ctx.lease.now())
-    ticket.has_works = conversation.works > 0
+    ticket = TurnTicket(
+        message,
+        message.turn_epoch,
+        conversation.name,
+        latest=(message, None),
+        calls=calls,
+        confirmed_at=ctx.lease.now(),
+        has_works=conversation.works > 0,
+    )
     tx.after(partial(ctx.turns.run, ctx, ticket))
 
 

@@ -12,7 +12,6 @@ from agentpost.record.records import ConversationRecord
 CONVERSATIONS = Mapper(ConversationRecord, "conversations", "ON CONFLICT (owner, name) DO NOTHING")
 _LOCK_BY_NAME = f"{CONVERSATIONS.select} WHERE owner = ? AND name = ? /*for update*/"
 _LOCK = f"{CONVERSATIONS.select} WHERE id = ? /*for update*/"
-_HOLD = "SELECT 1 FROM conversations WHERE id = ? /*for update*/"
 _BEGIN_TURN = (
     "UPDATE conversations SET turn_message_id = ?, turns = turns + 1 WHERE owner = ? AND name = ?"
     " AND turn_message_id IS NULL AND asking_message_id IS NULL"
@@ -56,11 +55,6 @@ def lock(tx: Tx, conversation_id: str) -> ConversationRecord:
     conversation = CONVERSATIONS.one(tx, _LOCK, (conversation_id,))
     assert conversation is not None, "conversations are never deleted before their messages"
     return conversation
-
-
-def lock_only(tx: Tx, conversation_id: str) -> None:
-    """`lock` for who needs nothing of it."""
-    tx.lock(_HOLD, (conversation_id,))
 
 
 def end_turn(tx: Tx, conversation_id: str) -> None:

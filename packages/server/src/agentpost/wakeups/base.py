@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from agentpost.record.records import Snapshot
+
 TEXT_BYTES_MAX = 7_000
 """Of a text with its id: a notice of PostgreSQL has less than 8,000 bytes."""
 _TOGETHER_SECONDS = 0.05
@@ -36,7 +38,7 @@ class Wait:
     """One listener's place; a context manager that belongs to the event loop that entered it. Hints
     from the entry on are not missed."""
 
-    __slots__ = ("_future", "_hinted", "_hub", "_over", "_subject", "_texts", "loop")
+    __slots__ = ("_future", "_hinted", "_hub", "_over", "_subject", "_texts", "loop", "newest")
 
     def __init__(self, hub: Wakeups, subject: str, texts: bool) -> None:
         self._hub = hub
@@ -46,6 +48,8 @@ class Wait:
         self._hinted = False
         self._over = False
         self._texts: list[str] | None = [] if texts else None
+        self.newest: Snapshot | None = None
+        """What a commit of this process made of the message; see `record.handover`."""
 
     def __enter__(self) -> Wait:
         with self._hub.lock:

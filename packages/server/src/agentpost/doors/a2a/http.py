@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from a2a.compat.v0_3.conversions import to_compat_agent_card
@@ -104,7 +105,7 @@ def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
         call = await rpc.read(api, request, caller, parts.FILES_AT)
         parts.check_counts(call.fields)
         scope = request.scope
-        scope[EXCHANGE] = Exchange(state_of(scope), call, watch_hang_up(request))
+        scope[EXCHANGE] = Exchange(state_of(scope), call, partial(watch_hang_up, request))
         if str(call.fields.get("method")) in dispatcher.METHOD_TO_MODEL and not header(
             request, _VERSION
         ):

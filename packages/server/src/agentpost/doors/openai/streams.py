@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
+from functools import partial
 from typing import Final, Protocol
 
 from starlette.requests import Request
@@ -44,7 +45,7 @@ async def wait_for_end(api: Api, request: Request, caller: Caller, message_id: s
     """The message once it is final or waits for credits, or when its call was held long enough."""
     ctx = api.ctx
     until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
-    hung_up = watch_hang_up(request)
+    hung_up = partial(watch_hang_up, request)
     with ctx.streams.count(caller.account_id):
         source = followers.follow(ctx, caller, message_id, hung_up=hung_up, until=until)
         async with aclosing(source) as moments:
