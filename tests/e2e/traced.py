@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agentpost import transactions
-from agentpost.db.queued import Read, Write
 from agentpost.db.session import Params, Row, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from tests.e2e.agents import agent
@@ -99,7 +98,7 @@ def _wrapped(fn: Callable[..., Any]) -> Callable[..., Any] | None:
 
 LOCK = threading.Lock()
 read_now = SqliteDatabase.read_now
-made = Write.__init__
+write = SqliteDatabase.write
 
 
 def traced_read(self: SqliteDatabase, fn: Callable[[Tx], Any]) -> Any:
@@ -107,10 +106,10 @@ def traced_read(self: SqliteDatabase, fn: Callable[[Tx], Any]) -> Any:
     return read_now(self, traced(fn))
 
 
-def traced_write(self: Write, fn: Callable[[Tx], Any], *rest: Any) -> None:
-    """A function that is queued; a read passes `traced_read` as well."""
-    made(self, fn if isinstance(self, Read) else traced(fn), *rest)
+async def traced_write(self: SqliteDatabase, fn: Callable[[Tx], Any]) -> Any:
+    """See `Database.write`."""
+    return await write(self, traced(fn))
 
 
 SqliteDatabase.read_now = traced_read  # type: ignore[method-assign]
-Write.__init__ = traced_write  # type: ignore[assignment,method-assign]
+SqliteDatabase.write = traced_write  # type: ignore[method-assign]

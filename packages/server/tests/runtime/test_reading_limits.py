@@ -68,7 +68,7 @@ async def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 def blobs_of(pool: WorkerPool, folder: Path, account: str, seconds: float = PATIENCE) -> Blobs:
     storage = cast("Storage", Folder(folder))
-    return Blobs(storage, pool, read_seconds=seconds).for_account(account)
+    return Blobs(storage, pool, account, read_seconds=seconds)
 
 
 def file(what: str) -> File:

@@ -18,8 +18,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Write:
-    """A queued write function with the future its caller awaits. ``changed``: it has changed a row,
-    and left it so, where that can be seen (`Database.changes`)."""
+    """A queued function with the future its caller awaits; nothing follows one that reads.
+
+    ``changed``: it has changed a row, and left it so, where that can be seen (`Database.changes`).
+    """
 
     fn: Callable[[Tx], Any]
     loop: asyncio.AbstractEventLoop
@@ -29,12 +31,6 @@ class Write:
     error: BaseException | None = None
     callbacks: list[Callable[[], None]] = field(default_factory=list)
     changed: bool = False
-
-
-class Read(Write):
-    """A queued read function, which nothing follows."""
-
-    __slots__ = ()
 
 
 def resolve(items: Sequence[Write]) -> None:

@@ -14,13 +14,12 @@ from typing import TypeVar
 
 import structlog
 
-from agentpost.db.queued import Read, Write, call, resolve
+from agentpost.db.queued import Write, call, resolve
 from agentpost.db.session import DatabaseClosed, Tx
 from agentpost.db.sqlite_group import BUSY_SECONDS, Group, SqliteTx
 from agentpost.domain.errors import StoreUnavailable
 
 T = TypeVar("T")
-W = TypeVar("W", bound=Write)
 log = structlog.get_logger(__name__)
 
 _CAREFUL_SECONDS = 1.0
@@ -93,7 +92,7 @@ class SqliteDatabase:
         self._local = threading.local()
         self._readers_of_threads: list[_Reader] = []
         self._has_ended = False
-        self._reads: queue.SimpleQueue[Read | None] = queue.SimpleQueue()
+        self._reads: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._readers: list[threading.Thread] = []
         self._writer: threading.Thread | None = None
         self._connection: sqlite3.Connection | None = None  # the writer thread's
@@ -148,13 +147,13 @@ class SqliteDatabase:
         self._drop_connection()
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
-        return await self._put(self._queue, Write, fn)
+        return await self._put(self._queue, fn)
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
-        return await self._put(self._reads, Read, fn)
+        return await self._put(self._reads, fn)
 
     def _put(
-        self, items: queue.SimpleQueue[W | None], kind: type[W], fn: Callable[[Tx], T]
+        self, items: queue.SimpleQueue[Write | None], fn: Callable[[Tx], T]
     ) -> asyncio.Future[T]:
         """Queue the function; its result. Raises `DatabaseClosed`."""
         loop = asyncio.get_running_loop()
@@ -162,7 +161,7 @@ class SqliteDatabase:
         with self._accepting:
             if not self._open:
                 raise DatabaseClosed("the database is closed")
-            items.put(kind(fn, loop, future))
+            items.put(Write(fn, loop, future))
         return future
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:

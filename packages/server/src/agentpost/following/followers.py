@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain import ids
-from agentpost.domain.errors import not_found
 from agentpost.domain.limits import EVENTS_PAGE_ENTRIES
 from agentpost.domain.times import SECOND
 from agentpost.following.held_calls import HeldCall, HungUp
@@ -70,15 +68,11 @@ async def look(ctx: AppContext, caller: Caller, message_id: str, after: int = 0)
     raises ``not_found``."""
 
     def fn(tx: Tx) -> Moment:
-        message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
-        if message is None:
-            raise not_found("message")
+        message = message_rows.of_key(tx, message_id, caller.key_id, ctx.clock.now())
         entries = message_rows.entries_after(tx, message_id, after, EVENTS_PAGE_ENTRIES)
         cancelled = was_cancelled(tx, message)
         return Moment(message_rows.snapshot(tx, message), entries, cancelled)
 
-    if not ids.is_id(ids.MESSAGE, message_id):
-        raise not_found("message")
     return await ctx.db.read(fn)
 
 

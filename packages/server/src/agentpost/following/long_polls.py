@@ -13,7 +13,7 @@ from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.errors import ErrorCode, PollInProgress, Refusal, not_found
+from agentpost.domain.errors import ErrorCode, PollInProgress, Refusal
 from agentpost.domain.limits import (
     EVENTS_PAGE_ENTRIES,
     EVENTS_WAIT_SECONDS_MIN,
@@ -249,8 +249,6 @@ def _entries(
     tx: Tx, ctx: AppContext, caller: Caller, message_id: str, seq: int
 ) -> tuple[list[EntryRecord], Snapshot]:
     """Entries and message of one moment, one entry more than a page."""
-    message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
-    if message is None:
-        raise not_found("message")
+    message = message_rows.of_key(tx, message_id, caller.key_id, ctx.clock.now())
     entries = message_rows.entries_after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
     return entries, Snapshot(message, [], [])

@@ -8,8 +8,6 @@ credits, work that was parked by the old one continues.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from agentpost.accounts import rows as account_rows
 from agentpost.caller import Caller
 from agentpost.context import AppContext
@@ -17,8 +15,6 @@ from agentpost.credits import actions as credits
 from agentpost.credits import ceiling_rows
 from agentpost.credits.rules import Ceiling
 from agentpost.db.session import Tx
-from agentpost.domain import ids
-from agentpost.domain.errors import not_found
 from agentpost.jobs import rows as job_rows
 from agentpost.jobs.recovery_rules import RecoveryState, can_recover, state_of, worst
 from agentpost.jobs.rules import JobRole, JobState
@@ -26,10 +22,12 @@ from agentpost.messages import rows as message_rows
 from agentpost.record import signals as s
 from agentpost.record import writer
 from agentpost.record.records import JobRecord, MessageRecord
+from agentpost.transactions import write_transaction
 
 
-async def recover(
-    ctx: AppContext, caller: Caller, message_id: str, max_credits: int | None = None
+@write_transaction
+def recover(
+    tx: Tx, ctx: AppContext, caller: Caller, message_id: str, max_credits: int | None = None
 ) -> dict[str, RecoveryState]:
     """Each work of the message with its state, in the message's order; raises ``not_found``.
 
@@ -37,52 +35,32 @@ async def recover(
     ceiling continues when there is room. Safe to repeat: what is watched already stays as it is.
     """
     now = ctx.clock.now()
-    return await _recover_message(
-        ctx,
-        message_id,
-        lambda tx: message_rows.get_of_key(tx, message_id, caller.key_id, now),
-        max_credits,
-    )
+    message = message_rows.of_key(tx, message_id, caller.key_id, now)
+    if max_credits is not None:
+        _set_ceiling(tx, ctx, message, max_credits, now)
+    return _recover_works(tx, ctx, message, now)
 
 
-async def recover_for(ctx: AppContext, account_id: str, message_id: str) -> RecoveryState:
+@write_transaction
+def recover_for(tx: Tx, ctx: AppContext, account_id: str, message_id: str) -> RecoveryState:
     """The same for a person of the account, whichever key sent the message: the worst state.
 
     ``settled`` for a message without work.
     """
     now = ctx.clock.now()
-
-    def find(tx: Tx) -> MessageRecord | None:
-        message = message_rows.get(tx, message_id)
-        is_theirs = message is not None and message.account_id == account_id
-        return message if message and is_theirs and message.expires_at > now else None
-
-    states = await _recover_message(ctx, message_id, find)
+    message = message_rows.of_account(tx, message_id, account_id, now)
+    states = _recover_works(tx, ctx, message, now)
     return worst(states.values()) if states else RecoveryState.SETTLED
 
 
-async def _recover_message(
-    ctx: AppContext,
-    message_id: str,
-    find: Callable[[Tx], MessageRecord | None],
-    max_credits: int | None = None,
+def _recover_works(
+    tx: Tx, ctx: AppContext, message: MessageRecord, now: int
 ) -> dict[str, RecoveryState]:
-    def fn(tx: Tx) -> dict[str, RecoveryState]:
-        now = ctx.clock.now()
-        message = find(tx)
-        if message is None:
-            raise not_found("message")
-        if max_credits is not None:
-            _set_ceiling(tx, ctx, message, max_credits, now)
-        by_work: dict[str, list[RecoveryState]] = {}
-        for link in sorted(message_rows.links(tx, message.id), key=lambda link: link.job.id):
-            state = _recover(tx, ctx, link.job, now)
-            by_work.setdefault(link.job.work_id, []).append(state)
-        return {work_id: worst(states) for work_id, states in by_work.items()}
-
-    if not ids.is_id(ids.MESSAGE, message_id):
-        raise not_found("message")
-    return await ctx.db.write(fn)
+    by_work: dict[str, list[RecoveryState]] = {}
+    for link in sorted(message_rows.links(tx, message.id), key=lambda link: link.job.id):
+        state = _recover(tx, ctx, link.job, now)
+        by_work.setdefault(link.job.work_id, []).append(state)
+    return {work_id: worst(states) for work_id, states in by_work.items()}
 
 
 def _set_ceiling(

@@ -89,15 +89,14 @@ def cancel(tx: Tx, ctx: AppContext, caller: Caller, message_id: str) -> Snapshot
     Work that waits is stopped before work that runs, so that it does not start in between. Raises
     ``not_found``.
     """
-    return _cancel(tx, ctx, _of_key(tx, ctx, caller, message_id))
+    message = message_rows.of_key(tx, message_id, caller.key_id, ctx.clock.now())
+    return _cancel(tx, ctx, message)
 
 
 @write_transaction
 def cancel_for(tx: Tx, ctx: AppContext, account_id: str, message_id: str) -> Snapshot:
     """The same for a person of the account, whichever key sent the message."""
-    message = message_rows.get(tx, message_id) if ids.is_id(ids.MESSAGE, message_id) else None
-    if message is None or message.account_id != account_id or message.expires_at <= ctx.clock.now():
-        raise not_found("message")
+    message = message_rows.of_account(tx, message_id, account_id, ctx.clock.now())
     return _cancel(tx, ctx, message)
 
 
@@ -147,19 +146,11 @@ async def delete(ctx: AppContext, caller: Caller, message_id: str) -> None:
 
 @write_transaction
 def _expire(tx: Tx, ctx: AppContext, caller: Caller, message_id: str) -> None:
-    _of_key(tx, ctx, caller, message_id)
-    message = message_rows.lock(tx, message_id)
     now = ctx.clock.now()
+    message_rows.of_key(tx, message_id, caller.key_id, now)
+    message = message_rows.lock(tx, message_id)
     if message is None or message.expires_at <= now:
         raise not_found("message")
     if not message.final:
         raise Refusal(ErrorCode.NOT_FINAL, "The message is not final; cancel it first, or wait.")
     writer.expire(tx, message, now)
-
-
-def _of_key(tx: Tx, ctx: AppContext, caller: Caller, message_id: str) -> MessageRecord:
-    if ids.is_id(ids.MESSAGE, message_id):
-        message = message_rows.get_of_key(tx, message_id, caller.key_id, ctx.clock.now())
-        if message is not None:
-            return message
-    raise not_found("message")

@@ -15,6 +15,7 @@ from agentpost.db.filtered import newest as newest_that_fit
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import NO_FILES, UNHEARD, Row, Tx, scalar
 from agentpost.domain import ids
+from agentpost.domain.errors import not_found
 from agentpost.jobs.rules import JobRole, Reason
 from agentpost.messages.filter_rules import MessageFilter
 from agentpost.messages.rules import MessageStatus, TurnState
@@ -225,6 +226,24 @@ def _as_in(tx: Tx, row: Row, cached: MessageRecord) -> MessageRecord | None:
 def get_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord | None:
     """By id, for the key that sent it, until its retention is over (spec: Limits)."""
     return MESSAGES.one(tx, _OF_KEY, (message_id, key_id, now))
+
+
+def of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord:
+    """`get_of_key`; raises ``not_found``."""
+    message = (
+        get_of_key(tx, message_id, key_id, now) if ids.is_id(ids.MESSAGE, message_id) else None
+    )
+    if message is None:
+        raise not_found("message")
+    return message
+
+
+def of_account(tx: Tx, message_id: str, account_id: str, now: int) -> MessageRecord:
+    """`of_key` for a person of the account, whichever key sent the message."""
+    message = get(tx, message_id) if ids.is_id(ids.MESSAGE, message_id) else None
+    if message is None or message.account_id != account_id or message.expires_at <= now:
+        raise not_found("message")
+    return message
 
 
 def state_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> tuple[int, int, bool] | None:

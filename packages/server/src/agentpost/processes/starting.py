@@ -17,7 +17,7 @@ from agentpost.agents.deaths import NoWorker, WorkerDied
 from agentpost.author.worker_process import frame
 from agentpost.processes import bytecode, capacity
 from agentpost.processes.environment import worker_environment
-from agentpost.processes.interpreter import OWN, Interpreter
+from agentpost.processes.interpreter import Interpreter
 from agentpost.processes.prefix import CommandPrefix, Place, make_parent, portable
 from agentpost.processes.worker import CallLimits, WorkerProcess
 
@@ -53,8 +53,8 @@ class Starter(Generic[Process]):
         env: Iterable[str],
         bytecode_folder: Path | None,
         prefix: CommandPrefix | None,
+        interpreter: Interpreter,
         first: int = 1,
-        interpreter: Interpreter = OWN,
     ) -> None:
         self.prefix = prefix
         self.interpreter = interpreter

@@ -100,9 +100,7 @@ def job_created(tx: Tx, job: JobRecord) -> None:
     """A turn asked for a job: it runs, waits for credits, or was refused."""
     match job.state:
         case JobState.RUNNING:
-            log_after(
-                tx, "job_started", **_job_ids(job), queued_ms=_ms(job.created_at, job.created_at)
-            )
+            log_after(tx, "job_started", **_job_ids(job), queued_ms=0)
         case JobState.QUEUED:
             _job_queued(tx, job)
         case _:

@@ -47,10 +47,7 @@ async def get_once_settled(
 
 
 def _of_key(tx: Tx, caller: Caller, message_id: str, now: int) -> Snapshot:
-    message = message_rows.get_of_key(tx, message_id, caller.key_id, now)
-    if message is None:
-        raise not_found("message")
-    return message_rows.snapshot(tx, message)
+    return message_rows.snapshot(tx, message_rows.of_key(tx, message_id, caller.key_id, now))
 
 
 @read_transaction

@@ -68,20 +68,22 @@ def _busy(_: s.BusyTimedOut | s.BusyRefused) -> Entry:
     return Entry(EntryType.TURN_BUSY, {"text": AGENT_BUSY_TEXT, "reason": "agent_busy"})
 
 
-def _finished_entry(signal: s.Finished) -> Entry:
-    fields = {"text": signal.text, "outcome": Outcome.COMPLETED.value}
+def _result(text: str, outcome: Outcome) -> Entry:
+    fields = {"text": text, "outcome": outcome.value}
     return Entry(EntryType.RESULT, fields, with_files=True)
+
+
+def _finished_entry(signal: s.Finished) -> Entry:
+    return _result(signal.text, Outcome.COMPLETED)
 
 
 def _failed_entry(signal: s.Failed) -> Entry:
-    fields = {"text": signal.text, "outcome": Outcome.FAILED.value}
-    return Entry(EntryType.RESULT, fields, with_files=True)
+    return _result(signal.text, Outcome.FAILED)
 
 
 def _stalled_entry(signal: s.ShortOfCredits) -> Entry:
     text = STALLED_TEXT if signal.ceiling is None else CEILING_TEXTS[signal.ceiling]
-    fields = {"text": text, "outcome": Outcome.STALLED_CREDITS.value}
-    return Entry(EntryType.RESULT, fields, with_files=True)
+    return _result(text, Outcome.STALLED_CREDITS)
 
 
 def _progress(signal: s.Progressed) -> Entry:

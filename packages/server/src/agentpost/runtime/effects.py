@@ -75,15 +75,10 @@ class Effects(ABC):
     # --- for turns and jobs -----------------------------------------------------------------------
     @abstractmethod
     def _record(
-        self, call: Call, price: int, charges: Sequence[Charge]
+        self, call: Call, price: int, charges: Sequence[Charge], file: FileRecord | None = None
     ) -> Coroutine[Any, Any, None]:
-        """Record an answer."""
-
-    @abstractmethod
-    def _record_file(
-        self, call: Call, file: FileRecord, price: int, charges: Sequence[Charge]
-    ) -> Coroutine[Any, Any, None]:
-        """Record a file that was written, and complete its record. Raises `StorageFull`."""
+        """Record an answer; or a file that was written, whose record is completed. For a file
+        raises `StorageFull`."""
 
     @abstractmethod
     async def _hold(self, slot: Slot, price: int) -> None:
@@ -108,7 +103,7 @@ class Effects(ABC):
             storing = self._store(request, maker)
             record = await self._or_record_error(storing, request, slot, body)
         call = slot.call(CallState.DONE)
-        recording = self._record_file(call, record, request.price, body.charges)
+        recording = self._record(call, request.price, body.charges, record)
         try:
             await self.journal.guard(recording, (StorageFull,))
         except StorageFull as error:

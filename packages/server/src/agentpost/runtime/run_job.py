@@ -279,11 +279,8 @@ class JobEffects(Effects):
         await self.journal.guard(jobs.hold(self.ctx, self.claim, call, price))
 
     def _record(
-        self, call: Call, price: int, charges: Sequence[Charge]
+        self, call: Call, price: int, charges: Sequence[Charge], file: FileRecord | None = None
     ) -> Coroutine[Any, Any, None]:
-        return jobs.record_call(self.ctx, self.claim, call, price, charges)
-
-    def _record_file(
-        self, call: Call, file: FileRecord, price: int, charges: Sequence[Charge]
-    ) -> Coroutine[Any, Any, None]:
+        if file is None:
+            return jobs.record_call(self.ctx, self.claim, call, price, charges)
         return jobs.write_file(self.ctx, self.claim, call, file, price, charges)

@@ -232,11 +232,8 @@ class TurnEffects(Effects):
         """The calls of a turn cost nothing."""
 
     def _record(
-        self, call: Call, price: int, charges: Sequence[Charge]
+        self, call: Call, price: int, charges: Sequence[Charge], file: FileRecord | None = None
     ) -> Coroutine[Any, Any, None]:
-        return turns.record_call(self.ctx, self.ticket, call)
-
-    def _record_file(
-        self, call: Call, file: FileRecord, price: int, charges: Sequence[Charge]
-    ) -> Coroutine[Any, Any, None]:
+        if file is None:
+            return turns.record_call(self.ctx, self.ticket, call)
         return turns.write_file(self.ctx, self.ticket, call, file)

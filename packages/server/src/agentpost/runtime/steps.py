@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
@@ -31,7 +31,6 @@ Rebuild = Callable[[Mapping[str, str]], Exception]
 _FILE_READ_SECONDS = 20.0
 TEXT_OF = "agentpost.extraction.reading:text_of"
 _REASON_CHARACTERS_MAX = 500
-_ACCOUNTS_KEPT = 256
 
 
 class InfrastructureError(Exception):
@@ -78,31 +77,21 @@ async def _sleep(run: Run, seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
+@dataclass(frozen=True, slots=True)
 class Blobs:
-    """How a `File` inside a turn or job reaches its bytes (see `FileSource`)."""
+    """How a `File` inside a turn or job reaches its bytes (see `FileSource`): files are read on
+    that account's share of the worker pool."""
 
-    def __init__(
-        self,
-        storage: Storage,
-        pool: WorkerPool,
-        *,
-        account: str | None = None,
-        read_seconds: float = _FILE_READ_SECONDS,
-    ) -> None:
-        self._storage = storage
-        self._pool = pool
-        self._account = account
-        self._read_seconds = read_seconds
-
-    def for_account(self, account: str) -> Blobs:
-        """The same, reading files on that account's share of the worker pool."""
-        return Blobs(self._storage, self._pool, account=account, read_seconds=self._read_seconds)
+    storage: Storage
+    pool: WorkerPool
+    account: str | None = None
+    read_seconds: float = _FILE_READ_SECONDS
 
     async def path(self, file: File) -> Path:
         """See `FileSource.path`; raises `BlobMissing`, and `InfrastructureError` when the storage
         fails."""
         try:
-            return await self._storage.local(file.blob)
+            return await self.storage.local(file.blob)
         except BlobMissing:
             raise
         except Exception as error:
@@ -111,13 +100,13 @@ class Blobs:
     async def text(self, file: File) -> str:
         """See `FileSource.text`: files are hostile, so they are read in a worker process, within
         limits of their own."""
-        assert self._account is not None, "reading takes an account's share of the pool"
+        assert self.account is not None, "reading takes an account's share of the pool"
         local = replace(file, local_path=await self.path(file))
-        seconds = self._read_seconds
+        seconds = self.read_seconds
         try:
-            text: str = await self._pool.call(
+            text: str = await self.pool.call(
                 *(TEXT_OF, [local]),
-                account=self._account,
+                account=self.account,
                 key=file.id,
                 timeout=seconds,
                 cpu_seconds=seconds,
@@ -172,18 +161,10 @@ class Steps:
     rebuild: Rebuild = values.rebuild_error
     """Makes the exception of a recorded error."""
     pause: Callable[[Run, float], Awaitable[object]] = _sleep
-    _of_accounts: dict[str, Steps] = field(default_factory=dict, init=False, compare=False)
 
     def for_account(self, account: str) -> Steps:
         """The same, on that account's share of the worker pool."""
-        steps = self._of_accounts.get(account)
-        if steps is None:
-            blobs = self.blobs.for_account(account)
-            steps = Steps(self.pool, blobs, account, self.rebuild, self.pause)
-            if len(self._of_accounts) >= _ACCOUNTS_KEPT:
-                self._of_accounts.clear()
-            self._of_accounts[account] = steps
-        return steps
+        return replace(self, blobs=replace(self.blobs, account=account), account=account)
 
     async def value(self, call: Invocation, run: Run, timeout: float | None = None) -> str:
         """Run a step's body; its value as recorded JSON."""

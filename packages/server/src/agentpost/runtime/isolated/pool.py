@@ -23,7 +23,7 @@ from agentpost.author.objects import AuthorJob, AuthorTurn
 from agentpost.author.worker_process import frame
 from agentpost.nodes import poison_rules
 from agentpost.processes import bytecode, capacity
-from agentpost.processes.interpreter import OWN, Interpreter
+from agentpost.processes.interpreter import Interpreter
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.starting import Starter
 from agentpost.processes.worker import CallLimits
@@ -67,39 +67,15 @@ class AgentProcesses:
 
     Args:
         agent: the setting of that name.
-        scratch: a folder of this server alone: each process has its temporary files below.
-        env: environment variables that they get besides the usual ones.
-        prefix: the command that starts them; None: none.
-        first: the least number that the prefix is given.
-        interpreter: what runs them.
     """
 
     def __init__(
-        self,
-        most: int,
-        *,
-        agent: str,
-        scratch: Path,
-        limits: Limits,
-        env: list[str],
-        bytecode_folder: Path | None = None,
-        prefix: CommandPrefix | None = None,
-        first: int = 1,
-        interpreter: Interpreter = OWN,
+        self, most: int, starter: Starter[AgentProcess], *, agent: str, limits: Limits
     ) -> None:
         self._most = most
         self._agent = agent
         self._limits = limits
-        self._starter = Starter(
-            AgentProcess,
-            scratch=scratch,
-            threads=1,
-            env=env,
-            bytecode_folder=bytecode_folder,
-            prefix=prefix,
-            first=first,
-            interpreter=interpreter,
-        )
+        self._starter = starter
         self._suspects = Suspects()
         self._processes: set[AgentProcess] = set()
         self._starting: dict[asyncio.Task[AgentProcess], bool] = {}  # whether for one run alone
@@ -305,17 +281,18 @@ class AgentProcesses:
 
 def make_processes(settings: Settings, scratch: Path) -> AgentProcesses:
     """The agent processes of the settings; ``scratch`` is a folder of their own."""
-    return AgentProcesses(
-        settings.agent_processes,
-        agent=settings.agent,
+    starter = Starter(
+        AgentProcess,
         scratch=scratch,
-        limits=Limits.of(settings),
+        threads=1,
         env=settings.worker_env,
         bytecode_folder=bytecode.folder(settings.data_path),
         prefix=CommandPrefix.parse(settings.worker_command_prefix),
         first=1 + (settings.pool_workers or capacity.default_workers()),
         interpreter=Interpreter(settings.agent_python),
     )
+    limits = Limits.of(settings)
+    return AgentProcesses(settings.agent_processes, starter, agent=settings.agent, limits=limits)
 
 
 class Suspects:
