@@ -199,7 +199,7 @@ async def test_a_file_is_built(bench: Callable[..., Bench], tmp_path: Path) -> N
     kept.write_bytes(b"kept")
 
     async def build(name: str, *args: Any) -> bytes:
-        await one.pool.build(f"some_steps:{name}", list(args), account="a", key="k", into=into)
+        await one.pool.call(f"some_steps:{name}", list(args), account="a", key="k", into=into)
         return into.read_bytes()
 
     assert await build("as_bytes") == b"\0bytes"

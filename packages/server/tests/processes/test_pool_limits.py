@@ -84,7 +84,7 @@ async def test_a_call_that_takes_too_long_ends(bench: Callable[..., Bench], tmp_
         await one.call("hang", f"{tmp_path}/by-setting")
     await eventually_async(lambda: gone(pid))
     with pytest.raises(TimeoutError, match=r"hang took longer than 0.2 s$"):
-        await one.pool.build(
+        await one.pool.call(
             *("some_steps:hang", [f"{tmp_path}/by-call"]),
             account="a",
             key="k",

@@ -127,7 +127,7 @@ async def test_a_command_starts_workers(pool: WorkerPool, tmp_path: Path) -> Non
     blob.write_text("given")
     file = File("f", "blob.txt", "text/plain", "text", 5, "r", "w", local_path=blob)
     assert await call("first", file) == "given"
-    await pool.build("apart_steps:made", [], account="a", key="k", into=tmp_path / "into")
+    await pool.call("apart_steps:made", [], account="a", key="k", into=tmp_path / "into")
     assert (tmp_path / "into").read_text() == "made"
     first = await call("pid")
     assert await call("pid") == first, "an account keeps its process"

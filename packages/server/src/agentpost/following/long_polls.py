@@ -67,8 +67,10 @@ def _from_handover(ctx: AppContext, wait: Wait, version: int) -> Snapshot | None
     another process may have made more of it: then the message has to be read."""
     if ctx.db.external_commits is None:
         return None
-    newer = ctx.handover.newer(wait, version)
-    return newer if newer is not None and newer.message.expires_at > ctx.clock.now() else None
+    newest = wait.newest
+    if newest is None or newest.message.version <= version:
+        return None
+    return newest if newest.message.expires_at > ctx.clock.now() else None
 
 
 # --- the event log --------------------------------------------------------------------------------

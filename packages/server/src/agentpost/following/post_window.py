@@ -38,8 +38,8 @@ async def until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -
             return await _answered_without(ctx, message.id)
         if not is_hinted and waiting and patience_ends <= clock.passed():
             await turns.expire_wait(ctx, message.id, turn_wait_deadline)
-        snapshot = ctx.handover.newer(wait, message.version) if is_hinted else None
-        if snapshot is None:
+        snapshot = wait.newest if is_hinted else None
+        if snapshot is None or snapshot.message.version <= message.version:
             read = reading.current if is_hinted else reading.get_settled
             snapshot = await read(ctx, message.id)
         message = snapshot.message

@@ -28,7 +28,6 @@ from agentpost.jobs.rules import (
     CODE_CHANGED_FAILURE,
     EXECUTING,
     POISON_FAILURE,
-    WORKER_KILLED_FAILURE,
     JobState,
 )
 from agentpost.messages import rows as message_rows
@@ -161,9 +160,7 @@ def charge_owed(tx: Tx, ctx: AppContext, claim: JobClaim, call_n: int) -> bool:
 
 
 @write_transaction
-def note_interruption(
-    tx: Tx, ctx: AppContext, claim: JobClaim, reason: str, failure: str = WORKER_KILLED_FAILURE
-) -> bool:
+def note_interruption(tx: Tx, ctx: AppContext, claim: JobClaim, reason: str, failure: str) -> bool:
     """The process ended that ran the job or a function of it. False: too often in a row without a
     newly recorded call; the job has failed with that text (design: Work that ends its process).
     Raises `Fenced`."""

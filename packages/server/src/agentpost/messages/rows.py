@@ -353,8 +353,8 @@ def filter_page(
     filters: MessageFilter,
     now: int,
     *,
-    before: str,
-    since: str,
+    before: str | None = None,
+    since: str = "",
     limit: int,
 ) -> tuple[list[MessageSummary], str | None]:
     """The account's messages that fit and are older than the id ``before``, newest first, their
@@ -373,16 +373,9 @@ def filter_page(
         fits.require_account(account_id)
         owners = filters.ids or filters.conversation_ids
         column = "id" if filters.ids else "conversation_id"
+    place = {"before": before or ids.last(ids.MESSAGE), "since": since}
     rows, more = newest_that_fit(
-        tx,
-        "messages",
-        _SUMMARY,
-        owners,
-        fits,
-        before=before,
-        since=since,
-        limit=limit,
-        column=column,
+        tx, "messages", _SUMMARY, owners, fits, **place, limit=limit, column=column
     )
     return [_summary(row) for row in rows], more
 

@@ -81,13 +81,6 @@ def messages_about(
         return newest, len(newest) == _MESSAGES_MAX
     if subject != NOTHING:
         return subject.message_ids, False
-    page, more = message_rows.filter_page(
-        tx,
-        account_id,
-        MessageFilter(text=text),
-        ctx.clock.now(),
-        before=ids.last(ids.MESSAGE),
-        since="",
-        limit=_MESSAGES_MAX,
-    )
+    fits, now = MessageFilter(text=text), ctx.clock.now()
+    page, more = message_rows.filter_page(tx, account_id, fits, now, limit=_MESSAGES_MAX)
     return tuple(message.id for message in page), more is not None

@@ -128,11 +128,16 @@ class WorkerPool:
         *,
         account: str,
         key: str,
+        into: Path | None = None,
         timeout: float | None = None,
         cpu_seconds: float | None = None,
         ready: Ready | None = None,
     ) -> Any:
         """Call the function ``module:qualname`` with JSON or `File` arguments and return its value.
+
+        With ``into`` it makes a file instead, as bytes, str (UTF-8) or a `Path`, which the worker
+        writes there: a path below its temporary folder is moved, another copied. When this raises,
+        or is cancelled, ``into`` may hold a part.
 
         ``account`` is whose share of the pool the call takes; ``key`` is what
         `agentpost.agents.step_key` says there. ``timeout`` is in seconds and begins when a worker
@@ -145,30 +150,9 @@ class WorkerPool:
         `WorkerKilled` when somebody else did; `NoWorker` when it was not called.
         """
         limits = self._limits(fn_ref, timeout, cpu_seconds)
-        request = Request(fn_ref, args, dict(kwargs or {}), key, None, limits.cpu_seconds)
-        reply = await self._perform(request, fn_ref, account, limits, ready)
-        return values.load(reply["value"], None)
-
-    async def build(
-        self,
-        fn_ref: str,
-        args: list[Any],
-        kwargs: Mapping[str, Any] | None = None,
-        *,
-        account: str,
-        key: str,
-        into: Path,
-        timeout: float | None = None,
-        ready: Ready | None = None,
-    ) -> None:
-        """Like `call`, for a function that makes a file: bytes, str (UTF-8) or a `Path`.
-
-        The worker writes it to ``into``. A path below the worker's temporary folder is moved,
-        another copied. When this raises, or is cancelled, ``into`` may hold a part.
-        """
-        limits = self._limits(fn_ref, timeout)
         request = Request(fn_ref, args, dict(kwargs or {}), key, into, limits.cpu_seconds)
-        await self._perform(request, fn_ref, account, limits, ready)
+        reply = await self._perform(request, account, limits, ready)
+        return values.load(reply["value"], None)
 
     async def hold(self) -> None:
         """Let calls of authors' functions wait for `renew`: their code cannot be imported now."""
@@ -199,9 +183,7 @@ class WorkerPool:
             await asyncio.gather(*(worker.wait_until_ended() for worker in self._workers))
         await asyncio.to_thread(self._starter.tidy)
 
-    def _limits(
-        self, fn_ref: str, timeout: float | None, cpu_seconds: float | None = None
-    ) -> CallLimits:
+    def _limits(self, fn_ref: str, timeout: float | None, cpu_seconds: float | None) -> CallLimits:
         if cpu_seconds is None or (self._cpu_seconds or math.inf) < cpu_seconds:
             cpu_seconds = self._cpu_seconds
         if timeout is not None:
@@ -211,14 +193,9 @@ class WorkerPool:
         return CallLimits(late, self._seconds, cpu_seconds)
 
     async def _perform(
-        self,
-        request: Request,
-        fn_ref: str,
-        account: str,
-        limits: CallLimits,
-        ready: Ready | None,
+        self, request: Request, account: str, limits: CallLimits, ready: Ready | None
     ) -> dict[str, Any]:
-        if not fn_ref.startswith(_OURS):
+        if not request.fn.startswith(_OURS):
             await self._usable.wait()
         async with self._slots.slot(account):
             try:
@@ -226,10 +203,10 @@ class WorkerPool:
             except NoWorker:
                 raise
             except WorkerDied as died:
-                log.warning("worker_died", function=fn_ref, reason=str(died))
+                log.warning("worker_died", function=request.fn, reason=str(died))
                 # At our own end we are the ones who kill.
                 kind = WorkerKilled if self._closed.is_set() else type(died)
-                raise kind(f"{fn_ref} did not finish: {died}") from None
+                raise kind(f"{request.fn} did not finish: {died}") from None
         if "error" in reply:
             error = self._rebuild(reply["error"])
             values.remember_class_names(error, reply["kinds"])

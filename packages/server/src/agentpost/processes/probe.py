@@ -59,7 +59,7 @@ async def _readable_paths(pool: WorkerPool, private: Sequence[Path], scratch: Pa
         file = File("probe", "probe.txt", "text/plain", "text", len(text), "", "", local_path=lent)
         args = [file, [str(path) for path in private], server]
         answer: dict[str, Any] = await pool.call(_LOOK, args, account="", key="probe")
-        await pool.build(_MAKE, [text], account="", key="probe", into=into)
+        await pool.call(_MAKE, [text], account="", key="probe", into=into)
         if answer["text"] != text or into.read_text() != text:
             raise OSError("what a worker process reads or writes is not what was given")
     if answer["capabilities"] and not answer["readable"]:

@@ -13,7 +13,7 @@ from functools import partial
 from agentpost.db.session import Tx
 from agentpost.record.records import Snapshot
 from agentpost.record.tickets import JobTicket
-from agentpost.wakeups.base import Wait, Wakeups
+from agentpost.wakeups.base import Wakeups
 
 
 class Handover:
@@ -38,13 +38,6 @@ class Handover:
         with self._wakeups.lock:
             for wait in self._wakeups.waits.get(message_id, ()):
                 wait.newest = snapshot
-
-    @staticmethod
-    def newer(wait: Wait, version: int) -> Snapshot | None:
-        """What the last commit of this process made of the message that is waited for, if it was
-        after that version. Not to be changed: every call that is held gets the same."""
-        snapshot = wait.newest
-        return snapshot if snapshot is not None and snapshot.message.version > version else None
 
     # --- to the runner of a job -------------------------------------------------------------------
     def put_job(self, ticket: JobTicket, node: str) -> None:

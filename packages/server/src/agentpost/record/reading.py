@@ -97,12 +97,7 @@ def page(
 ) -> tuple[list[MessageSummary], str | None]:
     """The account's messages that fit, of whichever key, newest first, their texts cut; and what to
     give as ``before`` for the next page, None at the end. Only ids from ``since`` on."""
+    now = ctx.clock.now()
     return message_rows.filter_page(
-        tx,
-        account_id,
-        filters,
-        ctx.clock.now(),
-        before=before or ids.last(ids.MESSAGE),
-        since=since,
-        limit=limit,
+        tx, account_id, filters, now, before=before, since=since, limit=limit
     )

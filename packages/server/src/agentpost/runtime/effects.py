@@ -44,6 +44,7 @@ class Effects(ABC):
         self.journal = journal
         self.files = journal
         self.deltas = deltas
+        self.delta = deltas.add
         self.refuse_in_body = journal.refuse_in_body
         self._steps = steps
         self._place = place
@@ -58,19 +59,15 @@ class Effects(ABC):
         effect = partial(self.calls[request.name], request)
         return self.journal.answer(self.journal.next(*parts), parts, effect)
 
-    def delta(self, text: str, *, reset: bool) -> None:
-        """Show a piece of text."""
-        self.deltas.add(text, reset=reset)
-
     def give_output(self, text: str, fatal: OutputInvalid | None) -> None:
         """End the run whose output was wrong once too often."""
         if fatal is not None:
             self.journal.cause = str(fatal)
             self.journal.stop(StopCause.OUTPUT_INVALID)
 
-    @abstractmethod
     def history(self) -> Sequence[Said]:
-        """What was said before, oldest first; blocks."""
+        """What was said before, oldest first; blocks. A job is not told."""
+        return ()
 
     # --- for turns and jobs -----------------------------------------------------------------------
     @abstractmethod

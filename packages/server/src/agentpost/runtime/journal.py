@@ -18,7 +18,7 @@ from agentpost.author.scope import Scope
 from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.actions import OutOfCredits
-from agentpost.jobs.rules import PROCESS_DIED_FAILURE
+from agentpost.jobs.rules import PROCESS_DIED_FAILURE, WORKER_KILLED_FAILURE
 from agentpost.record.journal_rules import (
     Call,
     CallState,
@@ -228,7 +228,7 @@ class Journal(Scope):
             self.go_on()
 
     async def on_killed_worker(self, error: WorkerKilled, key: str) -> None:
-        """See `runtime.steps.Run.interrupted`.
+        """See `runtime.steps.Run.on_killed_worker`.
 
         Several that were killed at once count as one: only the call that was killed most often is
         counted on.
@@ -237,18 +237,16 @@ class Journal(Scope):
         before = max(self._kills.values(), default=0)
         times = self._kills[key] = self._kills.get(key, 0) + 1
         log.warning("step_interrupted", owner=self._run.owner, key=key, times=times)
-        if times > before and not await self.guard(
-            self._owner.note_interruption(str(error), times)
-        ):
-            self.cause = str(error)
-            self.stop(StopCause.POISONED)
-        await self._pause(times)
+        if times > before:
+            await self._note_interruption(str(error), times, WORKER_KILLED_FAILURE)
+        await asyncio.sleep(backoff.pause(times - 1, AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX))
         self.go_on()
 
-    @staticmethod
-    async def _pause(times: int) -> None:
-        if times:
-            await asyncio.sleep(backoff.pause(times - 1, AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX))
+    async def _note_interruption(self, reason: str, times: int, failure: str) -> None:
+        """Count it; when it was once too often, the run ends."""
+        if not await self.guard(self._owner.note_interruption(reason, times, failure)):
+            self.cause = reason
+            self.stop(StopCause.POISONED)
 
     async def process_died(self, reason: str, times: int) -> NoReturn:
         """The process that ran the run's own code ended: the run ends here and begins again from
@@ -259,11 +257,9 @@ class Journal(Scope):
         """
         self.go_on()
         log.warning("agent_process_lost", owner=self._run.owner, reason=reason, times=times)
-        failure = PROCESS_DIED_FAILURE
-        if times and not await self.guard(self._owner.note_interruption(reason, times, failure)):
-            self.cause = reason
-            self.stop(StopCause.POISONED)
-        await self._pause(times)
+        if times:
+            await self._note_interruption(reason, times, PROCESS_DIED_FAILURE)
+            await asyncio.sleep(backoff.pause(times - 1, AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX))
         self._run.again = True
         self.stop(StopCause.PROCESS_DIED)
 

@@ -9,7 +9,6 @@ from typing import Any
 from agentpost.context import AppContext
 from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
-from agentpost.jobs.rules import WORKER_KILLED_FAILURE
 from agentpost.nodes import poison_rules
 
 
@@ -25,9 +24,7 @@ class Owner:
     ctx: AppContext
     confirm: Callable[[], Coroutine[Any, Any, float]]
 
-    async def note_interruption(
-        self, reason: str, times: int, failure: str = WORKER_KILLED_FAILURE
-    ) -> bool:
+    async def note_interruption(self, reason: str, times: int, failure: str) -> bool:
         """A process that ran it, or a function of it, has ended, that often by now; False when that
         was too often. ``failure``: what a job says that fails of it."""
         return not poison_rules.is_poison(times)
@@ -49,9 +46,7 @@ class JobOwner(Owner):
 
     claim: JobClaim
 
-    async def note_interruption(
-        self, reason: str, times: int, failure: str = WORKER_KILLED_FAILURE
-    ) -> bool:
+    async def note_interruption(self, reason: str, times: int, failure: str) -> bool:
         return await jobs.note_interruption(self.ctx, self.claim, reason, failure)
 
     async def tell_waiting(self, text: str) -> None:

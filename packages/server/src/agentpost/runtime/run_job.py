@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from agentpost.agents import File, JobFailed, OutputInvalid, Said, schemas, values
+from agentpost.agents import File, JobFailed, OutputInvalid, schemas, values
 from agentpost.author import outputs
 from agentpost.author.causes import cause_of, is_lasting
 from agentpost.author.objects import AuthorJob, JobInputs, Request
@@ -205,10 +205,6 @@ class JobEffects(Effects):
         if request.name == "charge":
             return body.charge_later(*request.head)
         return self.journal.guard(jobs.progress(self.ctx, self.claim, None, *request.head))
-
-    def history(self) -> Sequence[Said]:
-        """A job is not told what was said before."""
-        return ()
 
     # --- the calls --------------------------------------------------------------------------------
     async def _files(self, _: Request, slot: Slot) -> list[File]:

@@ -203,7 +203,6 @@ class TurnEffects(Effects):
         self.calls |= {"start": self._start, "join": self._join, "stop": self._stop}
 
     def history(self) -> Sequence[Said]:
-        """What was said before, oldest first; blocks."""
         try:
             messages = self.ctx.db.read_now(lambda tx: history.said_before(tx, self.ticket.message))
         except Exception as error:

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -166,36 +165,38 @@ class Steps:
         """The same, on that account's share of the worker pool."""
         return replace(self, blobs=replace(self.blobs, account=account), account=account)
 
-    async def value(self, call: Invocation, run: Run, timeout: float | None = None) -> str:
-        """Run a step's body; its value as recorded JSON."""
+    async def run(
+        self, call: Invocation, run: Run, timeout: float | None, into: Path | None = None
+    ) -> Any:
+        """What a body returns. With ``into`` a worker process writes a file there instead."""
         if call.here:
             await run.ready()
             with Capture({"call": call.n}):
                 async with asyncio.timeout(timeout):
-                    return values.dump(await call.fn(*call.args, **call.kwargs))
+                    return await call.fn(*call.args, **call.kwargs)
 
-        async def attempt() -> str:
+        async def attempt() -> Any:
             args, kwargs = await self.blobs.localize([list(call.args), call.kwargs])
-            value = await self.pool.call(
+            return await self.pool.call(
                 *(values.function_ref(call.fn), args, kwargs),
                 account=self._account,
                 key=call.key,
+                into=into,
                 timeout=timeout,
                 ready=run.ready,
             )
-            return values.dump(value)
 
         with Capture({"call": call.n}):
             return await unless_killed(attempt, run, call.key)
 
     async def run_with_retries(
-        self, call: Invocation, run: Run, retry: Retry, timeout: float | None = None
+        self, call: Invocation, run: Run, retry: Retry, timeout: float | None
     ) -> str:
-        """`value` with more tries after a failed one."""
+        """What a step's body returns as recorded JSON, with more tries after a failed one."""
         tries = 0
         while True:
             try:
-                return await self.value(call, run, timeout)
+                return values.dump(await self.run(call, run, timeout))
             except INFRASTRUCTURE_ERRORS:
                 raise
             except Exception as error:
@@ -210,39 +211,17 @@ class Steps:
 
     @asynccontextmanager
     async def contents(
-        self,
-        data: bytes | str | Path | Invocation,
-        run: Run,
-        timeout: float | None = None,
+        self, data: bytes | str | Path | Invocation, run: Run, timeout: float | None
     ) -> AsyncIterator[bytes | Path]:
         """The contents of a file to write; valid inside the context."""
-        if isinstance(data, bytes | Path):
-            yield data
-        elif isinstance(data, str):
-            yield data.encode()
-        elif data.here:
-            await run.ready()
-            with Capture({"call": data.n}):
-                async with asyncio.timeout(timeout):
-                    contents = await data.fn(*data.args, **data.kwargs)
-            yield contents.encode() if isinstance(contents, str) else contents
-        else:
-            ref, key = values.function_ref(data.fn), data.key
-            args, kwargs = await self.blobs.localize([list(data.args), data.kwargs])
+        if isinstance(data, Invocation) and not data.here:
             with _folder() as folder:
                 into = Path(folder) / "contents"
-                building = partial(
-                    self.pool.build,
-                    *(ref, args, kwargs),
-                    account=self._account,
-                    key=key,
-                    into=into,
-                    timeout=timeout,
-                    ready=run.ready,
-                )
-                with Capture({"call": data.n}):
-                    await unless_killed(building, run, key)
+                await self.run(data, run, timeout, into)
                 yield into
+            return
+        contents = await self.run(data, run, timeout) if isinstance(data, Invocation) else data
+        yield contents.encode() if isinstance(contents, str) else contents
 
     @property
     def _account(self) -> str:

@@ -392,28 +392,15 @@ class Threads(WorkerPool):
         *,
         account: str,
         key: str,
+        into: Path | None = None,
         timeout: float | None = None,
         cpu_seconds: float | None = None,
         ready: Ready | None = None,
     ) -> Any:
         """See `WorkerPool.call`. A function that takes longer than ``timeout`` is left behind."""
         result = await _call_in_thread(fn_ref, args, kwargs, key, timeout, ready)
-        return values.load(values.dump(result), None)
-
-    async def build(
-        self,
-        fn_ref: str,
-        args: list[Any],
-        kwargs: Mapping[str, Any] | None = None,
-        *,
-        account: str,
-        key: str,
-        into: Path,
-        timeout: float | None = None,
-        ready: Ready | None = None,
-    ) -> None:
-        """See `WorkerPool.build`."""
-        result = await _call_in_thread(fn_ref, args, kwargs, key, timeout, ready)
+        if into is None:
+            return values.load(values.dump(result), None)
         if isinstance(result, str):
             result = result.encode()
         elif isinstance(result, Path):
@@ -422,6 +409,7 @@ class Threads(WorkerPool):
             kind = type(result).__qualname__
             raise TypeError(f"the function must return bytes, str or Path for a file, not {kind}")
         into.write_bytes(result)
+        return None
 
 
 async def _call_in_thread(

@@ -49,7 +49,8 @@ class Wait:
         self._over = False
         self._texts: list[str] | None = [] if texts else None
         self.newest: Snapshot | None = None
-        """What a commit of this process made of the message; see `record.handover`."""
+        """What the last commit of this process made of the message (`record.handover`). Not to be
+        changed: every call that waits gets the same."""
 
     def __enter__(self) -> Wait:
         with self._hub.lock:
