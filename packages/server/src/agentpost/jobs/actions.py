@@ -183,7 +183,7 @@ def hold(tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, cost: int) -> boo
     account = account_rows.lock(tx, claim.account_id)
     left = ceilings.for_job(tx, account, claim.job_id, now)
     if cost > left.left:
-        _park(tx, ctx, claim, account, ceilings.short(cost, left, now), now)
+        _park(tx, ctx, claim, account, cost, now)
         return False
     is_enough = credits.hold(tx, account, cost, Purpose(claim.job_id, call.n), now)
     assert is_enough, "there are as many as are left"
@@ -201,7 +201,7 @@ def charge(tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, amount: int, no
     left = ceilings.for_job(tx, account, claim.job_id, now)
     charged = credits.charge_done(tx, account, amount, left.left, purpose, now)
     if charged is None:
-        _park(tx, ctx, claim, account, ceilings.short(1, left, now), now)
+        _park(tx, ctx, claim, account, 1, now)
         return False
     writer.spend(tx, ctx, claim.job_id, claim.epoch, charged, now)
     writer.count_call(tx, claim.job_id, claim.epoch)
@@ -361,23 +361,19 @@ def _end(
 
 
 def _park(
-    tx: Tx,
-    ctx: AppContext,
-    claim: JobClaim,
-    account: AccountRecord,
-    short: s.ShortOfCredits,
-    now: int,
+    tx: Tx, ctx: AppContext, claim: JobClaim, account: AccountRecord, needed: int, now: int
 ) -> None:
-    """Too few credits: the job leaves its slot until there are enough.
+    """Too few credits (millionths): the job leaves its slot until there are enough.
 
     What it held for steps in flight it will need again: counting only the last one, the credits
     given back here would resume it at once, into the same shortage.
     """
+    left = ceilings.for_job(tx, account, claim.job_id, now)
     given_back = credits.release_all(tx, account, claim.job_id, now)
     journal_rows.forget_held(tx, claim.job_id)
-    short = replace(short, needed=short.needed + given_back)
     job_rows.lock(tx, claim.job_id)
     credits.resume_queued(tx, ctx, account, now, slots_freed=1)
+    short = ceilings.short(needed + given_back, left, now)
     writer.apply_job(tx, ctx, claim.job_id, short, now, epoch=claim.epoch)
 
 
@@ -408,8 +404,7 @@ def _charge_body(
         writer.spend(tx, ctx, claim.job_id, claim.epoch, total, now)
     if left:
         journal_rows.put_owed(tx, claim.job_id, call_n, left, now)
-        headroom = ceilings.for_job(tx, account, claim.job_id, now)
-        _park(tx, ctx, claim, account, ceilings.short(1, headroom, now), now)
+        _park(tx, ctx, claim, account, 1, now)
     return not left
 
 

@@ -32,9 +32,10 @@ from agentpost.processes import capacity
 from agentpost.processes.interpreter import OWN, Interpreter
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.slots import FairSemaphore
-from agentpost.processes.starting import WorkerStarter
+from agentpost.processes.starting import Starter
 from agentpost.processes.worker import CallLimits, WorkerProcess
 
+_BOOT_SECONDS_MAX: Final = 60.0
 _BEGINNINGS_MAX: Final = 3
 _SPARE_SECONDS: Final = 0.5
 """A call that runs for longer may run for long: others should find another worker ready."""
@@ -89,16 +90,17 @@ class WorkerPool:
         workers = workers or capacity.default_workers()
         self._most = workers
         self._slots = FairSemaphore(workers)
-        self._starter = WorkerStarter(
-            workers,
+        self._starter = Starter(
+            WorkerProcess,
             scratch=scratch,
-            memory_bytes=memory_bytes,
+            threads=max(1, capacity.processors() // workers),
             env=env,
             bytecode_folder=bytecode_folder,
-            imports=imports,
             prefix=prefix,
             interpreter=interpreter,
         )
+        self._imports = tuple(imports)
+        self._memory_bytes = capacity.default_memory_bytes() if memory_bytes == 0 else memory_bytes
         self._max_tasks = max_tasks
         self._seconds = seconds
         self._cpu_seconds = cpu_seconds
@@ -117,7 +119,7 @@ class WorkerPool:
         something, or to run apart: whether that works is to be known now. Another one takes 19 MB,
         and its first call a tenth of a second to start it."""
         await asyncio.to_thread(self._starter.prepare)
-        if self._starter.imports or self._starter.prefix is not None:
+        if self._imports or self._starter.prefix is not None:
             self._rest(await self._spawn(self._starter.interpreter))
 
     async def call(
@@ -160,7 +162,7 @@ class WorkerPool:
 
     async def renew(self, imports: Iterable[str]) -> None:
         """Replace the processes, whose code has changed: now, or at the end of their call."""
-        self._starter.imports = tuple(imports)
+        self._imports = tuple(imports)
         for worker, timer in self._idle.items():
             timer.cancel()
             worker.leave()
@@ -363,7 +365,17 @@ class WorkerPool:
         worker.when_ended(self._workers.discard)
         if self._closed.is_set():
             worker.kill()
-        await self._starter.welcome(worker)
+        imports = self._imports if interpreter == self._starter.interpreter else ()
+        more = {"imports": imports, "memory_bytes": self._memory_bytes}
+        hello = frame({**more, **self._starter.hello(worker)})
+        try:
+            await worker.ask(hello, CallLimits("it did not begin in time", _BOOT_SECONDS_MAX))
+        except BaseException as error:
+            worker.kill()
+            if isinstance(error, TimeoutError | WorkerDied):
+                tail = worker.output.stderr_tail()
+                raise NoWorker(f"a worker process could not be started: {error}{tail}") from error
+            raise
         return worker
 
 

@@ -13,15 +13,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from agentpost.agents.deaths import NoWorker, WorkerDied
-from agentpost.author.worker_process import frame
-from agentpost.processes import bytecode, capacity
+from agentpost.processes import bytecode
 from agentpost.processes.environment import worker_environment
 from agentpost.processes.interpreter import Interpreter
 from agentpost.processes.prefix import CommandPrefix, Place, make_parent, portable
-from agentpost.processes.worker import CallLimits, WorkerProcess
+from agentpost.processes.worker import WorkerProcess
 
-_BOOT_SECONDS_MAX: Final = 60.0
 _FOLDER_PREFIX: Final = "worker-"
 _ELSEWHERE: Final = "elsewhere"
 """The link to the folder of places, in the folder of the server's process (`storage.scratch`)."""
@@ -129,46 +126,3 @@ class Starter(Generic[Process]):
             **worker_environment(os.environ, self._env, threads=self._threads),
             **self._bytecode,
         }
-
-
-class WorkerStarter(Starter[WorkerProcess]):
-    """Starts the workers of one pool; see `WorkerPool` for the arguments."""
-
-    def __init__(
-        self,
-        workers: int,
-        *,
-        memory_bytes: int | None,
-        imports: Iterable[str],
-        scratch: Path,
-        env: Iterable[str],
-        bytecode_folder: Path | None,
-        prefix: CommandPrefix | None,
-        interpreter: Interpreter,
-    ) -> None:
-        super().__init__(
-            WorkerProcess,
-            scratch=scratch,
-            threads=max(1, capacity.processors() // workers),
-            env=env,
-            bytecode_folder=bytecode_folder,
-            prefix=prefix,
-            interpreter=interpreter,
-        )
-        self.imports = tuple(imports)
-        self._memory_bytes = capacity.default_memory_bytes() if memory_bytes == 0 else memory_bytes
-
-    async def welcome(self, worker: WorkerProcess) -> None:
-        """Give it what it needs before its first call. Raises `NoWorker`, and kills it whatever it
-        raises."""
-        imports = self.imports if worker.interpreter == self.interpreter else ()
-        hello = {"imports": imports, "memory_bytes": self._memory_bytes, **self.hello(worker)}
-        try:
-            limits = CallLimits("it did not begin in time", _BOOT_SECONDS_MAX)
-            await worker.ask(frame(hello), limits)
-        except BaseException as error:
-            worker.kill()
-            if isinstance(error, TimeoutError | WorkerDied):
-                tail = worker.output.stderr_tail()
-                raise NoWorker(f"a worker process could not be started: {error}{tail}") from error
-            raise

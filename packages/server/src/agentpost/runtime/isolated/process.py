@@ -59,7 +59,7 @@ class AgentProcess(WorkerProcess):
     runs: dict[int, Hearing]
     run_count: int
     """How many have its place, with those that have not begun or not quite ended."""
-    alone: bool
+    is_alone: bool
     """It is for one run that is suspected."""
     is_retired: bool
     """It takes no further runs."""
