@@ -29,6 +29,7 @@ class Mapper(Generic[R]):
         record: the class of a row.
         columns: all of them, in the order in which `of` takes their values.
         select: ``SELECT`` of all columns, for a ``WHERE`` to follow.
+        values: the values of a record, in the order of the columns.
     """
 
     def __init__(self, record: type[R], table: str, conflict: str = "") -> None:
@@ -37,7 +38,7 @@ class Mapper(Generic[R]):
         self.select: Final = f"SELECT {', '.join(self.columns)} FROM {table}"
         self.record: Final = record
         self._conflict = conflict
-        self._values = attrgetter(*self.columns)
+        self.values: Final = attrgetter(*self.columns)
         self._inserts: dict[int, str] = {}
         self._insert = self.insert_sql(1)
         hints = get_type_hints(record)
@@ -65,15 +66,15 @@ class Mapper(Generic[R]):
 
     def insert(self, tx: Tx, record: R) -> bool:
         """False when the conflict clause left it out."""
-        return tx.execute(self._insert, self._values(record)) == 1
+        return tx.execute(self._insert, self.values(record)) == 1
 
     def insert_unchecked(self, tx: Tx, record: R) -> None:
         """Insert without waiting for the answer (`Tx.execute_nowait`)."""
-        tx.execute_nowait(self._insert, self._values(record))
+        tx.execute_nowait(self._insert, self.values(record))
 
     def insert_all(self, tx: Tx, records: Sequence[R]) -> None:
         """`insert` of several in one statement."""
-        values = list(chain.from_iterable(map(self._values, records)))
+        values = list(chain.from_iterable(map(self.values, records)))
         tx.execute_nowait(self.insert_sql(len(records)), values)
 
     def insert_sql(self, count: int) -> str:

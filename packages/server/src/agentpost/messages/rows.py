@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from agentpost.accounts import rows as account_rows
@@ -220,7 +220,9 @@ def _as_in(tx: Tx, row: Row, cached: MessageRecord) -> MessageRecord | None:
         tx.facts.add((UNHEARD, cached.account_id))
     if row[0] != cached.version:
         return lock(tx, cached.id)
-    return replace(cached, reply_deadline=row[1], expires_at=row[2])
+    message = MESSAGES.record(*MESSAGES.values(cached))  # `replace` takes ten times as long
+    message.reply_deadline, message.expires_at = row[1], row[2]
+    return message
 
 
 def get_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord | None:

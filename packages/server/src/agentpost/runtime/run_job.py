@@ -84,7 +84,8 @@ async def _run(
     """Run the function and write down how it ended; a parked or lost run writes nothing, and
     neither does one whose code changed, which is returned."""
     claim, record, said = effects.claim, ticket.job, ticket.message
-    said = replace(said, files=tuple(map(effects.readable, said.files)))
+    if said.files:
+        said = replace(said, files=tuple(map(effects.readable, said.files)))
     ids_of = (record.id, record.work_id, record.title)
     inputs = JobInputs(*ids_of, said, ticket.state_json, ticket.response_schema_json)
     author = AuthorJob(effects, inputs)

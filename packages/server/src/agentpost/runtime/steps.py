@@ -163,7 +163,8 @@ class Steps:
 
     def for_account(self, account: str) -> Steps:
         """The same, on that account's share of the worker pool."""
-        return replace(self, blobs=replace(self.blobs, account=account), account=account)
+        blobs = Blobs(self.blobs.storage, self.pool, account, self.blobs.read_seconds)
+        return Steps(self.pool, blobs, account, self.rebuild, self.pause)
 
     async def run(
         self, call: Invocation, run: Run, timeout: float | None, into: Path | None = None
@@ -172,6 +173,8 @@ class Steps:
         if call.here:
             await run.ready()
             with Capture({"call": call.n}):
+                if timeout is None:
+                    return await call.fn(*call.args, **call.kwargs)
                 async with asyncio.timeout(timeout):
                     return await call.fn(*call.args, **call.kwargs)
 
