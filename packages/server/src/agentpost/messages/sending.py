@@ -270,9 +270,8 @@ def _take_in(
         turns.begin(tx, ctx, conversation, message, now, available)
     else:
         _not_held(message, now)
-    signal = s.TurnQueued() if message.turn_began_at is None else s.TurnBegun()
     is_first = new.attempt is None or repeats.take_key(tx, message, new.attempt)
-    if not (is_first and writer.create_message(tx, message, signal)):
+    if not (is_first and writer.create_message(tx, message)):
         raise _KeyTaken
     if message.turn_state is TurnState.WAITING and new.busy is WhenBusy.FAIL:
         writer.apply_turn(tx, ctx, message, s.BusyRefused(), now)

@@ -87,8 +87,7 @@ class WorkerPool:
         interpreter: Interpreter = OWN,
     ) -> None:
         assert max_tasks > 0
-        workers = workers or capacity.default_workers()
-        self._most = workers
+        self._most = workers = workers or capacity.default_workers()
         self._slots = FairSemaphore(workers)
         self._starter = Starter(
             WorkerProcess,

@@ -38,10 +38,10 @@ from agentpost.webhooks import outbox
 
 
 # --- messages and turns ---------------------------------------------------------------------------
-def create_message(tx: Tx, message: MessageRecord, signal: s.TurnQueued | s.TurnBegun) -> bool:
+def create_message(tx: Tx, message: MessageRecord) -> bool:
     """A message is accepted, its turn begun or waiting. False: its idempotency key is taken."""
-    change = transitions.fold(None, signal)
-    message.turn_state = change.after
+    signal = s.TurnQueued() if message.turn_began_at is None else s.TurnBegun()
+    message.turn_state = transitions.fold(None, signal).after
     message.version = message.state_version = 1
     if not record_rows.insert_message(tx, message):
         return False
