@@ -98,72 +98,21 @@ JobFn: TypeAlias = "Callable[..., Coroutine[Any, Any, str | None]]"
 AgentFn: TypeAlias = "Callable[[Turn], Awaitable[None]]"
 
 
-class Turn(Protocol):
-    """The handling of one message: seconds long. Its inputs stay the same if it is run again."""
+class _Run(Protocol):
+    """What turns and jobs have in common."""
 
     @property
     def message(self) -> Said:
-        """The message to answer."""
-        ...
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """The caller's own labels on the message."""
-        ...
-
-    @property
-    def conversation(self) -> str:
-        """The conversation's name; empty for the key's unnamed one."""
-        ...
-
-    @property
-    def account(self) -> str:
-        """The account's id."""
-        ...
-
-    @property
-    def history(self) -> Sequence[Said]:
-        """What was said before in this conversation, oldest first: the last 50."""
-        ...
-
-    @property
-    def running(self) -> Sequence[Running]:
-        """The jobs of this conversation that run right now."""
-        ...
-
-    @property
-    def works(self) -> Sequence[WorkRef]:
-        """The last 20 works of this conversation, newest first."""
-        ...
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Problems with the attachments, as the caller will see them."""
-        ...
-
-    @property
-    def credits(self) -> float:
-        """Available credits when the turn began."""
-        ...
+        """The message to answer, for a job the one that started it."""
 
     @property
     def state(self) -> dict[str, Json]:
-        """The agent's own memory of this conversation; saved when the turn ends well."""
-        ...
-
-    @property
-    def answer(self) -> Answer | None:
-        """What the message answers to the typed question before it; None for any other text."""
-        ...
+        """The agent's own memory: a turn's of its conversation, saved when it ends well; a job's of
+        its work, saved when it ends, and seen by later turns as `WorkRef.state`."""
 
     @property
     def response_schema(self) -> dict[str, Any] | None:
         """The JSON Schema that the caller wants an output for, if one was given."""
-        ...
-
-    def reply(self, text: str) -> None:
-        """Say something. Shown when the turn ends; several replies are joined by a blank line."""
-        ...
 
     def ask(
         self,
@@ -172,7 +121,8 @@ class Turn(Protocol):
         choices: Sequence[str] | None = None,
         schema: dict[str, Any] | None = None,
     ) -> None:
-        """Ask the user; the message ends ``needs_input`` once nothing runs. The last one wins.
+        """Ask the user, when the function returns; the message ends ``needs_input`` once nothing
+        runs. The last one wins.
 
         Args:
             choices: 1 to 50 different texts of up to 200 characters, one of which is the answer.
@@ -181,7 +131,57 @@ class Turn(Protocol):
 
         Raises `ValueError` for others, and for both at once.
         """
-        ...
+
+    def delta(self, text: str, *, reset: bool = False) -> None:
+        """Show a piece of the reply or result while it is written, to who streams the message.
+
+        It is recorded nowhere and may get lost; say the whole text as well, with `Turn.reply` or as
+        the job's result. It may be called inside a coroutine step. ``reset``: readers drop what was
+        shown before, as when a step is tried again.
+        """
+
+
+class Turn(_Run, Protocol):
+    """The handling of one message: seconds long. Its inputs stay the same if it is run again."""
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The caller's own labels on the message."""
+
+    @property
+    def conversation(self) -> str:
+        """The conversation's name; empty for the key's unnamed one."""
+
+    @property
+    def account(self) -> str:
+        """The account's id."""
+
+    @property
+    def history(self) -> Sequence[Said]:
+        """What was said before in this conversation, oldest first: the last 50."""
+
+    @property
+    def running(self) -> Sequence[Running]:
+        """The jobs of this conversation that run right now."""
+
+    @property
+    def works(self) -> Sequence[WorkRef]:
+        """The last 20 works of this conversation, newest first."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Problems with the attachments, as the caller will see them."""
+
+    @property
+    def credits(self) -> float:
+        """Available credits when the turn began."""
+
+    @property
+    def answer(self) -> Answer | None:
+        """What the message answers to the typed question before it; None for any other text."""
+
+    def reply(self, text: str) -> None:
+        """Say something. Shown when the turn ends; several replies are joined by a blank line."""
 
     def output(self, value: Any) -> None:
         """Give the result that the caller's ``response_schema`` asks for; the last one wins.
@@ -189,15 +189,6 @@ class Turn(Protocol):
         Raises `OutputInvalid` when it does not fit; a second one that does not ends the turn as
         failed. Where no schema was given, the value is checked to be JSON and dropped.
         """
-        ...
-
-    def delta(self, text: str, *, reset: bool = False) -> None:
-        """Show a piece of the reply while it is written, to who streams the message.
-
-        It is recorded nowhere and may get lost; say the whole text with `reply` as well. It may be
-        called inside a coroutine step. ``reset``: readers drop what was shown before.
-        """
-        ...
 
     def start(
         self, job: JobFn, /, title: str, *, work: str | None = None, **args: Any
@@ -207,55 +198,37 @@ class Turn(Protocol):
         ``job`` must be a module-level coroutine function; ``args`` are JSON or `File`;
         ``work`` continues an existing work of the account instead of opening a new one.
         """
-        ...
 
     def join(self, job_id: str, text: str | None = None) -> Awaitable[bool]:
         """Hand this message (or ``text``) to a running job; False when it has already ended."""
-        ...
 
     def stop(self, job_id: str) -> Awaitable[bool]:
         """Stop a job; False when it has already ended."""
-        ...
 
     def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
         """Run ``fn(*args, **kwargs)`` once and record what it returns (see `Job.step`).
 
         The body of a step makes no call on the turn: each raises `NotAllowedInStep`.
         """
-        ...
 
     def write(self, path: str, data: bytes | str | Path) -> Awaitable[File]:
         """Attach a file to the reply. ``path`` is relative to the conversation's home work."""
-        ...
 
 
-class Job(Protocol):
+class Job(_Run, Protocol):
     """A piece of durable work: minutes to days long, survives restarts."""
 
     @property
     def id(self) -> str:
         """``exe_…``"""
-        ...
 
     @property
     def work_id(self) -> str:
         """The work the job writes its files to."""
-        ...
 
     @property
     def title(self) -> str:
         """The title given at the start."""
-        ...
-
-    @property
-    def message(self) -> Said:
-        """The message that started the job."""
-        ...
-
-    @property
-    def state(self) -> dict[str, Json]:
-        """The work's memory: later turns see it as `WorkRef.state`. Saved when the job ends."""
-        ...
 
     def step(
         self,
@@ -295,7 +268,6 @@ class Job(Protocol):
 
         Raises what ``fn`` raised last; `ValueError` or `TypeError` for options that mean nothing.
         """
-        ...
 
     def write(
         self,
@@ -310,27 +282,18 @@ class Job(Protocol):
     ) -> Awaitable[File]:
         """Write a file of the work. A function is called like a step, with ``args``, ``kwargs`` and
         a ``timeout`` like a step's, and returns the contents."""
-        ...
 
     def files(self) -> Awaitable[list[File]]:
         """The message's attachments and the work's files."""
-        ...
 
     def progress(self, step: str) -> Awaitable[None]:
         """Tell the user what is going on, at once.
 
         In the body of a step it belongs to the step: it is told again when the step runs again.
         """
-        ...
-
-    def delta(self, text: str, *, reset: bool = False) -> None:
-        """Show a piece of the result while it is written (see `Turn.delta`); return the whole text
-        at the end. A step that is tried again begins with ``reset``."""
-        ...
 
     def inbox(self, wait: float = 0) -> Awaitable[list[Said]]:
         """Follow-up messages since the last call; waits up to ``wait`` (≤ 60) seconds for one."""
-        ...
 
     def charge(self, amount: float, note: str = "") -> Awaitable[None]:
         """Charge credits for work already done; may take the balance to zero, never below.
@@ -339,27 +302,10 @@ class Job(Protocol):
         error: once for each step, also when a crash makes the body run again. What the step's
         further tries charge is added.
         """
-        ...
-
-    @property
-    def response_schema(self) -> dict[str, Any] | None:
-        """The JSON Schema that the job's output has to fit, if the caller gave one."""
-        ...
 
     def output(self, value: Any) -> Awaitable[None]:
         """Record the result that the ``response_schema`` asks for (see `Turn.output`); a second
         one that does not fit ends the job as failed."""
-        ...
-
-    def ask(
-        self,
-        question: str,
-        *,
-        choices: Sequence[str] | None = None,
-        schema: dict[str, Any] | None = None,
-    ) -> None:
-        """Ask the user (see `Turn.ask`); takes effect when the function returns."""
-        ...
 
 
 current_step_key: ContextVar[str | None] = ContextVar("agentpost_step_key", default=None)

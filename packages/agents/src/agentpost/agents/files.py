@@ -12,11 +12,9 @@ class FileSource(Protocol):
 
     async def path(self, file: File) -> Path:
         """A local copy of the file, read-only."""
-        ...
 
     async def text(self, file: File) -> str:
         """The file's text; raises `Unreadable`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

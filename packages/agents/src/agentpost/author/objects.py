@@ -80,28 +80,22 @@ class Backend(Protocol):
     @property
     def files(self) -> FileSource:
         """How the run's files are read."""
-        ...
 
     def call(self, request: Request) -> Awaitable[Any]:
         """Number the call now and make it when it is awaited. Raises `NotAllowedInStep`, and what
         ends the run."""
-        ...
 
     def refuse_in_body(self, name: str) -> None:
         """Raises `NotAllowedInStep` unless the run's own function makes a call of that name."""
-        ...
 
     def delta(self, text: str, *, reset: bool) -> None:
         """Show a piece of text."""
-        ...
 
     def give_output(self, text: str, fatal: OutputInvalid | None) -> None:
         """Take a turn's output as JSON, checked or not; ends the run with the ``fatal`` error."""
-        ...
 
     def history(self) -> Sequence[Said]:
         """What was said before, oldest first; blocks."""
-        ...
 
 
 @dataclass(frozen=True)

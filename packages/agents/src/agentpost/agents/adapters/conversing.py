@@ -121,7 +121,6 @@ class Framework(Protocol):
 
     async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
         """Run the agent once, each call through the recorder."""
-        ...
 
 
 async def take_turn(framework: Framework, turn: Turn) -> None:

@@ -42,31 +42,24 @@ class Recorder(Protocol):
 
     async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
         """The answer of a model; ``body`` gives it as JSON, with what it used."""
-        ...
 
     async def tool(self, name: str, args: Json, body: Body) -> Json:
         """The result of a tool, as JSON."""
-        ...
 
     async def list_tools(self, name: str, body: Body) -> Json:
         """The tools that a server of that name offers to this run, before its first model call."""
-        ...
 
     async def call_unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
         """The result of a tool that is no step: it calls the job, which records each call."""
-        ...
 
     async def flush(self) -> None:
         """Write the files of the tool calls that have ended; `model` does it too."""
-        ...
 
     def delta(self, text: str) -> None:
         """Show a piece of what a model writes."""
-        ...
 
     def drop_shown(self) -> None:
         """Tell readers to drop the pieces shown so far: the model is called again."""
-        ...
 
 
 current_recorder: ContextVar[Recorder | None] = ContextVar("agentpost_recorder", default=None)

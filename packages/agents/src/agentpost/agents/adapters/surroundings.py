@@ -14,11 +14,9 @@ class Exchange(Protocol):
     @property
     def status(self) -> int:
         """The HTTP status."""
-        ...
 
     def lines(self, bytes_max: int) -> AsyncIterator[bytes]:
         """The lines of its body without their ends; raises when all have more bytes."""
-        ...
 
 
 class WayOut(Protocol):
@@ -28,7 +26,6 @@ class WayOut(Protocol):
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
     ) -> AbstractAsyncContextManager[Exchange]:
         """One request; the answer is read inside the context. Raises `EgressError`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
