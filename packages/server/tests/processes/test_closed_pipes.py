@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from agentpost.agents.adapters.program import Program
+from agentpost.agents.adapters.programs import Program
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.deaths import NotBegun
 from agentpost.processes.worker import CallLimits, WorkerProcess

@@ -69,11 +69,11 @@ class A2A:
     kind = KIND
     at_once = True
     charge: Charge | None = None
+    _surroundings: Surroundings
 
     def __init__(self, card_url: str) -> None:
         self._card_url = card_url
         self._card: _Object | None = None
-        self._surroundings: Surroundings | None = None
         self._cancelling: set[asyncio.Task[None]] = set()
 
     def attach(self, surroundings: Surroundings) -> None:
@@ -213,17 +213,15 @@ class A2A:
     async def _lines(
         self, url: str, method: str | None, params: _Object
     ) -> AsyncGenerator[bytes, None]:
-        surroundings = self._surroundings
-        assert surroundings is not None, "the server attaches it before it runs"
         headers = {"A2A-Version": "1.0", "Content-Type": "application/json"}
-        if surroundings.secret:
-            headers["Authorization"] = f"Bearer {surroundings.secret}"
+        if self._surroundings.secret:
+            headers["Authorization"] = f"Bearer {self._surroundings.secret}"
         body = None
         if method is not None:
             rpc_call = {"jsonrpc": "2.0", "id": "1", "method": method, "params": params}
             body = json.dumps(rpc_call).encode()
         verb = "GET" if body is None else "POST"
-        async with surroundings.way_out.stream(verb, url, headers, body) as answer:
+        async with self._surroundings.way_out.stream(verb, url, headers, body) as answer:
             if answer.status != 200:
                 raise CallFailed(f"the agent at {url} answered with HTTP {answer.status}")
             async for line in answer.lines(BYTES_MAX):

@@ -13,22 +13,16 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from agentpost.agents.adapters.bound import bind, bound
-from agentpost.agents.adapters.described import (
-    described_job,
-    described_turn,
-    local_file,
-    local_files,
-)
 from agentpost.agents.adapters.operations import (
-    Calls,
     Dialect,
     JobCalls,
     Operation,
     TurnCalls,
-    make,
+    job_line,
+    turn_line,
+    with_path,
 )
-from agentpost.agents.adapters.program import Program
-from agentpost.agents.adapters.programs import Programs
+from agentpost.agents.adapters.programs import Program, Programs
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import File, Job, JobFailed, Json, Said, Turn, step_key
 
@@ -46,9 +40,10 @@ class NotBegun(Exception):
 class Cmd:
     """The agent of the setting `cmd:<argv>`."""
 
+    _programs: Programs
+
     def __init__(self, argv: list[str]) -> None:
         self._argv = argv
-        self._programs: Programs | None = None
 
     def attach(self, surroundings: Surroundings) -> None:
         """Give it what the server has for it."""
@@ -56,19 +51,15 @@ class Cmd:
 
     async def take_turn(self, turn: Turn) -> None:
         """The agent function."""
-        first = {"v": 1, "op": "turn", "turn": await described_turn(turn)}
-        await self._talk(TurnCalls(turn, DIALECT), first)
+        await self._talk(TurnCalls(turn, DIALECT), await turn_line(turn))
 
     async def work(self, job: Job, name: str, args: Json) -> str:
         """Run one job."""
-        files = await local_files(await job.files())
-        description = {**described_job(job), "files": files}
-        first = {"v": 1, "op": "job", "name": name, "args": args, "job": description}
-        return await self._talk(_ProgramJobCalls(job, DIALECT), first)
+        files = await _files(job.files())
+        return await self._talk(_ProgramJobCalls(job, DIALECT), job_line(job, name, args, files))
 
-    async def _talk(self, calls: Calls, first: Operation) -> str:
+    async def _talk(self, calls: TurnCalls | JobCalls, first: Operation) -> str:
         """One run, and the text of its end. Raises `JobFailed` when the program said so."""
-        assert self._programs is not None, "the server attaches it before it runs"
         while True:
             with contextlib.suppress(NotBegun):
                 async with self._programs.process() as program:
@@ -94,7 +85,7 @@ async def work(job: Job, name: str, args: Json) -> str:
     return await agent.work(job, name, args)
 
 
-DIALECT: Final = Dialect(work, ProgramFailed, local_file, has_paths=True)
+DIALECT: Final = Dialect(work, ProgramFailed, has_paths=True)
 
 
 class _ProgramJobCalls(JobCalls):
@@ -103,16 +94,16 @@ class _ProgramJobCalls(JobCalls):
     def call(self, op: Operation) -> Awaitable[Json] | None:
         match op["op"]:
             case "inbox":
-                return _inbox(self._job.inbox(op.get("wait", 0)))
+                return _inbox(self._run.inbox(op.get("wait", 0)))
             case "files":
-                return _files(self._job.files())
+                return _files(self._run.files())
         return super().call(op)
 
 
 class _Talk:
     """One run: reads the program's lines, makes the calls, and answers those that have an id."""
 
-    def __init__(self, program: Program, calls: Calls) -> None:
+    def __init__(self, program: Program, calls: TurnCalls | JobCalls) -> None:
         self._program = program
         self._calls = calls
         self._steps: dict[str, asyncio.Queue[Operation]] = {}
@@ -186,7 +177,7 @@ class _Talk:
                         raise ProgramFailed(str(inner.get("text", "the step failed")))
                     if inner["op"] not in self._calls.AT_ONCE:
                         raise ProgramFailed(f"{inner['op']!r} cannot be called inside a step")
-                    await make(self._calls, inner)
+                    await self._calls.make(inner)
             finally:
                 del self._steps[key]
 
@@ -197,8 +188,8 @@ async def _raising(error: Exception) -> Json:
     raise error
 
 
-async def _files(call: Awaitable[list[File]]) -> Json:
-    return await local_files(await call)
+async def _files(call: Awaitable[list[File]]) -> list[Json]:
+    return [await with_path(file) for file in await call]
 
 
 async def _inbox(call: Awaitable[list[Said]]) -> Json:

@@ -12,17 +12,17 @@ import json
 from typing import Final
 
 from agentpost.agents.adapters.bound import bind, bound
-from agentpost.agents.adapters.described import described_file, described_job, described_turn
 from agentpost.agents.adapters.operations import (
-    Calls,
     Dialect,
     JobCalls,
     Operation,
     TurnCalls,
-    make,
+    described_file,
+    job_line,
+    turn_line,
 )
 from agentpost.agents.adapters.surroundings import Surroundings
-from agentpost.agents.base import File, Job, JobFailed, Json, Turn, step_key
+from agentpost.agents.base import Job, JobFailed, Json, Turn, step_key
 
 KIND: Final = "http"
 ANSWER_BYTES_MAX: Final = 900_000
@@ -43,9 +43,10 @@ class ServiceFailed(Exception):
 class Http:
     """The agent of the setting `http:<url>`."""
 
+    _surroundings: Surroundings
+
     def __init__(self, url: str) -> None:
         self._url = url
-        self._surroundings: Surroundings | None = None
 
     def attach(self, surroundings: Surroundings) -> None:
         """Give it what the server has for it; raises `ValueError` when there is no secret."""
@@ -58,8 +59,7 @@ class Http:
 
     async def take_turn(self, turn: Turn) -> None:
         """The agent function."""
-        description = await described_turn(turn, texts=True)
-        operation: Operation = {"v": 1, "op": "turn", "turn": description}
+        operation = await turn_line(turn, texts=True)
         calls = TurnCalls(turn, DIALECT)
         data: Json = None
         results: list[Json] = []
@@ -79,15 +79,13 @@ class Http:
     async def work(self, job: Job, name: str, args: Json) -> str:
         """Run one job."""
         files: list[Json] = [described_file(file) for file in await job.files()]
-        operation: Operation = {"v": 1, "op": "job", "name": name, "args": args}
         calls = JobCalls(job, DIALECT)
         data: Json = None
         results: list[Json] = []
         wait = 0.0
         while True:
             inbox = [{"text": s.text, "at": s.at} for s in await job.inbox(wait)]
-            description = {**described_job(job), "files": files}
-            body = _body({**operation, "job": description}, data, results, inbox)
+            body = _body(job_line(job, name, args, files), data, results, inbox)
 
             async def post(_name: str, body: bytes = body) -> Json:
                 job.delta("", reset=True)
@@ -101,14 +99,12 @@ class Http:
                 raise JobFailed(str(last.get("text", "")))
             data, wait = last.get("data"), float(last.get("wait", 0))
 
-    async def _post(self, body: bytes, calls: Calls) -> Json:
+    async def _post(self, body: bytes, calls: TurnCalls | JobCalls) -> Json:
         """Send it and read the answer: what is for this moment is done now, the rest is given
         back, to be recorded."""
-        surroundings = self._surroundings
-        assert surroundings is not None, "the server attaches it before it runs"
-        headers = surroundings.sign(step_key(), body)
+        way_out, headers = self._surroundings.way_out, self._surroundings.sign(step_key(), body)
         ops: list[Json] = []
-        async with surroundings.way_out.stream("POST", self._url, headers, body) as answer:
+        async with way_out.stream("POST", self._url, headers, body) as answer:
             if answer.status in (408, 429) or answer.status >= 500:
                 raise ServiceFailed(f"the agent's service answered with HTTP {answer.status}")
             if answer.status != 200:
@@ -118,7 +114,7 @@ class Http:
                     continue
                 op = DIALECT.read(line)
                 if op["op"] in calls.AT_ONCE:
-                    await make(calls, op)
+                    await calls.make(op)
                 else:
                     ops.append(op)
         return {"ops": ops}
@@ -138,15 +134,11 @@ async def work(job: Job, name: str, args: Json) -> str:
     return await agent.work(job, name, args)
 
 
-async def _describe(file: File) -> Json:
-    return described_file(file)
-
-
-DIALECT: Final = Dialect(work, ServiceFailed, _describe, has_paths=False)
+DIALECT: Final = Dialect(work, ServiceFailed, has_paths=False)
 
 
 async def _make_all(
-    calls: Calls, answer: Operation, ends: tuple[str, ...] = ()
+    calls: TurnCalls | JobCalls, answer: Operation, ends: tuple[str, ...] = ()
 ) -> tuple[list[Json], Operation | None]:
     """Do what an answer said: the results, which are told to the service when it asks to be called
     again, and the operation that says so or ends the run, if there is one."""
@@ -159,7 +151,7 @@ async def _make_all(
             return results, op
         if op["op"] == "again":
             again = op
-        elif (result := await make(calls, op)) is not None:
+        elif (result := await calls.make(op)) is not None:
             results.append(result)
     return results, again
 

@@ -1,31 +1,96 @@
-"""The operations of an agent elsewhere: one for each line of JSON, made on its turn or job."""
+"""What agents elsewhere are told of a turn or job, and the operations they answer with: one a line,
+made on that turn or job."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
-from agentpost.agents.base import File, Job, JobFn, Json, Started, Turn
+from agentpost.agents.base import File, Job, JobFn, Json, Said, Started, Turn
+from agentpost.extraction import Unreadable
 
 Operation: TypeAlias = "dict[str, Any]"
+Run = TypeVar("Run", Turn, Job)
+
+TEXT_CHARACTERS_MAX: Final = 20_000
+"""How much of a file's text is sent, in characters."""
+_FILE: Final = ("id", "name", "content_type", "kind", "size", "label")
+_RUNNING: Final = ("job_id", "work_id", "title", "step")
+_WORK: Final = ("work_id", "title", "text", "question", "state")
+_TURN: Final = ("metadata", "conversation", "account", "credits", "state", "response_schema")
+_JOB: Final = ("id", "work_id", "title", "state", "response_schema")
 
 
+# --- what they are told ---------------------------------------------------------------------------
+async def turn_line(turn: Turn, *, texts: bool = False) -> Operation:
+    """A turn with all that it shows; the message's files have local paths, or their ``texts``."""
+    describe = _with_text if texts else with_path
+    files = [await describe(file) for file in turn.message.files]
+    description = {
+        **_fields(turn, _TURN),
+        "message": {**_described_entry(turn.message), "files": files},
+        "history": [_described_entry(entry) for entry in turn.history],
+        "running": [_fields(running, _RUNNING) for running in turn.running],
+        "works": [
+            {**_fields(work, _WORK), "files": [described_file(file) for file in work.files]}
+            for work in turn.works
+        ],
+        "notes": list(turn.notes),
+        "answer": None if turn.answer is None else asdict(turn.answer),
+    }
+    return {"v": 1, "op": "turn", "turn": description}
+
+
+def job_line(job: Job, name: str, args: Json, files: list[Json]) -> Operation:
+    """A job with these descriptions of its files."""
+    entry = _described_entry(job.message)
+    description = {**_fields(job, _JOB), "message": entry, "files": files}
+    return {"v": 1, "op": "job", "name": name, "args": args, "job": description}
+
+
+def described_file(file: File) -> dict[str, Json]:
+    """A file, without its bytes."""
+    return _fields(file, _FILE)
+
+
+async def with_path(file: File) -> Json:
+    """A file with a local path to read it from."""
+    return {**described_file(file), "path": str(await file.path())}
+
+
+async def _with_text(file: File) -> Json:
+    try:
+        text = (await file.text())[:TEXT_CHARACTERS_MAX]
+    except Unreadable:
+        text = None
+    return {**described_file(file), "text": text}
+
+
+def _described_entry(entry: Said) -> dict[str, Json]:
+    files: list[Json] = [described_file(file) for file in entry.files]
+    return {**_fields(entry, ("role", "text", "at", "message_id")), "files": files}
+
+
+def _fields(thing: object, names: Sequence[str]) -> dict[str, Json]:
+    return {name: getattr(thing, name) for name in names}
+
+
+# --- what they answer -----------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """The difference between the operations of a program and those of a service.
 
-    ``work`` is the function of their jobs, ``failed`` what a wrong operation raises, ``describe``
-    tells of a file that was written, ``has_paths``: contents may be a file of this machine.
+    ``work`` is the function of their jobs, ``failed`` what a wrong operation raises, ``has_paths``:
+    files have paths of this machine.
     """
 
     work: JobFn
     failed: type[Exception]
-    describe: Callable[[File], Awaitable[Json]]
     has_paths: bool
 
     def read(self, line: bytes) -> Operation:
@@ -46,24 +111,58 @@ class Dialect:
             return Path(op["file"])
         return base64.b64decode(op["base64"])
 
+    async def written(self, call: Awaitable[File]) -> Json:
+        """A file that was written, as they are told of it."""
+        return await with_path(await call) if self.has_paths else described_file(await call)
 
-class TurnCalls:
-    """Makes operations on a turn."""
 
+class Calls(Generic[Run]):
+    """Makes operations on a turn or job; those here, both have."""
+
+    KIND: ClassVar[str]
     AT_ONCE: ClassVar[frozenset[str]] = frozenset({"delta"})
     """The operations that the body of a step may call."""
 
-    def __init__(self, turn: Turn, dialect: Dialect) -> None:
-        self._turn = turn
+    def __init__(self, run: Run, dialect: Dialect) -> None:
+        self._run: Run = run
         self._dialect = dialect
 
     def call(self, op: Operation) -> Awaitable[Json] | None:
         """Make the call of an operation now, which numbers it; None when there is nothing to wait
         for."""
-        turn = self._turn
+        match op["op"]:
+            case "ask":
+                self._run.ask(op["question"], choices=op.get("choices"), schema=op.get("schema"))
+            case "delta":
+                self._run.delta(op.get("text", ""), reset=bool(op.get("reset")))
+            case "state":
+                self._run.state.clear()
+                self._run.state.update(op["value"])
+            case name:
+                raise self._dialect.failed(f"a {self.KIND} has no operation {name!r}")
+        return None
+
+    def step(self, op: Operation, body: Callable[..., Awaitable[Json]]) -> Awaitable[Json]:
+        """Run a step of that body."""
+        return self._run.step(body, op["name"], op.get("args"))
+
+    async def make(self, op: Operation) -> Json:
+        """Make an operation and wait for what it gives; None when that is nothing."""
+        call = self.call(op)
+        return None if call is None else await call
+
+
+class TurnCalls(Calls[Turn]):
+    """Makes operations on a turn."""
+
+    KIND = "turn"
+
+    def call(self, op: Operation) -> Awaitable[Json] | None:
+        turn = self._run
         match op["op"]:
             case "reply":
                 turn.reply(op["text"])
+                return None
             case "output":
                 turn.output(op["value"])
                 return asyncio.sleep(0)
@@ -75,30 +174,18 @@ class TurnCalls:
             case "stop":
                 return turn.stop(op["job_id"])
             case "write":
-                file = turn.write(op["path"], self._dialect.contents(op))
-                return _written(file, self._dialect)
-            case _:
-                if not _has_called(turn, op):
-                    raise self._dialect.failed(f"a turn has no operation {op['op']!r}")
-        return None
-
-    def step(self, op: Operation, body: Callable[..., Awaitable[Json]]) -> Awaitable[Json]:
-        """Run a step of that body."""
-        return self._turn.step(body, op["name"], op.get("args"))
+                return self._dialect.written(turn.write(op["path"], self._dialect.contents(op)))
+        return super().call(op)
 
 
-class JobCalls:
+class JobCalls(Calls[Job]):
     """Makes operations on a job."""
 
-    AT_ONCE: ClassVar[frozenset[str]] = frozenset({"delta", "progress", "charge"})
-    """The operations that the body of a step may call."""
-
-    def __init__(self, job: Job, dialect: Dialect) -> None:
-        self._job = job
-        self._dialect = dialect
+    KIND = "job"
+    AT_ONCE = frozenset({"delta", "progress", "charge"})
 
     def call(self, op: Operation) -> Awaitable[Json] | None:
-        job = self._job
+        job = self._run
         match op["op"]:
             case "output":
                 return job.output(op["value"])
@@ -107,46 +194,14 @@ class JobCalls:
             case "charge":
                 return job.charge(op["amount"], op.get("note", ""))
             case "write":
-                cost, label = op.get("cost", 0), op.get("label")
-                file = job.write(op["path"], self._dialect.contents(op), cost=cost, label=label)
-                return _written(file, self._dialect)
-            case _:
-                if not _has_called(job, op):
-                    raise self._dialect.failed(f"a job has no operation {op['op']!r}")
-        return None
+                contents, cost = self._dialect.contents(op), op.get("cost", 0)
+                file = job.write(op["path"], contents, cost=cost, label=op.get("label"))
+                return self._dialect.written(file)
+        return super().call(op)
 
     def step(self, op: Operation, body: Callable[..., Awaitable[Json]]) -> Awaitable[Json]:
-        """Run a step of that body."""
-        return self._job.step(body, op["name"], op.get("args"), cost=op.get("cost", 0))
-
-
-Calls: TypeAlias = TurnCalls | JobCalls
-
-
-async def make(calls: Calls, op: Operation) -> Json:
-    """Make an operation and wait for what it gives; None when that is nothing."""
-    call = calls.call(op)
-    return None if call is None else await call
-
-
-def _has_called(run: Turn | Job, op: Operation) -> bool:
-    """Make what turns and jobs have in common; False when it is none of that."""
-    match op["op"]:
-        case "ask":
-            run.ask(op["question"], choices=op.get("choices"), schema=op.get("schema"))
-        case "delta":
-            run.delta(op.get("text", ""), reset=bool(op.get("reset")))
-        case "state":
-            run.state.clear()
-            run.state.update(op["value"])
-        case _:
-            return False
-    return True
+        return self._run.step(body, op["name"], op.get("args"), cost=op.get("cost", 0))
 
 
 async def _started(call: Awaitable[Started]) -> Json:
     return asdict(await call)
-
-
-async def _written(call: Awaitable[File], dialect: Dialect) -> Json:
-    return await dialect.describe(await call)
