@@ -110,7 +110,7 @@ async def test_a_server_that_is_down_is_left_out(
 async def test_a_server_that_is_down_is_tried_again_later() -> None:
     """Each failure makes the pause longer; an opened one begins with the first pause again."""
     down = toolsets.Down()
-    server = servers.Server.of(down, "down")
+    server = toolsets.server_of(down, "down")
     now = asyncio.get_running_loop().time()
     pauses = []
     for _ in range(2):
@@ -127,7 +127,7 @@ async def test_a_server_that_is_down_is_tried_again_later() -> None:
 
 async def test_runs_that_begin_together_try_once() -> None:
     silent = toolsets.Silent()
-    root = servers.Server.of(silent, "silent")
+    root = toolsets.server_of(silent, "silent")
 
     async def begin() -> bool:
         async with servers.Server(silent, "silent", root.reach) as server:
@@ -199,10 +199,10 @@ async def test_what_is_kept_of_a_result() -> None:
         (ModelRetry("no\0such"), "find failed: no\ufffdsuch"),
         (ValueError("broken"), "find failed: broken"),
     ):
-        async with servers.Server.of(toolsets.Odd(given), "odd") as server:
+        async with toolsets.server_of(toolsets.Odd(given), "odd") as server:
             assert await toolsets.called(server) == expected, repr(given)[:24]
     endless = toolsets.Odd(ModelRetry("x" * 200_000))
-    async with servers.Server.of(endless, "odd") as server:
+    async with toolsets.server_of(endless, "odd") as server:
         assert len(await toolsets.called(server)) < servers.RESULT_CHARACTERS + 100
 
 
@@ -213,10 +213,10 @@ async def test_no_key_of_an_address_is_told(caplog: pytest.LogCaptureFixture) ->
     """Neither in the log nor to the model."""
     from pydantic_ai import ModelRetry
 
-    hidden = servers.Hidden.of(URL, {"Authorization": "Bearer key-in-a-header"})
+    keys = servers.keys_of(URL, {"Authorization": "Bearer key-in-a-header"})
     for failure in (ModelRetry, ConnectionError):
         broken = failure(f"401 for {URL} and key-in-a-header, token in-the-query")
-        async with servers.Server.of(toolsets.Odd(broken), "odd", hidden) as server:
+        async with toolsets.server_of(toolsets.Odd(broken), "odd", keys) as server:
             result = await toolsets.called(server)
         expected = "401 for https://…@tools.example/mcp/…?token=…#end and …, token …"
         assert result == f"find failed: {expected}", failure
@@ -250,7 +250,7 @@ def test_a_repeated_job_offers_the_same_tools(after: int) -> None:
     agent = Agent(
         FunctionModel(answer),
         output_type=[str, DeferredToolRequests],
-        toolsets=[servers.Server.of(down, "down")],
+        toolsets=[toolsets.server_of(down, "down")],
     )
     done = run(agent, "look", crash=crash_after("step", after), replay=False)
     assert (done.status, done.text) == ("completed", "Done.")

@@ -4,11 +4,12 @@ Apart from their tests, since they derive from classes of pydantic-ai: importing
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.models.test import TestModel
-from pydantic_ai.toolsets import FunctionToolset
+from pydantic_ai.toolsets import AbstractToolset, FunctionToolset
 from pydantic_ai.usage import RunUsage
 
 from agentpost.agents.llm import servers
@@ -50,6 +51,16 @@ class Odd(FunctionToolset[Any]):
         if isinstance(self.given, Exception):
             raise self.given
         return self.given
+
+
+async def close() -> None:
+    """Nothing is left of a session that was lost."""
+
+
+def server_of(tools: AbstractToolset[Any], name: str, keys: Sequence[str] = ()) -> servers.Server:
+    """A server whose tools are there already."""
+    reach = servers.Reach(lambda: servers.Session(tools, close), keys)
+    return servers.Server(reach.current(), name, reach)
 
 
 def in_run() -> RunContext[Any]:

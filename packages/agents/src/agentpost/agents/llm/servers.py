@@ -13,14 +13,14 @@ import json
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self, cast
+from typing import Annotated, Any, Final, Self, TypeAlias, cast
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, TypeAdapter, ValidationError
 from pydantic_ai import ModelRetry, RunContext, ToolReturn
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
@@ -28,6 +28,7 @@ from pydantic_core import SchemaValidator, core_schema, to_json
 
 from agentpost.agents.adapters.recording import current_recorder
 from agentpost.agents.base import Json
+from agentpost.domain import backoff
 from agentpost.domain.text import storable_json
 
 logger = logging.getLogger(__name__)
@@ -53,92 +54,66 @@ _UNUSABLE: Final = re.compile("[^a-zA-Z0-9_-]")
 _MARK_CHARACTERS: Final = 8
 
 
+def _with_variables(text: str) -> str:
+    """The text with ``${NAME}`` and ``${NAME:-default}`` replaced; raises `ValueError`."""
+
+    def replace_match(match: re.Match[str]) -> str:
+        name, default = match.groups()
+        value = os.environ.get(name, default)
+        if value is None:
+            raise ValueError(f"the environment has no variable {name}")
+        return value
+
+    return _VARIABLE.sub(replace_match, text)
+
+
+_Text: TypeAlias = Annotated[str, AfterValidator(_with_variables)]
+
+
 class Entry(BaseModel):
     """A server in the file: a program, or an address."""
 
-    model_config = ConfigDict(hide_input_in_errors=True)
-
-    command: str | None = None
-    args: list[str] = []
-    env: dict[str, str] = {}
-    cwd: str | None = None
-    url: str | None = None
-    headers: dict[str, str] = {}
+    command: _Text | None = None
+    args: list[_Text] = []
+    env: dict[str, _Text] = {}
+    cwd: _Text | None = None
+    url: _Text | None = None
+    headers: dict[str, _Text] = {}
 
 
-_FILE: Final = TypeAdapter(dict[str, Entry], config=ConfigDict(hide_input_in_errors=True))
+_FILE: Final = TypeAdapter(dict[str, Entry])
 
 
 # --- what a server's names and errors may be ------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """The keys in a server's address and headers, the longest first: no error may tell them."""
-
-    texts: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, url: str | None, headers: Mapping[str, str]) -> Self:
-        """Those of a server: passwords and values in its address, long parts of its path, and the
-        values of its headers."""
-        secrets = [part for value in headers.values() for part in (value, *value.split())]
-        if url is not None:
-            parts = urlsplit(url)
-            values = [value for _, value in parse_qsl(parts.query)]
-            raw = [pair.partition("=")[2] for pair in parts.query.split("&")]
-            long = [p for p in parts.path.split("/") if len(p) >= _PART_CHARACTERS]
-            account = parts.netloc.rpartition("@")[0]
-            secrets += [*long, *values, *raw, account, *account.split(":")]
-        forms = {form for text in secrets for form in (text, quote(text, safe=""), unquote(text))}
-        long_enough = {text for text in forms if len(text) >= _TEXT_CHARACTERS}
-        return cls(tuple(sorted(long_enough, key=len, reverse=True)))
-
-    def in_text(self, text: str) -> str:
-        """The text with ``…`` in their places."""
-        for hidden in self.texts:
-            text = text.replace(hidden, "…")
-        return text
+def keys_of(url: str | None, headers: Mapping[str, str]) -> list[str]:
+    """What no error of a server may tell, the longest first: passwords and values in its address,
+    long parts of its path, and the values of its headers."""
+    secrets = [part for value in headers.values() for part in (value, *value.split())]
+    if url is not None:
+        parts = urlsplit(url)
+        values = [value for _, value in parse_qsl(parts.query)]
+        raw = [pair.partition("=")[2] for pair in parts.query.split("&")]
+        long = [p for p in parts.path.split("/") if len(p) >= _PART_CHARACTERS]
+        account = parts.netloc.rpartition("@")[0]
+        secrets += [*long, *values, *raw, account, *account.split(":")]
+    forms = {form for text in secrets for form in (text, quote(text, safe=""), unquote(text))}
+    return sorted((text for text in forms if len(text) >= _TEXT_CHARACTERS), key=len, reverse=True)
 
 
-_NOTHING: Final = Hidden()
-
-
-@dataclass(frozen=True, slots=True)
-class Reserved:
-    """What names of a server's tools may not be, since a provider takes no name twice: ``names`` of
-    other tools, and those that begin with one of ``prefixes``, which are another server's."""
-
-    names: frozenset[str] = frozenset()
-    prefixes: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, server: str, servers: Iterable[str], names: Iterable[str]) -> Reserved:
-        """What a server has to leave to the other ``servers`` and to tools of those ``names``.
-
-        Of two servers whose names begin alike, such as ``a`` and ``a_b``, the longer name keeps its
-        prefix: ``a_b_c`` may be a tool of either one.
-        """
-        begin_alike = (f"{other}_" for other in servers if other.startswith(f"{server}_"))
-        return cls(frozenset(names), tuple(begin_alike))
-
-
-def provider_name(name: str, reserved: Reserved) -> str:
+def provider_name(name: str, is_taken: Callable[[str], bool]) -> str:
     """The name itself where a provider takes it, else one that is made of it: without the
     characters that it may not have, cut, and with a mark that no other name has.
 
     It depends on nothing but its arguments, so that a repeated run has the same names.
     """
-    if (
-        _TOOL_NAME.fullmatch(name)
-        and name not in reserved.names
-        and not name.startswith(reserved.prefixes)
-    ):
+    if _TOOL_NAME.fullmatch(name) and not is_taken(name):
         return name
     mark = hashlib.sha256(name.encode()).hexdigest()[:_MARK_CHARACTERS]
     return f"{_UNUSABLE.sub('_', name)[: TOOL_NAME_CHARACTERS_MAX - _MARK_CHARACTERS - 1]}_{mark}"
 
 
 # --- servers --------------------------------------------------------------------------------------
-def of_file(path: str, names: Iterable[str] = ()) -> list[AbstractToolset[Any]]:
+def of_file(path: str, names: Collection[str] = ()) -> list[AbstractToolset[Any]]:
     """The servers that a file names; none for "". ``names`` are those of other tools.
 
     Raises `ValueError` with what is wrong with the file; no value of it is repeated.
@@ -149,31 +124,38 @@ def of_file(path: str, names: Iterable[str] = ()) -> list[AbstractToolset[Any]]:
         read = json.loads(Path(path).read_text("utf-8"))
         if not isinstance(read, dict) or not isinstance(read.get("mcpServers"), dict):
             raise ValueError('it has to be {"mcpServers": {"name": {…}}}')
-        entries = _FILE.validate_python(_with_variables(read["mcpServers"]))
-        return [
-            _make_server(name, entry, Reserved.of(name, entries, names))
-            for name, entry in entries.items()
-        ]
+        entries = _FILE.validate_python(read["mcpServers"])
+        return [_make_server(name, entry, entries, names) for name, entry in entries.items()]
     except OSError as error:
-        raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {error.strerror or error}") from None
+        reason = error.strerror or str(error)
     except ValidationError as error:
         (first, *_) = error.errors(include_input=False)
-        place = ".".join(map(str, first["loc"]))
-        raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {place}: {first['msg']}") from None
+        reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     except ValueError as error:
-        raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {error}") from None
+        reason = str(error)
+    raise ValueError(f"AGENTPOST_LLM_MCP_FILE: {path}: {reason}")
 
 
-def _make_server(name: str, entry: Entry, reserved: Reserved) -> AbstractToolset[Any]:
+def _make_server(
+    name: str, entry: Entry, servers: Iterable[str], names: Collection[str]
+) -> AbstractToolset[Any]:
+    """A server. A provider takes no name of a tool twice, so it leaves the ``names`` to other
+    tools. Of two servers whose names begin alike, such as ``a`` and ``a_b``, the longer name keeps
+    its prefix: ``a_b_c`` may be a tool of either one."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not a name: letters, digits, - and _, 32 at the most")
     if (entry.command is None) == (entry.url is None):
         raise ValueError(f"{name} needs a command or a url, and not both")
-    reach = _Reach(partial(_session, name, entry), Hidden.of(entry.url, entry.headers))
-    return Server(reach.current(), name, reach, reserved)
+    begin_alike = tuple(f"{other}_" for other in servers if other.startswith(f"{name}_"))
+    reach = Reach(
+        partial(_session, name, entry),
+        keys_of(entry.url, entry.headers),
+        lambda tool: tool in names or tool.startswith(begin_alike),
+    )
+    return Server(reach.current(), name, reach)
 
 
-def _session(name: str, entry: Entry) -> _Session:
+def _session(name: str, entry: Entry) -> Session:
     from fastmcp.client.transports import StdioTransport
     from pydantic_ai.mcp import MCPToolset
 
@@ -188,14 +170,14 @@ def _session(name: str, entry: Entry) -> _Session:
         read_timeout=CALL_SECONDS,
         cache_tools=False,  # listing them before each call shows whether the session still lives
     )
-    return _Session(tools.prefixed(name), tools.client.close)
+    return Session(tools.prefixed(name), tools.client.close)
 
 
 @dataclass(eq=False)
-class _Session(WrapperToolset[Any]):
+class Session(WrapperToolset[Any]):
     """A session with a server, which runs share. One that was lost is closed by its last run."""
 
-    close: Callable[[], Awaitable[None]] | None = None
+    close: Callable[[], Awaitable[None]]
     holders: int = 0
     is_lost: bool = False
 
@@ -210,7 +192,7 @@ class _Session(WrapperToolset[Any]):
             return await self.wrapped.__aexit__(*args)
         try:
             await self.wrapped.__aexit__(*args)
-            if not self.holders and self.close is not None:
+            if not self.holders:
                 await self.close()
         except Exception:
             logger.debug("a lost session did not end well", exc_info=True)
@@ -218,21 +200,23 @@ class _Session(WrapperToolset[Any]):
 
 
 @dataclass
-class _Reach:
+class Reach:
     """Whether a server could be reached, and the session with it; shared by all runs.
 
-    ``make`` makes a session that is not open yet.
+    ``make`` makes a session that is not open yet, ``keys`` are told to nobody, and ``is_taken``
+    says of the name of a tool that another one has it.
     """
 
-    make: Callable[[], _Session]
-    hidden: Hidden = _NOTHING
+    make: Callable[[], Session]
+    keys: Sequence[str] = ()
+    is_taken: Callable[[str], bool] = lambda _: False
     closed_until: float = 0.0
     failures: int = 0
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Runs that begin together wait for one try."""
-    _session: _Session | None = None
+    _session: Session | None = None
 
-    def current(self) -> _Session:
+    def current(self) -> Session:
         """The session of new runs and of those that lost theirs."""
         if self._session is None or self._session.is_lost:
             self._session = self.make()
@@ -243,7 +227,7 @@ class _Reach:
         count once."""
         if now < self.closed_until:
             return
-        pause = min(AGAIN_SECONDS * 2**self.failures, AGAIN_SECONDS_MAX)
+        pause = backoff.pause(self.failures, AGAIN_SECONDS, AGAIN_SECONDS_MAX)
         self.closed_until, self.failures = now + pause, self.failures + 1
 
 
@@ -252,17 +236,10 @@ class Server(WrapperToolset[Any]):
     """The tools of one server, or none while it cannot be reached."""
 
     name: str
-    reach: _Reach
-    reserved: Reserved = field(default_factory=Reserved)
-    open_sessions: list[_Session] = field(default_factory=list)
+    reach: Reach
+    open_sessions: list[Session] = field(default_factory=list)
     """The sessions that this run has entered: the newest is the one it uses."""
     offered: list[ToolDefinition] | None = None
-
-    @classmethod
-    def of(cls, tools: AbstractToolset[Any], name: str, hidden: Hidden = _NOTHING) -> Server:
-        """A server whose tools are there already."""
-        reach = _Reach(lambda: _Session(tools), hidden)
-        return cls(reach.current(), name, reach)
 
     @property
     def is_open(self) -> bool:
@@ -271,7 +248,7 @@ class Server(WrapperToolset[Any]):
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractToolset[Any]:
         """Each run knows for itself whether the server is connected."""
-        return Server(self.wrapped, self.name, self.reach, self.reserved)
+        return Server(self.wrapped, self.name, self.reach)
 
     async def __aenter__(self) -> Self:
         await self._open()
@@ -324,7 +301,7 @@ class Server(WrapperToolset[Any]):
 
     def _offered_by_name(self) -> dict[str, ToolDefinition]:
         """The tools by the names that the model calls them by."""
-        return {provider_name(tool.name, self.reserved): tool for tool in self.offered or ()}
+        return {provider_name(tool.name, self.reach.is_taken): tool for tool in self.offered or ()}
 
     async def _live(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """The tools that it has now; none when it cannot be reached.
@@ -358,7 +335,7 @@ class Server(WrapperToolset[Any]):
             result = live_tool.toolset.call_tool(name_there, tool_args, ctx, live_tool)
             return _result_record(await result)
         except ModelRetry as error:
-            return _result_record(f"{name} failed: {self.reach.hidden.in_text(error.message)}")
+            return _result_record(f"{name} failed: {self._without_keys(error.message)}")
         except Exception as error:
             reason = self._short(error)
             logger.warning("a tool of the MCP server %s failed: %s", self.name, reason)
@@ -373,7 +350,12 @@ class Server(WrapperToolset[Any]):
         logger.warning("the MCP server %s cannot be reached: %s", self.name, reason)
 
     def _short(self, error: Exception) -> str:
-        return self.reach.hidden.in_text(str(error) or type(error).__name__)[:300]
+        return self._without_keys(str(error) or type(error).__name__)[:300]
+
+    def _without_keys(self, text: str) -> str:
+        for key in self.reach.keys:
+            text = text.replace(key, "…")
+        return text
 
 
 async def connect(servers: list[AbstractToolset[Any]]) -> None:
@@ -407,22 +389,3 @@ def _result_record(result: Any) -> Any:
         return result
     left = len(text) - RESULT_CHARACTERS
     return f"{text[:RESULT_CHARACTERS]}\n[{left} characters are left out]"
-
-
-def _with_variables(value: Any, environment: Mapping[str, str] = os.environ) -> Any:
-    """The value with ``${NAME}`` and ``${NAME:-default}`` replaced; raises `ValueError`."""
-    if isinstance(value, dict):
-        return {name: _with_variables(each, environment) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_with_variables(each, environment) for each in value]
-    if not isinstance(value, str):
-        return value
-
-    def replace_match(match: re.Match[str]) -> str:
-        name, default = match.groups()
-        text = environment.get(name, default)
-        if text is None:
-            raise ValueError(f"the environment has no variable {name}")
-        return text
-
-    return _VARIABLE.sub(replace_match, value)
