@@ -15,7 +15,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -57,14 +57,6 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CANONICAL: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 )
-
-_make_encoder: Callable[..., Callable[[Any, int], Iterable[str]]] | None = getattr(
-    json.encoder, "c_make_encoder", None
-)
-_encoder = _make_encoder and _make_encoder(
-    *(None, _CANONICAL.default, json.encoder.encode_basestring, None, ":", ",", True, False, False)
-)
-"""`_CANONICAL` makes one for every text, which takes longer than most of our texts themselves."""
 
 _F = TypeVar("_F", bound=Callable[..., object])
 _Where: TypeAlias = "tuple[_Where, str | int] | None"
@@ -275,8 +267,7 @@ def _made_of(kind: Callable[..., object], text: str) -> Exception | None:
 
 
 def _encode(value: object, file_form: _FileForm) -> str:
-    plain = _plain(value, None, 0, file_form)
-    return "".join(_encoder(plain, 0)) if _encoder else _CANONICAL.encode(plain)
+    return _CANONICAL.encode(_plain(value, None, 0, file_form))
 
 
 def _plain(value: object, where: _Where, depth: int, file_form: _FileForm) -> Any:

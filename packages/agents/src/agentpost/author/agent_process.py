@@ -19,7 +19,6 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from functools import partial
@@ -204,28 +203,24 @@ class Host:
 class _Watch:
     """Whether the agent loop still turns; looked at by the main thread."""
 
+    _loop: asyncio.AbstractEventLoop
+
     def __init__(self, channel: Channel, agent_loop: AgentLoop, stall_seconds: float) -> None:
         self._channel = channel
         self._agent_loop = agent_loop
         self._stall = stall_seconds
         self._asked: float | None = None
         self._beat = 0.0
-        self._thread = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: WeakKeyDictionary[asyncio.Task[Any], int | None] = WeakKeyDictionary()
 
     def start(self) -> None:
         """The loop runs."""
-        ready = threading.Event()
 
-        def begin() -> None:
-            self._thread = threading.get_ident()
+        async def begin() -> None:
             self._loop = asyncio.get_running_loop()
             self._loop.set_task_factory(self._made_task)
-            ready.set()
 
-        self._agent_loop.call_soon(begin)
-        ready.wait()
+        self._agent_loop.submit(begin).ended.result()
 
     def _made_task(self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any) -> Any:
         task: asyncio.Task[Any] = asyncio.Task(coro, loop=loop, **options)
@@ -247,22 +242,16 @@ class _Watch:
             self._asked = now
             self._agent_loop.call_soon(self.rest)
         elif now - self._asked >= self._stall:
-            self._channel.say(
-                {"stalled": now - self._asked, "run": self._run(), "stack": self._stack()}
-            )
+            stack = self._agent_loop.stack()[-8_000:]
+            self._channel.say({"stalled": now - self._asked, "run": self._run(), "stack": stack})
             self._asked = now + 3600  # the server ends this process
 
     def _run(self) -> int | None:
-        assert self._loop is not None
         task = asyncio.current_task(self._loop)
         try:
             return None if task is None else self._tasks.get(task)
         except RuntimeError:  # the author's code makes tasks right now
             return None
-
-    def _stack(self) -> str:
-        frames = sys._current_frames().get(self._thread)
-        return "" if frames is None else "".join(traceback.format_stack(frames))[-8_000:]
 
 
 def _load(inputs: Frame, calls: Calls) -> Frame:
