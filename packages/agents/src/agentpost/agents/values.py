@@ -15,6 +15,7 @@ import json
 import math
 import re
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -31,6 +32,8 @@ VALUE_DEPTH_MAX: Final = 200
 
 ERROR_TEXT_CHARS_MAX: Final = 10_000
 """Longest recorded text of an exception, in characters; the rest is cut off."""
+
+_TRACE_CHARS_MAX: Final = 20_000
 
 SUMMARY_CHARS_MAX: Final = 300
 """Longest summary of a call, in characters."""
@@ -183,6 +186,13 @@ def describe_error(error: BaseException) -> dict[str, str]:
             text = f"{kind.__qualname__} (its text could not be made)"
     text = UNSTORABLE.sub("\ufffd", text[:ERROR_TEXT_CHARS_MAX])
     return {"type": f"{kind.__module__}:{kind.__qualname__}", "text": text}
+
+
+def describe_failure(error: BaseException) -> dict[str, Any]:
+    """What another process is told of an exception: `describe_error`, the names of its classes, and
+    the end of its traceback."""
+    trace = "".join(traceback.format_exception(error))[-_TRACE_CHARS_MAX:]
+    return {"error": describe_error(error), "kinds": class_names(error), "trace": trace}
 
 
 def rebuild_error(description: Mapping[str, str]) -> Exception:

@@ -12,7 +12,6 @@ import asyncio
 import json
 import logging
 import os
-import resource
 import select
 import socket
 import sys
@@ -22,7 +21,6 @@ import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, NoReturn
 from weakref import WeakKeyDictionary
 
@@ -94,7 +92,8 @@ def main(parent: int) -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
     tempfile.tempdir = hello["folder"]
     confinement.limit_memory(hello["memory_bytes"])
-    _limit_cpu_time(hello["cpu_seconds"])
+    if hello["cpu_seconds"] is not None:
+        confinement.limit_cpu_time(int(hello["cpu_seconds"]) + 1)
     _log_to(channel, hello["log_level"])
     try:
         agent = registry.resolve(hello["spec"])
@@ -192,11 +191,9 @@ class Host:
         return {"text": agent_text(text) if text is not None else None, **job.leave()}
 
     def _die(self, number: int, error: MemoryError) -> NoReturn:
-        """Its heap is full or in pieces: a fresh process is the only sound way on."""
         most = self._memory_bytes
-        limit = "" if most is None else f" (the limit is {most >> 20} MiB)"
-        reason = f"it ran out of memory{limit}; the setting agent_memory_bytes raises it: {error}"
-        self._channel.say({"run": number, "died": reason.removesuffix(": ")})
+        reason = confinement.why_out_of_memory(error, most, "agent_memory_bytes")
+        self._channel.say({"run": number, "died": reason})
         os._exit(1)
 
 
@@ -237,7 +234,8 @@ class _Watch:
         now = time.monotonic()
         if now - self._beat >= _BEAT_SECONDS:
             self._beat = now
-            self._channel.say({"beat": {"cpu": time.process_time(), "memory": _data_bytes()}})
+            memory = confinement.written_bytes()
+            self._channel.say({"beat": {"cpu": time.process_time(), "memory": memory}})
         if self._asked is None:
             self._asked = now
             self._agent_loop.call_soon(self.rest)
@@ -256,22 +254,6 @@ class _Watch:
 
 def _load(inputs: Frame, calls: Calls) -> Frame:
     return {**inputs, "message": said_of(values.load(inputs["message"], calls))}
-
-
-def _data_bytes() -> int:
-    """The memory that counts against the limit; 0 where nobody says."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[5])
-    except OSError:
-        return 0
-    return pages * resource.getpagesize()
-
-
-def _limit_cpu_time(seconds: float | None) -> None:
-    if seconds is not None:
-        most = confinement.at_most(resource.RLIMIT_CPU, int(seconds) + 1)
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
 
 
 # --- the log --------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def begin(parent: int) -> socket.socket:
     return channel
 
 
-def at_most(kind: int, most: int) -> int:
+def _at_most(kind: int, most: int) -> int:
     """The limit of a resource, no higher than the system lets it be."""
     _, hard = resource.getrlimit(kind)
     return most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -108,6 +108,12 @@ def _wait_for_end(parent: int) -> None:
             os.close(descriptor)
 
 
+def limit_cpu_time(seconds: int) -> None:
+    """Limit the processor time of this process, from its start on."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (_at_most(resource.RLIMIT_CPU, seconds), hard))
+
+
 def limit_memory(limit: int | None) -> None:
     """Limit what a process may write to that is its own, whether it uses it or not.
 
@@ -115,26 +121,32 @@ def limit_memory(limit: int | None) -> None:
     processors there are (thread stacks, allocator arenas, mapped files).
     """
     if limit is not None and sys.platform == "linux":  # elsewhere the limit is not enforced
-        most = at_most(resource.RLIMIT_DATA, limit)
+        most = _at_most(resource.RLIMIT_DATA, limit)
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def has_filled_memory(limit: int | None) -> bool:
     """Whether this process holds so much of its limited memory, although nothing runs in it, that
     a next call might lack it."""
-    if limit is None or sys.platform != "linux":
-        return False
-    most = int(limit * _FULL_SHARE)
-    if _written_bytes() <= most:
+    if limit is None or written_bytes() <= limit * _FULL_SHARE:
         return False
     gc.collect()
-    return _written_bytes() > most
+    return written_bytes() > limit * _FULL_SHARE
 
 
-def _written_bytes() -> int:
-    """What the limit counts (see `limit_memory`)."""
-    with Path("/proc/self/statm").open() as sizes:
-        return int(sizes.read().split()[5]) * resource.getpagesize()
+def written_bytes() -> int:
+    """What the limit counts (see `limit_memory`); 0 where nobody says."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def why_out_of_memory(error: MemoryError, limit: int | None, setting: str) -> str:
+    """Why this process ends at a `MemoryError`: its heap is full or in pieces, and a fresh process
+    is the only sound way on."""
+    told = f" (the limit is {limit >> 20} MiB); the setting {setting} raises it" if limit else ""
+    return f"it ran out of memory{told}: {error}".removesuffix(": ")
 
 
 def _go_first_when_memory_is_short() -> None:

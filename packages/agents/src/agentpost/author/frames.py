@@ -44,7 +44,6 @@ from __future__ import annotations
 import base64
 import os
 import tempfile
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -63,8 +62,6 @@ PROTOCOL: Final = 1
 server and its agent's environment may have different versions of `agentpost-agents`."""
 INLINE_BYTES_MAX: Final = 256 * 1024
 """Contents up to this size are part of a frame; larger ones go through a file."""
-_TRACE_CHARACTERS_MAX: Final = 20_000
-"""The longest traceback that is sent along with an error; its end is what is kept."""
 
 
 # --- inputs ---------------------------------------------------------------------------------------
@@ -192,12 +189,8 @@ def contents_of(frame: Frame) -> bytes | Path:
 
 # --- errors ---------------------------------------------------------------------------------------
 def failure(error: BaseException) -> Frame:
-    """An exception as data: what is recorded of it, the names of its classes, where it was
-    raised, and the line for the operator."""
-    trace = "".join(traceback.format_exception(error))[-_TRACE_CHARACTERS_MAX:]
-    description = values.describe_error(error)
-    kinds = values.class_names(error)
-    return {"error": description, "kinds": kinds, "trace": trace, "cause": cause_of(error)}
+    """An exception as data, with the line for the operator."""
+    return {**values.describe_failure(error), "cause": cause_of(error)}
 
 
 def failure_error(frame: Frame) -> Exception:

@@ -26,7 +26,7 @@ import select
 import shutil
 import struct
 import sys
-import traceback
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -34,14 +34,10 @@ from typing import Any, BinaryIO, Final
 
 from agentpost.agents import values
 from agentpost.agents.base import StepFailed, current_step_key
-from agentpost.author import log_records
-from agentpost.author.confinement import at_most, begin, has_filled_memory, limit_memory, settle
+from agentpost.author import confinement, log_records
 
 HEADER: Final = struct.Struct(">I")
 """The length in front of each frame."""
-
-_TRACE_CHARS_MAX: Final = 20_000
-"""Longest traceback sent along with an error, in characters; its end is what is kept."""
 
 _NICENESS: Final = 5
 """Where there are fewer processors than busy workers, the server answers first."""
@@ -58,14 +54,14 @@ def frame(message: dict[str, Any]) -> bytes:
 def main(parent: int) -> None:
     """Serve requests until the channel closes or the parent is gone."""
     os.nice(_NICENESS)
-    channel = begin(parent)
+    channel = confinement.begin(parent)
     requests = channel.makefile("rb")
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         hello = _receive(requests)
         if hello is None:
             return
-        settle(hello)
-        limit_memory(hello["memory_bytes"])
+        confinement.settle(hello)
+        confinement.limit_memory(hello["memory_bytes"])
         log_records.install(hello["log_level"])
         channel.sendall(frame({"value": "null"}))
         imports = Imports(hello["imports"])
@@ -80,7 +76,7 @@ def main(parent: int) -> None:
             with contextlib.suppress(AttributeError, OSError, ValueError):
                 sys.stdout.flush()  # whatever the function has made of it
                 sys.stderr.flush()
-            if has_filled_memory(hello["memory_bytes"]):
+            if confinement.has_filled_memory(hello["memory_bytes"]):
                 reply["full"] = True
             channel.sendall(frame(reply))
             if "died" in reply:
@@ -120,12 +116,8 @@ def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str,
             into.chmod(0o644)  # the server may be another user
         return {"value": "null"}
     except MemoryError as error:
-        # Its heap is full or in pieces: a fresh process is the only sound way on.
         most = hello["memory_bytes"]
-        limit = ""
-        if most is not None:
-            limit = f" (the limit is {most >> 20} MiB); the setting worker_memory_bytes raises it"
-        return {"died": f"it ran out of memory{limit}: {error}".removesuffix(": ")}
+        return {"died": confinement.why_out_of_memory(error, most, "worker_memory_bytes")}
     except BaseException as error:
         return _failure(error)
     finally:
@@ -133,11 +125,10 @@ def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str,
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
-    trace = "".join(traceback.format_exception(error))[-_TRACE_CHARS_MAX:]
+    reply = values.describe_failure(error)
     if isinstance(error, SystemExit):
-        error = StepFailed(f"the function called sys.exit({error.code!r})")
-    kinds = values.class_names(error)
-    reply = {"error": values.describe_error(error), "kinds": kinds, "trace": trace}
+        failed = StepFailed(f"the function called sys.exit({error.code!r})")
+        reply |= {"error": values.describe_error(failed), "kinds": values.class_names(failed)}
     return reply | {"lacked_memory": True} if _has_lacked_memory(error) else reply
 
 
@@ -180,17 +171,15 @@ def _receive(requests: BinaryIO) -> dict[str, Any] | None:
 @contextlib.contextmanager
 def _cpu_limit(seconds: float | None) -> Iterator[None]:
     """Inside: this process may use that much more CPU time, in whole seconds, rounded up."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
     if seconds is None:
         yield
         return
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    most = at_most(resource.RLIMIT_CPU, math.ceil(usage.ru_utime + usage.ru_stime + seconds))
-    resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    confinement.limit_cpu_time(math.ceil(time.process_time() + seconds))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_CPU, before)
 
 
 if __name__ == "__main__":

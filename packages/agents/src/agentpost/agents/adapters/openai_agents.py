@@ -12,18 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
-from openai.types.responses import (
-    Response,
-    ResponseCompletedEvent,
-    ResponseIncompleteEvent,
-    ResponseOutputItem,
-    ResponseOutputMessage,
-    ResponseOutputText,
-    ResponseTextDeltaEvent,
-)
+from openai.types import responses
 from pydantic import TypeAdapter
 from pydantic_core import to_json, to_jsonable_python
 
+import agents
 from agentpost.agents.adapters import recording
 from agentpost.agents.adapters.conversing import (
     Outcome,
@@ -43,28 +36,13 @@ from agentpost.agents.adapters.repairing import (
 from agentpost.agents.adapters.thinking import ThinkingFilter, without_thinking
 from agentpost.agents.base import JobFailed, Json
 from agentpost.domain.text import cut_short
-from agents import (
-    Agent,
-    AgentOutputSchemaBase,
-    FunctionTool,
-    Handoff,
-    Model,
-    ModelBehaviorError,
-    ModelResponse,
-    OpenAIChatCompletionsModel,
-    RunConfig,
-    Runner,
-    RunState,
-    Usage,
-    function_tool,
-)
 from agents.tool_context import ToolContext
 
 KIND: Final = "openai-agents"
-_OUTPUT: Final[TypeAdapter[Any]] = TypeAdapter(list[ResponseOutputItem])
+_OUTPUT: Final[TypeAdapter[Any]] = TypeAdapter(list[responses.ResponseOutputItem])
 
 
-@function_tool(needs_approval=True)
+@agents.function_tool(needs_approval=True)
 def ask_user(question: str, choices: list[str] | None = None) -> str:
     """Ask the user a question; gives the answer.
 
@@ -81,7 +59,7 @@ class OpenAIAgents:
     kind = KIND
     at_once = True
 
-    def __init__(self, agent: Agent[Any], charge: Charge | None) -> None:
+    def __init__(self, agent: agents.Agent[Any], charge: Charge | None) -> None:
         self._agent = agent
         self.charge = charge
 
@@ -96,7 +74,7 @@ class OpenAIAgents:
             before = earlier["items"] if earlier else _items(run_input)
             agent_input = [*before, {"role": "user", "content": run_input.prompt}]
         try:
-            result = await Runner.run(agent, agent_input)
+            result = await agents.Runner.run(agent, agent_input)
         except Exception as error:
             raise _raised_by_tool(error) from None
         if result.interruptions:
@@ -132,15 +110,16 @@ class _Copies:
     def __init__(self, recorder: Recorder, schema: dict[str, Any] | None) -> None:
         self._recorder = recorder
         self._schema = schema
-        self._made: dict[int, Agent[Any]] = {}
+        self._made: dict[int, agents.Agent[Any]] = {}
         self.is_cut_short = False
         """Whether the model reached its limit in its last answer."""
 
-    def of(self, agent: Agent[Any]) -> Agent[Any]:
+    def of(self, agent: agents.Agent[Any]) -> agents.Agent[Any]:
         """The copy of an agent, always the same one."""
         if id(agent) not in self._made:
             tools = [
-                self._tool(tool) if isinstance(tool, FunctionTool) else tool for tool in agent.tools
+                self._tool(tool) if isinstance(tool, agents.FunctionTool) else tool
+                for tool in agent.tools
             ]
             model = _RecordedModel(agent.model, self._recorder, self)
             clone = self._made[id(agent)] = agent.clone(model=model, tools=tools, handoffs=[])
@@ -150,7 +129,7 @@ class _Copies:
         return self._made[id(agent)]
 
     def _handoff(self, each: Any) -> Any:
-        if not isinstance(each, Handoff):
+        if not isinstance(each, agents.Handoff):
             return self.of(each)
         original = each.on_invoke_handoff
 
@@ -159,7 +138,7 @@ class _Copies:
 
         return replace(each, on_invoke_handoff=hand_over)
 
-    def _tool(self, tool: FunctionTool) -> FunctionTool:
+    def _tool(self, tool: agents.FunctionTool) -> agents.FunctionTool:
         recorded_tool = copy.copy(tool)
 
         async def invoke(context: ToolContext[Any], arguments: str) -> Any:
@@ -173,7 +152,7 @@ class _Copies:
         return recorded_tool
 
 
-class _CallerSchema(AgentOutputSchemaBase):
+class _CallerSchema(agents.AgentOutputSchemaBase):
     """The output that the caller wants, asked for as the schema it gave."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
@@ -199,15 +178,17 @@ class _CallerSchema(AgentOutputSchemaBase):
             return json_str
 
 
-class _RecordedModel(Model):
+class _RecordedModel(agents.Model):
     """A model whose answers are recorded, and shown while they are written."""
 
-    def __init__(self, model: str | Model | None, recorder: Recorder, copies: _Copies) -> None:
+    def __init__(
+        self, model: str | agents.Model | None, recorder: Recorder, copies: _Copies
+    ) -> None:
         self._given = model
         self._copies = copies
         self._recorder = recorder
 
-    async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
+    async def get_response(self, *args: Any, **kwargs: Any) -> agents.ModelResponse:
         name = self._given if isinstance(self._given, str) else type(self._given).__name__
 
         async def body() -> tuple[Json, recording.Usage]:
@@ -230,7 +211,7 @@ class _RecordedModel(Model):
             return cast("Json", plain), {"model": name, **tokens}
 
         read = cast("dict[str, Any]", await self._recorder.model(name, body))
-        used = Usage(
+        used = agents.Usage(
             requests=1,
             input_tokens=read["input_tokens"],
             output_tokens=read["output_tokens"],
@@ -238,29 +219,31 @@ class _RecordedModel(Model):
         )
         self._copies.is_cut_short = read.get("is_cut_short", False)
         output = _OUTPUT.validate_python(read["output"])
-        return ModelResponse(output=output, usage=used, response_id=read["id"])
+        return agents.ModelResponse(output=output, usage=used, response_id=read["id"])
 
-    async def _answer(self, *args: Any, **kwargs: Any) -> tuple[ModelResponse, bool] | None:
+    async def _answer(self, *args: Any, **kwargs: Any) -> tuple[agents.ModelResponse, bool] | None:
         """An answer, and whether the model reached its limit in it; None when it broke off."""
         model = self._given
-        if not isinstance(model, Model):
-            model = RunConfig().model_provider.get_model(model)
+        if not isinstance(model, agents.Model):
+            model = agents.RunConfig().model_provider.get_model(model)
         reasons: list[str | None] = []
-        if isinstance(model, OpenAIChatCompletionsModel):
+        if isinstance(model, agents.OpenAIChatCompletionsModel):
             model = _with_reasons(model, reasons)
-        response: Response | None = None
+        response: responses.Response | None = None
         is_cut_short = False
         thinking = ThinkingFilter()
         try:
             async for event in model.stream_response(*args, **kwargs):
-                if isinstance(event, ResponseTextDeltaEvent):
+                if isinstance(event, responses.ResponseTextDeltaEvent):
                     text = thinking.feed(event.delta)
                     if text:
                         self._recorder.delta(text)
-                elif isinstance(event, ResponseCompletedEvent | ResponseIncompleteEvent):
+                elif isinstance(
+                    event, responses.ResponseCompletedEvent | responses.ResponseIncompleteEvent
+                ):
                     response = event.response
-                    is_cut_short = isinstance(event, ResponseIncompleteEvent)
-        except ModelBehaviorError as error:
+                    is_cut_short = isinstance(event, responses.ResponseIncompleteEvent)
+        except agents.ModelBehaviorError as error:
             if "length" in reasons:
                 raise JobFailed(NOTHING_SAID) from error
             if reasons != [None]:
@@ -273,8 +256,8 @@ class _RecordedModel(Model):
             text_part.text = without_thinking(text_part.text, is_cut_short=is_cut_short)
         used = response.usage
         tokens = (used.input_tokens, used.output_tokens) if used else (0, 0)
-        usage = Usage(requests=1, input_tokens=tokens[0], output_tokens=tokens[1])
-        answer = ModelResponse(output=response.output, usage=usage, response_id=response.id)
+        usage = agents.Usage(requests=1, input_tokens=tokens[0], output_tokens=tokens[1])
+        answer = agents.ModelResponse(output=response.output, usage=usage, response_id=response.id)
         return answer, is_cut_short
 
     def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
@@ -282,8 +265,8 @@ class _RecordedModel(Model):
 
 
 def _with_reasons(
-    model: OpenAIChatCompletionsModel, reasons: list[str | None]
-) -> OpenAIChatCompletionsModel:
+    model: agents.OpenAIChatCompletionsModel, reasons: list[str | None]
+) -> agents.OpenAIChatCompletionsModel:
     """The model, which also tells why an answer ended, in ``reasons``; None when its stream ended
     without a reason. The events that it makes of a stream have no place for that."""
     fetch = model._fetch_response
@@ -316,12 +299,12 @@ class _FinishReasonStream:
         return getattr(self._stream, name)
 
 
-def _texts(response: Response) -> Iterator[ResponseOutputText]:
+def _texts(response: responses.Response) -> Iterator[responses.ResponseOutputText]:
     """The texts of an answer, the first of each message."""
     for item in response.output:
-        if isinstance(item, ResponseOutputMessage) and item.content:
+        if isinstance(item, responses.ResponseOutputMessage) and item.content:
             first = item.content[0]
-            if isinstance(first, ResponseOutputText):
+            if isinstance(first, responses.ResponseOutputText):
                 yield first
 
 
@@ -342,9 +325,11 @@ def _question(item: Any) -> Question:
     return question(item.call_id, str(args.get("question") or ""), args.get("choices") or None)
 
 
-async def _answer_calls(agent: Agent[Any], waiting: Any, run_input: RunInput) -> RunState[Any]:
+async def _answer_calls(
+    agent: agents.Agent[Any], waiting: Any, run_input: RunInput
+) -> agents.RunState[Any]:
     """The run as it was, with the user's answer to each call that waits for one."""
-    state = await RunState.from_json(agent, waiting)
+    state = await agents.RunState.from_json(agent, waiting)
     for item in state.get_interruptions():
         key = str(item.call_id)
         answer = run_input.answer_to(key)

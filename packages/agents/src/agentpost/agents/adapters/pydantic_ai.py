@@ -10,41 +10,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, cast
 
+import pydantic_ai as ai
 from pydantic import TypeAdapter
-from pydantic_ai import (
-    Agent,
-    ApprovalRequired,
-    CallDeferred,
-    DeferredToolRequests,
-    DeferredToolResults,
-    ModelRetry,
-    RunContext,
-    StructuredDict,
-    ToolApproved,
-    ToolDenied,
-    ToolReturn,
-    UserError,
-)
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import OutputTokenLimitExceeded
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelMessagesTypeAdapter,
-    ModelRequest,
-    ModelResponse,
-    ModelResponsePart,
-    PartDeltaEvent,
-    PartStartEvent,
-    TextPart,
-    TextPartDelta,
-    ThinkingPart,
-    ToolCallPart,
-    ToolReturnContent,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ToolReturnContent
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
 from pydantic_core import to_json, to_jsonable_python
 
 from agentpost.agents.adapters.conversing import (
@@ -75,12 +46,12 @@ _GIVE_REASONS: Final = ("openai", "anthropic")
 _IN_TEXT: Final = (None, "content")
 """The ids of reasoning that pydantic-ai took out of a text."""
 _RESULT: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturnContent)
-_RETURN: Final[TypeAdapter[Any]] = TypeAdapter(ToolReturn)
+_RETURN: Final[TypeAdapter[Any]] = TypeAdapter(ai.ToolReturn)
 
 
-Attempt: TypeAlias = Callable[[Callable[[], None]], Awaitable[ModelResponse]]
+Attempt: TypeAlias = Callable[[Callable[[], None]], Awaitable[ai.ModelResponse]]
 """One call of a model; it calls its argument whenever a piece of the answer comes."""
-Patience: TypeAlias = Callable[[Attempt, Callable[[], None]], Awaitable[ModelResponse]]
+Patience: TypeAlias = Callable[[Attempt, Callable[[], None]], Awaitable[ai.ModelResponse]]
 """Makes a call, again where that helps; before that it calls its second argument, so that readers
 drop what they were shown."""
 
@@ -89,18 +60,18 @@ Options: TypeAlias = Callable[[RunInput], Mapping[str, Any]]
 """Further arguments of the agent's ``run``, for what it is asked."""
 
 
-async def unless_broken_off(attempt: Attempt, drop_shown: Callable[[], None]) -> ModelResponse:
+async def unless_broken_off(attempt: Attempt, drop_shown: Callable[[], None]) -> ai.ModelResponse:
     """The `Patience` of an agent that decides about retries on its own: only an answer that breaks
     off, which it would not notice, is asked for again."""
 
-    async def whole_answer() -> ModelResponse | None:
+    async def whole_answer() -> ai.ModelResponse | None:
         answer = await attempt(lambda: None)
         return None if is_broken_off(answer) else answer
 
     return await whole(whole_answer, drop_shown)
 
 
-def is_broken_off(answer: ModelResponse) -> bool:
+def is_broken_off(answer: ai.ModelResponse) -> bool:
     """Whether a provider whose answers always end with a reason has given none. pydantic-ai takes
     such an answer for a complete one; what the provider itself said is in the details."""
     if answer.provider_name not in _GIVE_REASONS or answer.finish_reason not in (None, "stop"):
@@ -116,7 +87,7 @@ class PydanticAI:
 
     def __init__(
         self,
-        agent: Agent[Any, Any],
+        agent: ai.Agent[Any, Any],
         charge: Charge | None,
         patience: Patience = unless_broken_off,
         options: Options | None = None,
@@ -139,12 +110,12 @@ class PydanticAI:
                 capabilities=[_StepRecording(recorder=recorder, patience=self._patience)],
                 **self._options(run_input),
             )
-        except OutputTokenLimitExceeded as error:
+        except ai.OutputTokenLimitExceeded as error:
             raise JobFailed(NOTHING_SAID) from error
         finally:
             current_recorder.reset(within)
         text, output = "", NO_OUTPUT
-        if isinstance(result.output, DeferredToolRequests):
+        if isinstance(result.output, ai.DeferredToolRequests):
             pending = {call.tool_call_id: "approval" for call in result.output.approvals}
             pending |= {call.tool_call_id: "result" for call in result.output.calls}
             memory = _memory(result.all_messages(), pending)
@@ -162,18 +133,18 @@ class PydanticAI:
         return Outcome(text, _memory(result.all_messages(), {}), output=output)
 
 
-def _options(agent: Agent[Any, Any], run_input: RunInput) -> Mapping[str, Any]:
+def _options(agent: ai.Agent[Any, Any], run_input: RunInput) -> Mapping[str, Any]:
     """What a run that is to fit a schema gives instead of a text. An agent that gives values of its
     own, or checks its outputs, is left as it is."""
     own = agent.output_type
     kinds: list[Any] = list(own) if isinstance(own, list | tuple) else [own]
     checks = getattr(agent, "_output_validators", ())
-    is_its_own = checks or any(kind not in (str, DeferredToolRequests) for kind in kinds)
+    is_its_own = checks or any(kind not in (str, ai.DeferredToolRequests) for kind in kinds)
     if run_input.schema is None or run_input.schema.get("type") != "object" or is_its_own:
         return {}
     try:
-        output_type = StructuredDict(run_input.schema)
-    except UserError:  # a schema that refers to itself
+        output_type = ai.StructuredDict(run_input.schema)
+    except ai.UserError:  # a schema that refers to itself
         return {}
     return {"output_type": [output_type, *(kind for kind in kinds if kind is not str)]}
 
@@ -189,7 +160,13 @@ class _StepRecording(AbstractCapability[Any]):
         return _RecordedModel(model, self.recorder, self.patience)
 
     async def wrap_tool_execute(
-        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: Any, args: Any, handler: Any
+        self,
+        ctx: ai.RunContext[Any],
+        *,
+        call: ai.ToolCallPart,
+        tool_def: Any,
+        args: Any,
+        handler: Any,
     ) -> Any:
         if (tool_def.metadata or {}).get(OWN_CALLS):
             return await self.recorder.call_unrecorded(partial(handler, args))
@@ -211,14 +188,14 @@ class _RecordedModel(WrapperModel):
 
     async def request(
         self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
+        messages: list[ai.ModelMessage],
+        model_settings: ai.ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
-    ) -> ModelResponse:
+    ) -> ai.ModelResponse:
         async def body() -> tuple[Json, Usage]:
             attempt = partial(self._answer, messages, model_settings, model_request_parameters)
             answer = await self._patience(attempt, self._recorder.drop_shown)
-            (plain,) = ModelMessagesTypeAdapter.dump_python([answer], mode="json")
+            (plain,) = ai.ModelMessagesTypeAdapter.dump_python([answer], mode="json")
             used = answer.usage
             return _repair(plain), {
                 "model": answer.model_name or self.model_name,
@@ -228,16 +205,16 @@ class _RecordedModel(WrapperModel):
             }
 
         plain = await self._recorder.model(self.model_name, body)
-        (read,) = ModelMessagesTypeAdapter.validate_python([plain])
-        return cast("ModelResponse", read)
+        (read,) = ai.ModelMessagesTypeAdapter.validate_python([plain])
+        return cast("ai.ModelResponse", read)
 
     async def _answer(
         self,
-        messages: list[ModelMessage],
-        settings: ModelSettings | None,
+        messages: list[ai.ModelMessage],
+        settings: ai.ModelSettings | None,
         parameters: ModelRequestParameters,
         hear: Callable[[], None],
-    ) -> ModelResponse:
+    ) -> ai.ModelResponse:
         if not _streams(self.wrapped):
             return await self.wrapped.request(messages, settings, parameters)
         thinking = ThinkingFilter()
@@ -250,17 +227,17 @@ class _RecordedModel(WrapperModel):
         return _without_thinking(events.get())
 
 
-def _without_thinking(answer: ModelResponse) -> ModelResponse:
+def _without_thinking(answer: ai.ModelResponse) -> ai.ModelResponse:
     """The answer without reasoning in its text. pydantic-ai takes it out of a stream that has each
     tag in a piece of its own; where only the first one is, the answer is in its reasoning."""
     is_cut_short = answer.finish_reason == "length"
-    parts: list[ModelResponsePart] = []
+    parts: list[ai.ModelResponsePart] = []
     has_text = False
     for part in answer.parts:
-        if isinstance(part, ThinkingPart) and part.id in _IN_TEXT and CLOSE in part.content:
+        if isinstance(part, ai.ThinkingPart) and part.id in _IN_TEXT and CLOSE in part.content:
             content, _, text = part.content.partition(CLOSE)
-            parts += [replace(part, content=content), TextPart(content=text.lstrip())]
-        elif isinstance(part, TextPart) and not has_text:
+            parts += [replace(part, content=content), ai.TextPart(content=text.lstrip())]
+        elif isinstance(part, ai.TextPart) and not has_text:
             text = without_thinking(part.content, is_cut_short=is_cut_short)
             has_text = bool(text)
             if has_text:
@@ -288,9 +265,9 @@ def _streams(model: Model) -> bool:
 
 
 def _text_of(event: object) -> str:
-    if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+    if isinstance(event, ai.PartStartEvent) and isinstance(event.part, ai.TextPart):
         return event.part.content
-    if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+    if isinstance(event, ai.PartDeltaEvent) and isinstance(event.delta, ai.TextPartDelta):
         return event.delta.content_delta
     return ""
 
@@ -300,13 +277,13 @@ async def _describe_result(call: Any) -> Json:
     """The result of a tool as JSON, or what it raised to tell the model or the user."""
     try:
         result = await call
-    except ModelRetry as error:
+    except ai.ModelRetry as error:
         return {"raised": "retry", "text": error.message}
-    except ApprovalRequired as error:
+    except ai.ApprovalRequired as error:
         return {"raised": "approval", "metadata": to_jsonable_python(error.metadata, fallback=str)}
-    except CallDeferred as error:
+    except ai.CallDeferred as error:
         return {"raised": "deferred", "metadata": to_jsonable_python(error.metadata, fallback=str)}
-    if isinstance(result, ToolReturn):
+    if isinstance(result, ai.ToolReturn):
         return {"return": _RETURN.dump_python(result, mode="json", fallback=str)}
     return {"value": _RESULT.dump_python(result, mode="json", fallback=str)}
 
@@ -318,45 +295,46 @@ def _made_of(result: Json) -> Any:
     if "return" in read:
         return _RETURN.validate_python(read["return"])
     if read["raised"] == "retry":
-        raise ModelRetry(read["text"])
+        raise ai.ModelRetry(read["text"])
     if read["raised"] == "approval":
-        raise ApprovalRequired(metadata=read["metadata"])
-    raise CallDeferred(metadata=read["metadata"])
+        raise ai.ApprovalRequired(metadata=read["metadata"])
+    raise ai.CallDeferred(metadata=read["metadata"])
 
 
 # --- what is remembered ---------------------------------------------------------------------------
-def _history(run_input: RunInput, memory: dict[str, Any] | None) -> list[ModelMessage]:
+def _history(run_input: RunInput, memory: dict[str, Any] | None) -> list[ai.ModelMessage]:
     if memory is not None:
-        return list(ModelMessagesTypeAdapter.validate_python(memory["messages"]))
+        return list(ai.ModelMessagesTypeAdapter.validate_python(memory["messages"]))
     return [
-        ModelRequest(parts=[UserPromptPart(content=text)])
+        ai.ModelRequest(parts=[ai.UserPromptPart(content=text)])
         if role == "user"
-        else ModelResponse(parts=[TextPart(content=text)])
+        else ai.ModelResponse(parts=[ai.TextPart(content=text)])
         for role, text in run_input.history
     ]
 
 
-def _memory(messages: Sequence[ModelMessage], pending: dict[str, str]) -> Json:
+def _memory(messages: Sequence[ai.ModelMessage], pending: dict[str, str]) -> Json:
     """The messages, without the oldest questions and their answers when they are too long."""
-    plain = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
-    plain = trim(plain, [n for n, message in enumerate(messages) if _is_prompt(message)])
+    plain = ai.ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
+    plain = trim(plain, [n for n, message in enumerate(messages) if is_prompt(message)])
     return {"messages": plain, "pending": dict(pending)}
 
 
-def _is_prompt(message: ModelMessage) -> bool:
-    return isinstance(message, ModelRequest) and any(
-        isinstance(part, UserPromptPart) for part in message.parts
+def is_prompt(message: ai.ModelMessage) -> bool:
+    """Whether the user says something in it."""
+    return isinstance(message, ai.ModelRequest) and any(
+        isinstance(part, ai.UserPromptPart) for part in message.parts
     )
 
 
-def _last_text(messages: Sequence[ModelMessage]) -> str:
+def _last_text(messages: Sequence[ai.ModelMessage]) -> str:
     """What the model wrote beside its output."""
     parts = _last_answer(messages).parts
-    return "".join(part.content for part in parts if isinstance(part, TextPart))
+    return "".join(part.content for part in parts if isinstance(part, ai.TextPart))
 
 
-def _last_answer(messages: Sequence[ModelMessage]) -> ModelResponse:
-    return next(each for each in reversed(messages) if isinstance(each, ModelResponse))
+def _last_answer(messages: Sequence[ai.ModelMessage]) -> ai.ModelResponse:
+    return next(each for each in reversed(messages) if isinstance(each, ai.ModelResponse))
 
 
 def _as_text(output: object) -> str:
@@ -364,7 +342,9 @@ def _as_text(output: object) -> str:
 
 
 # --- asking ---------------------------------------------------------------------------------------
-def _questions(requests: DeferredToolRequests, messages: Sequence[ModelMessage]) -> list[Question]:
+def _questions(
+    requests: ai.DeferredToolRequests, messages: Sequence[ai.ModelMessage]
+) -> list[Question]:
     """A question for each tool call that waits for the user, in the order of the model."""
     waiting = {call.tool_call_id: call for call in [*requests.approvals, *requests.calls]}
     calls = _last_answer(messages).tool_calls
@@ -373,7 +353,7 @@ def _questions(requests: DeferredToolRequests, messages: Sequence[ModelMessage])
     ]
 
 
-def _question(requests: DeferredToolRequests, call: ToolCallPart) -> Question:
+def _question(requests: ai.DeferredToolRequests, call: ai.ToolCallPart) -> Question:
     """An approval names the call; any other question is the tool's own, if it gave one."""
     key, args = call.tool_call_id, call.args_as_dict()
     metadata = requests.metadata.get(key) or {}
@@ -388,16 +368,18 @@ def _question(requests: DeferredToolRequests, call: ToolCallPart) -> Question:
     return question(key, text, choices, metadata.get("schema"))
 
 
-def _results(pending: dict[str, str], run_input: RunInput) -> DeferredToolResults | None:
+def _results(pending: dict[str, str], run_input: RunInput) -> ai.DeferredToolResults | None:
     """What each tool call that waits for the user has been answered."""
     if not pending:
         return None
-    results = DeferredToolResults()
+    results = ai.DeferredToolResults()
     for key, kind in pending.items():
         answer = run_input.answer_to(key)
         if kind == "result":
             results.calls[key] = answer.value
         else:
             yes = run_input.approves(key)
-            results.approvals[key] = ToolApproved() if yes else ToolDenied(message=answer.text)
+            results.approvals[key] = (
+                ai.ToolApproved() if yes else ai.ToolDenied(message=answer.text)
+            )
     return results

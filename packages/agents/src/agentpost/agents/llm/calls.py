@@ -12,20 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from pydantic_ai.exceptions import (
-    ModelAPIError,
-    ModelAuthenticationError,
-    ModelConnectionError,
-    ModelContextWindowExceededError,
-    ModelHTTPError,
-    ModelNotFoundError,
-    ModelQuotaExceededError,
-    ModelRateLimitError,
-    ModelRequestTimeout,
-    ModelServerError,
-    ModelUnavailableError,
-)
-from pydantic_ai.messages import ModelResponse, TextPart
+import pydantic_ai as ai
 
 from agentpost.agents.adapters.pydantic_ai import Attempt, is_broken_off
 from agentpost.agents.base import JobFailed
@@ -37,11 +24,11 @@ BACKOFF: Final = Backoff(first=1.0, factor=2.0, maximum=30.0)
 WAIT_SECONDS_MAX: Final = 120.0
 """A provider that wants a longer wait is not waited for."""
 _PASSING: Final = (
-    ModelRateLimitError,
-    ModelUnavailableError,
-    ModelServerError,
-    ModelConnectionError,
-    ModelRequestTimeout,
+    ai.ModelRateLimitError,
+    ai.ModelUnavailableError,
+    ai.ModelServerError,
+    ai.ModelConnectionError,
+    ai.ModelRequestTimeout,
 )
 _STATUS_PASSING: Final = (408, 409, 429)
 _SERVER_FAILED: Final = 500
@@ -69,14 +56,14 @@ class Calls:
         self._retries = retries
         self._sleep = sleep
 
-    async def __call__(self, attempt: Attempt, drop_shown: Callable[[], None]) -> ModelResponse:
+    async def __call__(self, attempt: Attempt, drop_shown: Callable[[], None]) -> ai.ModelResponse:
         """The answer; raises `JobFailed` with a text for the user."""
         for tries in range(self._retries + 1):
             if tries:
                 drop_shown()
             try:
                 return _with_refusal(await self._receive(attempt))
-            except (ModelAPIError, TimeoutError) as error:
+            except (ai.ModelAPIError, TimeoutError) as error:
                 logger.warning("a model call failed: %s", str(error) or "the model was silent")
                 wait = self._wait(error, tries)
                 if wait is None:
@@ -84,7 +71,7 @@ class Calls:
             await self._sleep(wait)
         raise AssertionError("the last try returns or raises")
 
-    async def _receive(self, attempt: Attempt) -> ModelResponse:
+    async def _receive(self, attempt: Attempt) -> ai.ModelResponse:
         """The answer of one try; raises `TimeoutError` after a silence."""
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(self._seconds) as silence:
@@ -95,14 +82,14 @@ class Calls:
 
             answer = await attempt(hear)
         if is_broken_off(answer):
-            raise ModelAPIError(answer.model_name or "", "the answer broke off")
+            raise ai.ModelAPIError(answer.model_name or "", "the answer broke off")
         return answer
 
     def _wait(self, error: Exception, tries: int) -> float | None:
         """Seconds before the next try; None when there is none."""
         if tries >= self._retries or not passes(error):
             return None
-        retry_after = error.retry_after if isinstance(error, ModelAPIError) else None
+        retry_after = error.retry_after if isinstance(error, ai.ModelAPIError) else None
         if retry_after is None:
             return BACKOFF.seconds(tries)
         return retry_after if retry_after <= WAIT_SECONDS_MAX else None
@@ -110,26 +97,26 @@ class Calls:
 
 def passes(error: Exception) -> bool:
     """Whether the same call may well succeed later, and costs nothing until then."""
-    if isinstance(error, ModelQuotaExceededError | TimeoutError):
+    if isinstance(error, ai.ModelQuotaExceededError | TimeoutError):
         return False
     if isinstance(error, _PASSING):
         return True
-    if not isinstance(error, ModelHTTPError):
-        return type(error) is ModelAPIError  # of no kind: an answer that broke off
+    if not isinstance(error, ai.ModelHTTPError):
+        return type(error) is ai.ModelAPIError  # of no kind: an answer that broke off
     return error.status_code in _STATUS_PASSING or error.status_code >= _SERVER_FAILED
 
 
 _REPORTED: Final[tuple[tuple[type[Exception], str], ...]] = (
     (
-        ModelContextWindowExceededError,
+        ai.ModelContextWindowExceededError,
         "This conversation and its files are too long for the model. Begin a new one or send less.",
     ),
-    (ModelQuotaExceededError, "The quota at the model's provider is used up."),
-    (ModelAuthenticationError, "The model's provider does not accept the key of this server."),
-    (ModelNotFoundError, "The model's provider does not know the model of this server."),
-    (ModelRateLimitError, "The model's provider limits its calls now. Please try again later."),
-    (ModelRequestTimeout, "The model did not answer in time. Please try again later."),
-    (ModelConnectionError, "The model cannot be reached now. Please try again later."),
+    (ai.ModelQuotaExceededError, "The quota at the model's provider is used up."),
+    (ai.ModelAuthenticationError, "The model's provider does not accept the key of this server."),
+    (ai.ModelNotFoundError, "The model's provider does not know the model of this server."),
+    (ai.ModelRateLimitError, "The model's provider limits its calls now. Please try again later."),
+    (ai.ModelRequestTimeout, "The model did not answer in time. Please try again later."),
+    (ai.ModelConnectionError, "The model cannot be reached now. Please try again later."),
     (TimeoutError, "The model did not answer in time. Please try again later."),
 )
 
@@ -144,10 +131,10 @@ def user_text(error: Exception) -> str:
     return "The model's provider rejected the request."
 
 
-def _with_refusal(answer: ModelResponse) -> ModelResponse:
+def _with_refusal(answer: ai.ModelResponse) -> ai.ModelResponse:
     """A refusal as what the model says: it is an answer, and the next one has to know of it."""
     if answer.finish_reason != "content_filter" or any(answer.parts):
         return answer
     refusal = (answer.provider_details or {}).get("refusal")
     text = refusal if isinstance(refusal, str) and refusal.strip() else REFUSED
-    return dataclasses.replace(answer, parts=[TextPart(text)], finish_reason="stop")
+    return dataclasses.replace(answer, parts=[ai.TextPart(text)], finish_reason="stop")

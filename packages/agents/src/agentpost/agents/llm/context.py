@@ -12,20 +12,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, TypeAlias
 
-from pydantic_ai.exceptions import ModelContextWindowExceededError
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+import pydantic_ai as ai
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
 from pydantic_core import to_json
 
+from agentpost.agents.adapters.pydantic_ai import is_prompt
 from agentpost.agents.llm.offering import without_left_out
 
 logger = logging.getLogger(__name__)
@@ -43,8 +35,9 @@ SAID_LINES: Final = 20
 
 _NOTE_CHARACTERS: Final = 60
 
-Shortening: TypeAlias = Callable[[Any, int], Any]
-"""Makes a part shorter by so many bytes, if it can, and no shorter than is worth it."""
+Shortening: TypeAlias = Callable[[Any, int | None], Any]
+"""Makes a part shorter by so many bytes, if it can, and no shorter than is worth it; None: as short
+as that."""
 
 
 class FittingModel(WrapperModel):
@@ -59,52 +52,32 @@ class FittingModel(WrapperModel):
         super().__init__(model)
         self._bytes = tokens * BYTES_PER_TOKEN
 
-    async def request(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-    ) -> ModelResponse:
-        """Raises `ModelContextWindowExceededError` when half is too long."""
-        model_request_parameters = without_left_out(model_request_parameters)
-        tools = tools_size(model_request_parameters)
-        request = self._fit(messages, tools)
-        try:
-            return await super().request(request, model_settings, model_request_parameters)
-        except ModelContextWindowExceededError:
-            half = _half(request, tools)
-            if half is None:
-                raise
-            return await super().request(half, model_settings, model_request_parameters)
-
     @asynccontextmanager
     async def request_stream(
         self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
+        messages: list[ai.ModelMessage],
+        model_settings: ai.ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
         run_context: Any = None,
     ) -> AsyncIterator[StreamedResponse]:
-        """The same, streamed: a provider says that it is too long before it writes."""
-        model_request_parameters = without_left_out(model_request_parameters)
-        tools = tools_size(model_request_parameters)
-        request = self._fit(messages, tools)
-        args = (model_settings, model_request_parameters, run_context)
+        """A provider says that it is too long before it writes; raises
+        `ModelContextWindowExceededError` when half is, too. All of our models are streamed."""
+        parameters = without_left_out(model_request_parameters)
+        tools = tools_size(parameters)
+        request = fit(messages, self._bytes - tools) if self._bytes else messages
+        args = (model_settings, parameters, run_context)
         async with AsyncExitStack() as open_:
             try:
                 stream = await open_.enter_async_context(super().request_stream(request, *args))
-            except ModelContextWindowExceededError:
+            except ai.ModelContextWindowExceededError:
                 half = _half(request, tools)
                 if half is None:
                     raise
                 stream = await open_.enter_async_context(super().request_stream(half, *args))
             yield stream
 
-    def _fit(self, messages: list[ModelMessage], tools: int) -> list[ModelMessage]:
-        return fit(messages, self._bytes - tools) if self._bytes else messages
 
-
-def _half(request: list[ModelMessage], tools: int) -> list[ModelMessage] | None:
+def _half(request: list[ai.ModelMessage], tools: int) -> list[ai.ModelMessage] | None:
     """Half of it, with its tools; None when it cannot be shortened."""
     half = fit(request, (size(request) + tools) // 2 - tools)
     if size(half) >= size(request):
@@ -113,7 +86,7 @@ def _half(request: list[ModelMessage], tools: int) -> list[ModelMessage] | None:
     return half
 
 
-def fit(messages: Sequence[ModelMessage], bytes_max: int) -> list[ModelMessage]:
+def fit(messages: Sequence[ai.ModelMessage], bytes_max: int) -> list[ai.ModelMessage]:
     """The messages in that many bytes, as far as shortening goes.
 
     Results of tools are shortened first, then what the user said before; then whole messages are
@@ -122,16 +95,16 @@ def fit(messages: Sequence[ModelMessage], bytes_max: int) -> list[ModelMessage]:
     """
     history = list(messages)
     last = _last_prompt(history)
-    history = _each(history, range(last), _short_tool, bytes_max)
-    history = _each(history, range(last), _short_prompt, bytes_max)
+    history = _each(history, range(last), _tool, bytes_max)
+    history = _each(history, range(last), _prompt, bytes_max)
     history = _without_oldest(history, bytes_max)
-    last = _last_prompt(history)
-    history = _each(history, range(last, len(history) - 1), _short_tool, bytes_max)
-    history = _each(history, range(last, len(history)), _less_prompt, bytes_max)
-    return _each(history, range(len(history) - 1, len(history)), _less_tool, bytes_max)
+    last, end = _last_prompt(history), len(history)
+    history = _each(history, range(last, end - 1), _tool, bytes_max)
+    history = _each(history, range(last, end), _prompt, bytes_max, by_need=True)
+    return _each(history, range(end - 1, end), _tool, bytes_max, by_need=True)
 
 
-def size(messages: Sequence[ModelMessage]) -> int:
+def size(messages: Sequence[ai.ModelMessage]) -> int:
     """The bytes of what the model reads of them: of all instructions, the last ones."""
     newest_first = (getattr(message, "instructions", None) for message in reversed(messages))
     instructions = next(filter(None, newest_first), "")
@@ -147,9 +120,15 @@ def tools_size(parameters: ModelRequestParameters) -> int:
 
 
 def _each(
-    messages: list[ModelMessage], places: range, shorten: Shortening, bytes_max: int
-) -> list[ModelMessage]:
-    """The parts of those messages shortened, one after the other, until all fit."""
+    messages: list[ai.ModelMessage],
+    places: range,
+    shorten: Shortening,
+    bytes_max: int,
+    *,
+    by_need: bool = False,
+) -> list[ai.ModelMessage]:
+    """The parts of those messages shortened, one after the other, until all fit; ``by_need``: the
+    last one by no more than that takes."""
     history = list(messages)
     over = size(history) - bytes_max
     for place in places:
@@ -158,14 +137,14 @@ def _each(
         parts = list(history[place].parts)
         for n, part in enumerate(parts):
             if over > 0:
-                parts[n] = shorten(part, over)
+                parts[n] = shorten(part, over if by_need else None)
                 over -= _part_size(part) - _part_size(parts[n])
         message: Any = history[place]
         history[place] = dataclasses.replace(message, parts=parts)
     return history
 
 
-def _without_oldest(messages: list[ModelMessage], bytes_max: int) -> list[ModelMessage]:
+def _without_oldest(messages: list[ai.ModelMessage], bytes_max: int) -> list[ai.ModelMessage]:
     starts = _prompts(messages)
     out = 0
     while out < len(starts) - 1 and size(messages[starts[out] :]) > bytes_max:
@@ -178,59 +157,36 @@ def _without_oldest(messages: list[ModelMessage], bytes_max: int) -> list[ModelM
         f"[The beginning of this conversation is left out: {len(prompts)} of the user's messages,"
         f" and their answers. The last of these messages began:\n{lines}]"
     )
-    return [ModelRequest(parts=[UserPromptPart(note)]), *messages[starts[out] :]]
+    return [ai.ModelRequest(parts=[ai.UserPromptPart(note)]), *messages[starts[out] :]]
 
 
-def _prompts(messages: Sequence[ModelMessage]) -> list[int]:
+def _prompts(messages: Sequence[ai.ModelMessage]) -> list[int]:
     """Where the user says something."""
-    return [
-        place
-        for place, message in enumerate(messages)
-        if isinstance(message, ModelRequest)
-        and any(isinstance(part, UserPromptPart) for part in message.parts)
-    ]
+    return [place for place, message in enumerate(messages) if is_prompt(message)]
 
 
-def _last_prompt(messages: Sequence[ModelMessage]) -> int:
+def _last_prompt(messages: Sequence[ai.ModelMessage]) -> int:
     return max(_prompts(messages), default=0)
 
 
-def _first_line(message: ModelMessage) -> str:
-    (part, *_) = [part for part in message.parts if isinstance(part, UserPromptPart)]
+def _first_line(message: ai.ModelMessage) -> str:
+    (part, *_) = [part for part in message.parts if isinstance(part, ai.UserPromptPart)]
     text = part.content if isinstance(part.content, str) else ""
     return text.strip().partition("\n")[0][:SAID_CHARACTERS]
 
 
-def _short_tool(part: Any, _over: int) -> Any:
-    """A result of a tool, or a call of one, without most of it."""
-    return _tool(part, lambda _: RESULT_CHARACTERS)
+def _room(text: str, over: int | None, least: int) -> int:
+    """How many characters are left of a text."""
+    return least if over is None else max(len(text) - over - _NOTE_CHARACTERS, least)
 
 
-def _less_tool(part: Any, over: int) -> Any:
-    """The same, with as much of it as there is room for."""
-    return _tool(part, lambda text: _room(text, over, RESULT_CHARACTERS))
-
-
-def _short_prompt(part: Any, _over: int) -> Any:
-    """What the user said, without most of it."""
-    return _prompt(part, lambda _: PROMPT_CHARACTERS)
-
-
-def _less_prompt(part: Any, over: int) -> Any:
-    """The same, with as much of it as there is room for."""
-    return _prompt(part, lambda text: _room(text, over, PROMPT_CHARACTERS))
-
-
-def _room(text: str, over: int, least: int) -> int:
-    return max(len(text) - over - _NOTE_CHARACTERS, least)
-
-
-def _tool(part: Any, characters: Callable[[str], int]) -> Any:
-    if isinstance(part, ToolReturnPart):
+def _tool(part: Any, over: int | None) -> Any:
+    """A result of a tool, or a call of one, shortened."""
+    if isinstance(part, ai.ToolReturnPart):
         text = part.model_response_str(wrap_if_error=False)
-        short = _cut(text, characters(text))
+        short = cut(text, _room(text, over, RESULT_CHARACTERS))
         return part if short is text else dataclasses.replace(part, content=short)
-    if isinstance(part, ToolCallPart) and _part_size(part) > RESULT_CHARACTERS:
+    if isinstance(part, ai.ToolCallPart) and _part_size(part) > RESULT_CHARACTERS:
         args = {name: _short_value(value) for name, value in part.args_as_dict().items()}
         return dataclasses.replace(part, args=args)
     return part
@@ -238,25 +194,28 @@ def _tool(part: Any, characters: Callable[[str], int]) -> Any:
 
 def _short_value(value: Any) -> Any:
     text = value if isinstance(value, str) else to_json(value).decode()
-    return _cut(text, RESULT_CHARACTERS) if len(text) > RESULT_CHARACTERS else value
+    return cut(text, RESULT_CHARACTERS) if len(text) > RESULT_CHARACTERS else value
 
 
-def _prompt(part: Any, characters: Callable[[str], int]) -> Any:
-    if isinstance(part, UserPromptPart) and isinstance(part.content, str):
-        return dataclasses.replace(part, content=_cut(part.content, characters(part.content)))
+def _prompt(part: Any, over: int | None) -> Any:
+    """What the user said, shortened."""
+    if isinstance(part, ai.UserPromptPart) and isinstance(part.content, str):
+        room = _room(part.content, over, PROMPT_CHARACTERS)
+        return dataclasses.replace(part, content=cut(part.content, room))
     return part
 
 
-def _cut(text: str, characters: int) -> str:
+def cut(text: str, characters: int) -> str:
+    """So much of a text, with a note of what is left out."""
     if len(text) <= characters:
         return text
     return f"{text[:characters]}\n[{len(text) - characters} characters are left out]"
 
 
 def _part_size(part: Any) -> int:
-    if isinstance(part, ToolCallPart):
+    if isinstance(part, ai.ToolCallPart):
         return len(part.tool_name) + len(part.args_as_json_str().encode())
-    if isinstance(part, ToolReturnPart):
+    if isinstance(part, ai.ToolReturnPart):
         return len(part.model_response_str().encode())
     content = getattr(part, "content", "")
     return len(content.encode() if isinstance(content, str) else to_json(content, fallback=str))

@@ -6,6 +6,7 @@ What a maker refuses is the tool's result, in words that let the model call agai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
 from typing import Any, Final, Literal, ParamSpec
@@ -23,12 +24,14 @@ from agentpost.agents.llm.requests import ChartKind, SectionRequest, SheetReques
 from agentpost.agents.llm.tables import Refused
 from agentpost.agents.llm.writing import files_of_names, read_document
 from agentpost.extraction import Unreadable
+from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Act, Frame, Query, Style, Thing
 from agentpost_offline.making import catalogue
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs
 
 _VERSIONS: Final = "llm_made"
+_COLOUR: Final = re.compile("#[0-9a-fA-F]{6}")
 P = ParamSpec("P")
 
 
@@ -45,21 +48,23 @@ def _refusing(tool: Callable[P, Awaitable[str]]) -> Callable[P, Awaitable[str]]:
     return call
 
 
+async def _survey(names: Sequence[str]) -> list[Table]:
+    """The tables in the files of those names."""
+    return await tables.survey(current_job(), await files_of_names(names))
+
+
 async def describe_tables(files: list[str]) -> str:
     """The tables in files: their names, columns, and what is in the columns."""
-    job = current_job()
-    surveys = await tables.survey(job, await files_of_names(job, files))
+    surveys = await _survey(files)
     return "\n\n".join(map(tables.describe, surveys)) or "There are no tables in these files."
 
 
 async def ask_tables(files: list[str], query: TableQuery) -> str:
     """Compute figures from tables, exactly: one measure or several, of one table or of several,
     with differences, ratios and percentages of them."""
-    job = current_job()
-    sources = await files_of_names(job, files)
-    request = requests.request(query, await tables.survey(job, sources))
-    return str(await job.step(tables.compute, sources, msgspec.to_builtins(request),
-                              timeout=tables.SECONDS))  # fmt: skip
+    job, sources = current_job(), await files_of_names(files)
+    request = msgspec.to_builtins(requests.request(query, await tables.survey(job, sources)))
+    return str(await job.step(tables.compute, sources, request, timeout=tables.SECONDS))
 
 
 async def make_chart(
@@ -70,9 +75,7 @@ async def make_chart(
     """Draw a chart (png, svg or pdf). `colour` is #rrggbb; `width` and `height` are pixels."""
     size = (width, height) if width and height else None
     style = Style(title=title, colour=colour, chart=kind, size=size)
-    job = current_job()
-    surveys = await tables.survey(job, await files_of_names(job, files))
-    request = requests.request(query, surveys)
+    request = requests.request(query, await _survey(files))
     if kind == "scatter":
         first = request.parts[0].query
         measures = tuple(measure for part in request.parts for measure in part.query.measures)
@@ -92,12 +95,9 @@ async def make_from_sections(
     `files`. A deck has a title slide, then one slide a section, laid out by its content."""
     if not sections:
         raise Refused("give at least one section")
-    job = current_job()
     names = list(dict.fromkeys([*(files or []), *(s.picture for s in sections if s.picture)]))
     is_computed = any(section.query for section in sections)
-    surveys = (
-        await tables.survey(job, await files_of_names(job, names)) if is_computed and names else []
-    )
+    surveys = await _survey(names) if is_computed and names else []
     parts = tuple(requests.section(one, surveys, names) for one in sections)
     style = Style(title=title, colour=colour, seconds=seconds)
     thing = {"page": Thing.SITE, "film": Thing.VIDEO}.get(product) or Thing(product)
@@ -124,8 +124,7 @@ async def make_table(
     formats: list[str] | None = None,
 ) -> str:  # fmt: skip
     """Make a workbook (xlsx, csv) with a sheet for each query."""
-    job = current_job()
-    surveys = await tables.survey(job, await files_of_names(job, files))
+    surveys = await _survey(files)
     sections = tuple(Section(one.title, request=requests.request(one.query, surveys))
                      for one in sheets)  # fmt: skip
     return await _make(Thing.TABLE, files, Style(title=title), formats, sections=sections)
@@ -191,9 +190,9 @@ async def _make(
     unknown = [form for form in formats or () if form not in maker.formats]
     if unknown:
         raise Refused(f"formats are {', '.join(maker.formats)}, not {', '.join(unknown)}")
-    if style.colour is not None and not tables.is_colour(style.colour):
+    if style.colour is not None and not _COLOUR.fullmatch(style.colour):
         raise Refused(f"a colour is #rrggbb, not {style.colour!r}")
-    sources = await files_of_names(job, names) if names else []
+    sources = await files_of_names(names) if names else []
     default = () if thing is Thing.IMAGE else maker.usual
     frame = Frame(
         Act.MAKE, thing, queries, style, tuple(formats or default), language=language, text=text,

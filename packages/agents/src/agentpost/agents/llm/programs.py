@@ -25,7 +25,7 @@ async def run_code(code: str, files: list[str] | None = None) -> str:
     128 MB; nothing is kept from one program to the next.
     """
     job = current_job()
-    inputs = await files_of_names(job, files) if files else []
+    inputs = await files_of_names(files) if files else []
     try:
         result = await job.step(sandbox.run, code, inputs, timeout=sandbox.STEP_SECONDS)
     except (JobFailed, StepFailed, TimeoutError, MemoryError) as error:

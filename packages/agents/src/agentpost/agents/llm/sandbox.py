@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from agentpost.agents.base import File
+from agentpost.domain.text import UNSTORABLE, storable_json
 from agentpost.extraction import Unreadable
 
 SECONDS: Final = 10.0
@@ -67,9 +68,9 @@ def interpret(code: str, texts: dict[str, str]) -> dict[str, Any]:
                 print_callback=output,
             )
         except MontyError as error:
-            return {"said": _storable(f"{output.output}{_error_text(error)}"), "files": {}}
+            return {"said": storable_json(f"{output.output}{_error_text(error)}"), "files": {}}
     value_text = "" if value is None else f"{value!r}"[:PRINTED_BYTES]
-    return {"said": _storable(f"{output.output}{value_text}"), "files": files.texts}
+    return {"said": storable_json(f"{output.output}{value_text}"), "files": files.texts}
 
 
 class _Files:
@@ -82,7 +83,7 @@ class _Files:
         """The function ``write_file`` of the program; raises `ValueError` for too much."""
         if not isinstance(path, str) or not isinstance(text, str):
             raise TypeError("write_file takes a path and a text, both strings")
-        if _storable(path) != path or _storable(text) != text:
+        if UNSTORABLE.search(path + text):
             raise ValueError("a text may have no U+0000 and no half of a surrogate pair")
         self.texts[path] = text
         if len(self.texts) > _WRITES or sum(map(len, self.texts.values())) > WRITTEN_CHARACTERS:
@@ -91,11 +92,6 @@ class _Files:
             )
         if len(json.dumps(self.texts, ensure_ascii=False).encode()) > _WRITTEN_BYTES:
             raise ValueError(f"a program may write {_WRITTEN_BYTES:,} bytes in all")
-
-
-def _storable(text: str) -> str:
-    """The text without what no record can have."""
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _error_text(error: Any) -> str:

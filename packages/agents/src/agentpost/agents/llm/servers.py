@@ -28,6 +28,7 @@ from pydantic_core import SchemaValidator, core_schema, to_json
 
 from agentpost.agents.adapters.recording import current_recorder
 from agentpost.agents.base import Json
+from agentpost.agents.llm.context import cut
 from agentpost.domain import backoff
 from agentpost.domain.text import storable_json
 
@@ -381,11 +382,6 @@ def _result_record(result: Any) -> Any:
     if isinstance(result, ToolReturn):  # its metadata is for programs that show a user interface
         result = result.return_value
     result = storable_json(result)
-    if isinstance(result, str):
-        text = result
-    else:
-        text = to_json(result, bytes_mode="base64", fallback=str).decode()
-    if len(text) <= RESULT_CHARACTERS:
-        return result
-    left = len(text) - RESULT_CHARACTERS
-    return f"{text[:RESULT_CHARACTERS]}\n[{left} characters are left out]"
+    is_text = isinstance(result, str)
+    text = result if is_text else to_json(result, bytes_mode="base64", fallback=str).decode()
+    return result if len(text) <= RESULT_CHARACTERS else cut(text, RESULT_CHARACTERS)

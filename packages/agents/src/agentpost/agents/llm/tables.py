@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -56,8 +55,3 @@ def compute(files: Sequence[File], request: Any) -> str:
     left = len(tabulation.result.rows) - _ROWS
     more = [f"{left} rows follow; ask for the top ones"] if left > 0 else []
     return "\n".join([*lines, *more, f"{tabulation.source}.", *tabulation.notes])
-
-
-def is_colour(text: str) -> bool:
-    """Whether a text is a colour as makers take it."""
-    return re.fullmatch(r"#[0-9a-fA-F]{6}", text) is not None

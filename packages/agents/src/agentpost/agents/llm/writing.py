@@ -9,7 +9,7 @@ from pydantic_ai import ModelRetry
 
 from agentpost.agents.adapters import current
 from agentpost.agents.adapters.current import current_job
-from agentpost.agents.base import File, Job
+from agentpost.agents.base import File
 from agentpost.extraction import Unreadable
 
 READ_CHARACTERS: Final = 20_000
@@ -38,7 +38,7 @@ async def read_file(name: str, offset: int = 0) -> str:
 async def read_document(name: str, offset: int = 0) -> str:
     """The text of a document (PDF, Word, PowerPoint, HTML, Markdown) with its headings and tables
     as Markdown, from a character on."""
-    (file,) = await files_of_names(current_job(), [name])
+    (file,) = await files_of_names([name])
     text = str(await current_job().step(as_markdown, file, timeout=READ_SECONDS))
     return _piece(text, offset)
 
@@ -83,12 +83,12 @@ async def write_file(path: str, text: str) -> str:
     return f"{path} is written."
 
 
-async def files_of_names(job: Job, names: Sequence[str]) -> list[File]:
+async def files_of_names(names: Sequence[str]) -> list[File]:
     """The files of those names: a file of a name that several have is the newest one.
 
     Raises `ModelRetry` with the names there are when one is missing.
     """
-    files = {file.name: file for file in await job.files()}
+    files = {file.name: file for file in await current_job().files()}
     absent = [name for name in names if name not in files]
     if absent or not names:
         there = ", ".join(files) or "none"
