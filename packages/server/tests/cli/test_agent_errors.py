@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.agents.adapters.frameworks import adapter_of
-from agentpost.agents.registry import Agent, UnknownAgent, resolve
+from agentpost.agents.registry import Agent, UnknownAgent, adapter_of, resolve
 from agentpost.bootstrap import surroundings, way_out
 from agentpost.settings import load_settings
 from tests import forking

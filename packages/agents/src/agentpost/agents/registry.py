@@ -10,12 +10,15 @@ import sysconfig
 import traceback
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from agentpost import extras
-from agentpost.agents.adapters import frameworks
+from agentpost.agents.adapters import conversing
+from agentpost.agents.adapters.bound import bind
+from agentpost.agents.adapters.recording import Charge
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import AgentFn
 
@@ -37,6 +40,13 @@ SCHEMES = {
     "llm": "agentpost.agents.llm.agent",
 }
 """The adapters whose agents are no objects of Python, by what stands before the colon."""
+FRAMEWORKS = {
+    ("pydantic_ai", "AbstractAgent"): ("agentpost.agents.adapters.pydantic_ai", "PydanticAI"),
+    ("langgraph", "Pregel"): ("agentpost.agents.adapters.langgraph", "LangGraph"),
+    ("agents.agent", "Agent"): ("agentpost.agents.adapters.openai_agents", "OpenAIAgents"),
+}
+"""The package, or module, and the class that an object has among its classes, and the adapter for
+it: nothing is imported to tell. A package called agents may be anybody's."""
 _FORMS = (
     "is neither 'offline' nor 'module:object', nor 'cmd:…', 'http:…' or 'a2a:…' (docs/adapters.md),"
     " nor 'llm:provider:model' (docs/llm.md)"
@@ -147,13 +157,30 @@ def _load(spec: str) -> AgentFn:
         if not hasattr(value, part):
             raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {module_name} has no {attribute!r}.")
         value = getattr(value, part)
-    adapter = frameworks.adapter_of(value)
-    if adapter is not None:
-        try:
-            return frameworks.adapt(adapter, value, _attribute(spec, CHARGE))
-        except ValueError as error:
-            raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {error}.") from None
-    return _check(spec, value)
+    adapter = adapter_of(value)
+    if adapter is None:
+        return _check(spec, value)
+    try:
+        return adapt(adapter, value, _attribute(spec, CHARGE))
+    except ValueError as error:
+        raise UnknownAgent(f"AGENTPOST_AGENT={spec!r}: {error}.") from None
+
+
+def adapt(adapter: tuple[str, str], candidate: object, charge: Charge | None) -> AgentFn:
+    """The agent function for a framework's object, whose jobs are run by this process, too."""
+    module, name = adapter
+    framework = getattr(importlib.import_module(module), name)(candidate, charge)
+    bind(framework.kind, framework)
+    return partial(conversing.take_turn, framework)
+
+
+def adapter_of(candidate: object) -> tuple[str, str] | None:
+    """Module and class of the adapter for an object; None when it is of no known framework."""
+    for kind in type(candidate).__mro__:
+        for place in (kind.__module__, kind.__module__.partition(".")[0]):
+            if (place, kind.__name__) in FRAMEWORKS:
+                return FRAMEWORKS[place, kind.__name__]
+    return None
 
 
 def _attribute(spec: str, name: str, default: Any = None) -> Any:

@@ -31,12 +31,7 @@ def record_data(record: logging.LogRecord) -> dict[str, Any]:
     exception = ""
     if record.exc_info and record.exc_info[0] is not None:
         exception = "".join(traceback.format_exception(*record.exc_info)).rstrip()
-    return {
-        "level": level_name(record.levelno),
-        "logger": record.name[:LINE_BYTES_MAX],
-        "message": record.getMessage()[:LINE_BYTES_MAX],
-        "exception": exception[-EXCEPTION_BYTES_MAX:],
-    }
+    return _cut(level_name(record.levelno), record.name, record.getMessage(), exception)
 
 
 def parse_line(line: bytes) -> dict[str, Any] | None:
@@ -48,7 +43,10 @@ def parse_line(line: bytes) -> dict[str, Any] | None:
         return None
     if level not in _LEVELS or not all(isinstance(text, str) for text in texts):
         return None
-    logger, message, exception = texts
+    return _cut(level, *texts)
+
+
+def _cut(level: str, logger: str, message: str, exception: str) -> dict[str, Any]:
     return {
         "level": level,
         "logger": logger[:LINE_BYTES_MAX],

@@ -15,8 +15,8 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeAlias, TypeVar, TypeVarTuple, Unpack
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, TypeVar, TypeVarTuple, Unpack
 
 import structlog
 
@@ -32,32 +32,21 @@ log = structlog.get_logger(__name__)
 
 @dataclass(eq=False)
 class Submission:
-    """Work given to the agent loop with `AgentLoop.submit`. Safe to use from any thread."""
+    """Work given to the agent loop with `AgentLoop.submit`. Safe to use from any thread.
+
+    ``ended`` resolves to None when it has really ended, whichever way: wait for it with
+    ``ended.result(timeout)`` in a thread or ``asyncio.wrap_future(ended)`` on a loop. Waiting can
+    be given up, it cannot.
+    """
 
     _loop: asyncio.AbstractEventLoop
     _open: set[Submission]
     _on_end: Callable[[], object] | None
     _task: asyncio.Task[object] | None = None
-    _over: bool = False
-    _ended: concurrent.futures.Future[None] | None = None
-    _ending: ClassVar = threading.Lock()
+    ended: concurrent.futures.Future[None] = field(default_factory=concurrent.futures.Future)
 
-    @property
-    def ended(self) -> concurrent.futures.Future[None]:
-        """Resolves to None when the work has really ended, whichever way: wait for it with
-        ``ended.result(timeout)`` in a thread or ``asyncio.wrap_future(ended)`` on a loop.
-
-        Made when it is first asked for: it costs more than the rest of submitting, and nobody asks
-        for that of a turn but a server that stops.
-        """
-        with self._ending:
-            if self._ended is None:
-                self._ended = concurrent.futures.Future()
-                # Waiting for it can be given up, it cannot.
-                self._ended.set_running_or_notify_cancel()
-                if self._over:
-                    self._ended.set_result(None)
-            return self._ended
+    def __post_init__(self) -> None:
+        self.ended.set_running_or_notify_cancel()
 
     def cancel(self, why: str | None = None) -> None:
         """Ask the work to end: it gets ``CancelledError(why)`` at its next await."""
@@ -73,11 +62,7 @@ class Submission:
         if task is not None and not task.cancelled() and task.exception() is not None:
             log.error("agent_loop_task_failed", exc_info=task.exception())
         self._open.discard(self)
-        with self._ending:
-            self._over = True
-            ends = self._ended
-        if ends is not None:
-            ends.set_result(None)
+        self.ended.set_result(None)
         # What is told of the end mostly refers to this object: without a cycle it is freed at once.
         self._task, on_end, self._on_end = None, self._on_end, None
         if on_end is not None:

@@ -20,7 +20,6 @@ import structlog
 
 from agentpost.accounts import actions as accounts
 from agentpost.agents import AgentFn, registry, values
-from agentpost.agents.adapters import frameworks
 from agentpost.agents.base import current_step_key
 from agentpost.author.causes import author_traceback
 from agentpost.bootstrap import Adapters, close, open_adapters, upgrade_database, wire_context
@@ -280,9 +279,9 @@ def _function(agent: AgentFn | object | str) -> AgentFn:
     """The agent function of what a test names; raises `UnknownAgent` and `ValueError`."""
     if isinstance(agent, str):
         return registry.resolve(agent).run
-    adapter = frameworks.adapter_of(agent)
+    adapter = registry.adapter_of(agent)
     if adapter is not None:
-        return frameworks.adapt(adapter, agent, None)
+        return registry.adapt(adapter, agent, None)
     if not callable(agent):
         raise TypeError(f"an agent is a coroutine function, not {agent!r}")
     function: AgentFn = agent

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentpost.agents import Turn, registry
-from agentpost.agents.adapters import conversing, frameworks
+from agentpost.agents.adapters import conversing
 from agentpost.agents.adapters.bound import bind
 from agentpost.agents.adapters.recording import Charge
 from agentpost.agents.llm import agent as llm
@@ -31,7 +31,7 @@ def framework(
     found: object, kind: str | None = None, charge: Charge | None = None
 ) -> Callable[[Turn], Awaitable[None]]:
     """As the registry does it; one of a further ``kind`` stands beside another of its framework."""
-    adapter = frameworks.adapter_of(found)
+    adapter = registry.adapter_of(found)
     assert adapter is not None
     made = getattr(importlib.import_module(adapter[0]), adapter[1])(found, charge)
     made.kind = kind or made.kind

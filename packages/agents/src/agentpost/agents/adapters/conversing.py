@@ -94,7 +94,7 @@ class RunInput:
 
     prompt: str
     memory: Json
-    history: Sequence[tuple[str, str]]
+    history: Sequence[Sequence[str]]
     at: str = ""
     zone: str | None = None
     schema: dict[str, Any] | None = None
@@ -152,9 +152,10 @@ async def take_turn(framework: Framework, turn: Turn) -> None:
     zone = zone_of(turn.metadata)
     memory: Json = newest.get("memory")
     if framework.at_once and framework.charge is None and not is_hidden:
-        at, schema, has_files = turn.message.at, turn.response_schema, _has_files(turn)
+        at, schema = turn.message.at, turn.response_schema
+        has_files = bool(turn.message.files) or any(work.files for work in turn.works)
         by_key = _by_key(answers)
-        run_input = RunInput(prompt, memory, _pairs(history), at, zone, schema, by_key, has_files)
+        run_input = RunInput(prompt, memory, history, at, zone, schema, by_key, has_files)
         if await _run_here(framework, turn, run_input, recorder, number):
             return
     turn.state[_KEY] = {**state, "started": number}
@@ -263,7 +264,7 @@ async def work_through(
             return ""
     texts: list[str] = []
     at, schema, by_key = job.message.at, job.response_schema, _by_key(answers)
-    run_input = RunInput(prompt, memory, _pairs(history), at, zone, schema, by_key, bool(files))
+    run_input = RunInput(prompt, memory, history, at, zone, schema, by_key, bool(files))
     while True:
         outcome = await _run(framework, run_input, recorder, job.output)
         texts.append(outcome.text)
@@ -306,10 +307,6 @@ async def _run(
         if not outcome.questions:
             await give(_value(outcome))
     return outcome
-
-
-def _has_files(turn: Turn) -> bool:
-    return bool(turn.message.files) or any(work.files for work in turn.works)
 
 
 def _after(run_input: RunInput, text: str, outcome: Outcome, *, at: str) -> RunInput:
@@ -375,10 +372,6 @@ def trim(items: list[Any], starts: Sequence[int]) -> list[Any]:
         cut = starts[1]
         items, starts = items[cut:], [n - cut for n in starts[1:]]
     return items
-
-
-def _pairs(history: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    return [(role, text) for role, text in history]
 
 
 def zone_of(metadata: Mapping[str, str]) -> str | None:
