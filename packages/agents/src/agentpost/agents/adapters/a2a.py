@@ -73,7 +73,7 @@ class A2A:
 
     def __init__(self, card_url: str) -> None:
         self._card_url = card_url
-        self._card: _Object | None = None
+        self._known: tuple[str, bool] | None = None
         self._cancelling: set[asyncio.Task[None]] = set()
 
     def attach(self, surroundings: Surroundings) -> None:
@@ -106,7 +106,8 @@ class A2A:
         """Send a message; when this is repeated after a crash, its id is the same."""
         key = hashlib.sha256(step_key().encode()).hexdigest()[:32]
         params: _Object = {"message": {**message, "messageId": key}}
-        if not await self._streams():
+        _, streams = await self._interface()
+        if not streams:
             params["configuration"] = {"returnImmediately": True}
             return _receipt_of(await self._call("SendMessage", params)), {}
         async with contextlib.aclosing(self._stream("SendStreamingMessage", params)) as events:
@@ -123,11 +124,11 @@ class A2A:
                 await progress.task(snapshot)
                 if snapshot["status"]["state"] not in _WORKING:
                     return _end_of(snapshot)
-                if quiet or not await self._streams():
-                    await asyncio.sleep(
-                        backoff.pause(max(quiet - 1, 0), POLL_SECONDS, QUIET_SECONDS_MAX)
-                    )
-                if await self._streams():
+                _, streams = await self._interface()
+                if quiet or not streams:
+                    pause = backoff.pause(max(quiet - 1, 0), POLL_SECONDS, QUIET_SECONDS_MAX)
+                    await asyncio.sleep(pause)
+                if streams:
                     quiet = 1 if await self._watch(task, progress) else quiet + 1
         except asyncio.CancelledError as error:
             if error.args == STOPPED:
@@ -176,39 +177,34 @@ class A2A:
     # --- calls ------------------------------------------------------------------------------------
     async def _call(self, method: str, params: _Object) -> _Object:
         async with asyncio.timeout(CALL_SECONDS):
-            body = b"".join(
-                [line async for line in self._lines(await self._address(), method, params)]
-            )
+            address, _ = await self._interface()
+            body = b"".join([line async for line in self._lines(address, method, params)])
         return _result(json.loads(body))
 
     async def _stream(self, method: str, params: _Object) -> AsyncGenerator[_Object, None]:
-        async with contextlib.aclosing(self._lines(await self._address(), method, params)) as lines:
+        address, _ = await self._interface()
+        async with contextlib.aclosing(self._lines(address, method, params)) as lines:
             async for line in lines:
                 if line.startswith(b"data:"):
                     yield _result(json.loads(line[5:]))
                 elif line.startswith(b"{"):  # an error comes as plain JSON
                     yield _result(json.loads(line))
 
-    async def _streams(self) -> bool:
-        card = await self._read_card()
-        return bool(card.get("capabilities", {}).get("streaming"))
-
-    async def _address(self) -> str:
-        """Where the card says that JSON-RPC is spoken."""
-        for interface in (await self._read_card()).get("supportedInterfaces", ()):
-            version = str(interface.get("protocolVersion", "1.0"))
-            if interface.get("protocolBinding") == "JSONRPC" and version.startswith("1."):
-                return str(interface["url"])
-        raise CallFailed(f"the card at {self._card_url} has no JSON-RPC interface of version 1")
-
-    async def _read_card(self) -> _Object:
-        if self._card is None:
+    async def _interface(self) -> tuple[str, bool]:
+        """Where the card says that JSON-RPC is spoken, and whether streams are; it is read once."""
+        if self._known is None:
             url = self._card_url
             url = url if url.endswith(".json") else url.rstrip("/") + CARD_PATH
             async with asyncio.timeout(CALL_SECONDS):
-                body = b"".join([line async for line in self._lines(url, None, {})])
-            self._card = json.loads(body)
-        return self._card
+                card = json.loads(b"".join([line async for line in self._lines(url, None, {})]))
+            streams = bool(card.get("capabilities", {}).get("streaming"))
+            for interface in card.get("supportedInterfaces", ()):
+                version = str(interface.get("protocolVersion", "1.0"))
+                if interface.get("protocolBinding") == "JSONRPC" and version.startswith("1."):
+                    self._known = str(interface["url"]), streams
+                    return self._known
+            raise CallFailed(f"the card at {url} has no JSON-RPC interface of version 1")
+        return self._known
 
     async def _lines(
         self, url: str, method: str | None, params: _Object

@@ -59,15 +59,15 @@ class Llm:
 
     kind = KIND
     at_once = True
+    charge: Charge | None
+    _answers: Model
+    _runs: PydanticAI
 
     def __init__(self, provider: str, model: str, tools: Sequence[Callable[..., Any]] = ()) -> None:
         self._provider = provider
         self._model = model
         self._tools = tools
-        self._runs: PydanticAI | None = None
-        self._answers: Model | None = None
         self._servers: list[AbstractToolset[Any]] = []
-        self.charge: Charge | None = None
 
     def attach(self, surroundings: Surroundings) -> None:
         """Make the model; raises `ValueError` when its key is missing or a file is wrong."""
@@ -101,12 +101,10 @@ class Llm:
 
     async def take_turn(self, turn: Turn) -> None:
         """The agent function."""
-        assert self._answers is not None, "a server attaches its agent before it runs it"
         if not await stopping.stop_if_asked(self._answers, turn):
             await conversing.take_turn(self, turn)
 
     async def run(self, run_input: RunInput, recorder: Recorder) -> Outcome:
-        assert self._runs is not None, "a server attaches its agent before it runs it"
         try:
             return await self._runs.run(run_input, recorder)
         except UnexpectedModelBehavior as error:

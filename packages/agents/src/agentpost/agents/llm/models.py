@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A protocol of models: its classes in pydantic-ai, and where its key is.
+    """A protocol of models: its class in pydantic-ai, and where its key is.
 
     ``variables`` are tried in their order; ``own`` says whether other services with that protocol
     are usual which need no key; ``profile`` is what all of these services can be relied on for.
@@ -22,9 +22,7 @@ class Provider:
 
     title: str
     variables: tuple[str, ...]
-    module: str
     model: str
-    provider: str
     own: bool = False
     profile: Mapping[str, bool] | None = None
 
@@ -33,9 +31,7 @@ PROVIDERS: Final = {
     "openai": Provider(
         "OpenAI",
         ("OPENAI_API_KEY",),
-        "openai",
         "OpenAIChatModel",
-        "OpenAIProvider",
         own=True,
         profile={
             # The chat templates of some models, such as Qwen's, take one system message and reject
@@ -45,12 +41,8 @@ PROVIDERS: Final = {
             "supports_inline_system_prompts": False,
         },
     ),
-    "anthropic": Provider(
-        "Anthropic", ("ANTHROPIC_API_KEY",), "anthropic", "AnthropicModel", "AnthropicProvider"
-    ),
-    "google": Provider(
-        "Google", ("GOOGLE_API_KEY", "GEMINI_API_KEY"), "google", "GoogleModel", "GoogleProvider"
-    ),
+    "anthropic": Provider("Anthropic", ("ANTHROPIC_API_KEY",), "AnthropicModel"),
+    "google": Provider("Google", ("GOOGLE_API_KEY", "GEMINI_API_KEY"), "GoogleModel"),
 }
 _NO_KEY: Final = "none"
 """What is sent where a service needs no key: the clients want one."""
@@ -85,8 +77,10 @@ def make_model(provider: str, model: str, base_url: str) -> Model:
                 + (", or AGENTPOST_LLM_BASE_URL for another service." if kind.own else ".")
             )
         key = _NO_KEY
-    models: Any = importlib.import_module(f"pydantic_ai.models.{kind.module}")
-    providers: Any = importlib.import_module(f"pydantic_ai.providers.{kind.module}")
-    service = getattr(providers, kind.provider)(api_key=key, base_url=base_url or None)
+    from pydantic_ai.providers import infer_provider_class
+
+    models: Any = importlib.import_module(f"pydantic_ai.models.{provider}")
+    service_class: Any = infer_provider_class(provider)
+    service = service_class(api_key=key, base_url=base_url or None)
     result: Model = getattr(models, kind.model)(model, provider=service, profile=kind.profile)
     return result
