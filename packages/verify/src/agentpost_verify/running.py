@@ -238,9 +238,9 @@ class _Plugin:
         expected, got = self._difference(error)
         part = replace(part, outcome=Outcome.FAILED, expected=expected, got=got)
         for entry in reversed(info.traceback):
-            exchange = entry.locals.get("exchange")
-            if isinstance(exchange, Exchange):
-                return replace(part, request=exchange.line, request_id=exchange.request_id)
+            for value in reversed(list(entry.locals.values())):
+                if isinstance(value, Exchange):
+                    return replace(part, request=value.line, request_id=value.request_id)
         return part
 
     def _difference(self, error: BaseException) -> tuple[str, str]:

@@ -25,15 +25,13 @@ def document(probe: Probe) -> Exchange:
 
 def test_version(document: Exchange) -> None:
     """The description is served and has version 1.0.0. (addition)"""
-    exchange = document
-    version = expect(exchange, "200").get("info", {}).get("version")
+    version = expect(document, "200").get("info", {}).get("version")
     assert version == "1.0.0", "version 1.0.0"
 
 
 def test_operations(document: Exchange) -> None:
     """It describes every operation. (addition)"""
-    exchange = document
-    paths = expect(exchange, "200").get("paths", {})
+    paths = expect(document, "200").get("paths", {})
     described = {f"{method} {nameless(path)}" for path in paths for method in paths[path]}
     missing = [each for each in map(str.strip, OPERATIONS.split(",")) if each not in described]
     assert missing == [], "every operation to be described"

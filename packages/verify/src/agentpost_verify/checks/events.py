@@ -77,17 +77,15 @@ def end_page(probe: Probe, greeting: Json, greeting_log: Log) -> Exchange:
 
 def test_goes_on(end_page: Exchange) -> None:
     """A cursor continues after the last entry seen. (listMessageEvents)"""
-    exchange = end_page
-    page = expect(exchange, "200")
+    page = expect(end_page, "200")
     assert page.get("data") == [], "nothing behind the last entry"
 
 
 def test_least_second(end_page: Exchange) -> None:
     """An empty page comes after a second at least. (listMessageEvents)"""
-    exchange = end_page
-    if exchange.sample().get("data"):
+    if end_page.sample().get("data"):
         pytest.skip("the page has entries")
-    assert exchange.took >= LEAST_SECONDS, "a wait of a second"
+    assert end_page.took >= LEAST_SECONDS, "a wait of a second"
 
 
 test_wait_bounds = one_answer(

@@ -52,9 +52,8 @@ test_unknown = one_answer(
 
 def test_without_key(agent_file: Json, download: Exchange) -> None:
     """A link gives the whole file without a key. (getFile)"""
-    exchange = download
-    assert exchange.status == 200, f"the file without a key, not {exchange.outcome}"
-    assert len(exchange.body) == agent_file.get("size"), f"{agent_file.get('size')} bytes"
+    assert download.status == 200, f"the file without a key, not {download.outcome}"
+    assert len(download.body) == agent_file.get("size"), f"{agent_file.get('size')} bytes"
 
 
 def test_forged(probe: Probe, agent_file: Json) -> None:
@@ -89,8 +88,7 @@ def test_part(probe: Probe, agent_file: Json, content: bytes) -> None:
 @pytest.mark.usefixtures("content")
 def test_entity_tag(agent_file: Json, download: Exchange) -> None:
     """The revision is the file's entity tag. (File)"""
-    exchange = download
-    tag = exchange.headers.get("etag")
+    tag = download.headers.get("etag")
     if tag is None:
         pytest.skip("downloads have no ETag here")
     revision = agent_file.get("revision", "")

@@ -45,8 +45,7 @@ def test_foreign_message(second: Caller, greeting_id: str, route: str) -> None:
 
 def test_key_of_its_own(greeting_id: str, their_message: Exchange) -> None:
     """An Idempotency-Key counts for its API key only. (createMessage 2)"""
-    exchange = their_message
-    body = expect(exchange, "201")
+    body = expect(their_message, "201")
     assert body.get("id") != greeting_id, "a new message"
 
 

@@ -148,8 +148,7 @@ def expect_refusal(exchange: Exchange, change: str) -> None:
 # --- completing and attaching ---------------------------------------------------------------------
 def test_completed(completion: Exchange) -> None:
     """A complete upload is ready and has every field. (completeUpload)"""
-    exchange = completion
-    upload = expect_shape(exchange, shapes.UPLOAD)
+    upload = expect_shape(completion, shapes.UPLOAD)
     file = (upload["filename"], upload["size"])
     assert file == (FILENAME, SIZE), f"{FILENAME} of {SIZE} bytes"
 
