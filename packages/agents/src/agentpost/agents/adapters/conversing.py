@@ -149,29 +149,38 @@ async def take_turn(framework: Framework, turn: Turn) -> None:
     if _ask(turn, newest, answers):
         return
     recorder = TurnRecorder(turn)
-    zone = zone_of(turn.metadata)
-    memory: Json = newest.get("memory")
-    if framework.at_once and framework.charge is None and not is_hidden:
-        at, schema = turn.message.at, turn.response_schema
-        has_files = bool(turn.message.files) or any(work.files for work in turn.works)
-        by_key = _by_key(answers)
-        run_input = RunInput(prompt, memory, history, at, zone, schema, by_key, has_files)
-        if await _run_here(framework, turn, run_input, recorder, number):
-            return
+    zone, at, schema = zone_of(turn.metadata), turn.message.at, turn.response_schema
+    has_files = bool(turn.message.files) or any(work.files for work in turn.works)
+    memory, by_key = newest.get("memory"), _by_key(answers)
+    run_input = RunInput(prompt, memory, history, at, zone, schema, by_key, has_files)
+    may_run_here = framework.at_once and framework.charge is None and not is_hidden
+    if may_run_here and await _run_here(framework, turn, run_input, recorder, number):
+        return
     turn.state[_KEY] = {**state, "started": number}
+    unread = {} if newest else {"answer": answer, "before": memory_state.get("started")}
+    told = {"number": number, **({"answers": answers} if answers else {}), **unread}
+    await _start(framework, turn, run_input, recorder, told)
+
+
+async def _start(
+    framework: Framework,
+    turn: Turn,
+    run_input: RunInput,
+    recorder: TurnRecorder,
+    told: dict[str, Any],
+) -> None:
+    """Start the job of that run, which is ``told`` the rest of its arguments."""
     started = await turn.start(
         work_through,
         _title(turn.message.text),
         work=turn.works[0].work_id if turn.works else None,
         kind=framework.kind,
-        prompt=prompt,
-        memory=memory,
-        history=history,
-        number=number,
+        prompt=run_input.prompt,
+        memory=run_input.memory,
+        history=run_input.history,
         carried_results=recorder.recorded,
-        **({"zone": zone} if zone else {}),
-        **({"answers": answers} if answers else {}),
-        **({} if newest else {"answer": answer, "before": memory_state.get("started")}),
+        **({"zone": run_input.zone} if run_input.zone else {}),
+        **told,
     )
     if started.state == "refused":
         turn.reply(f"This cannot be started now: {started.reason}.")
@@ -262,23 +271,30 @@ async def work_through(
         job.state[_KEY] = {**record, "given": answers, "seen": number}
         if _ask(job, record, answers):
             return ""
-    texts: list[str] = []
     at, schema, by_key = job.message.at, job.response_schema, _by_key(answers)
     run_input = RunInput(prompt, memory, history, at, zone, schema, by_key, bool(files))
+    texts, outcome = await _run_all(framework, job, run_input, recorder)
+    record = _record(number, outcome)
+    job.state[_KEY] = record
+    _ask(job, record)
+    return "\n\n".join(text for text in texts if text)
+
+
+async def _run_all(
+    framework: Framework, job: Job, run_input: RunInput, recorder: JobRecorder
+) -> tuple[list[str], Outcome]:
+    """A run, and one more for what has joined the job meanwhile: their texts, and the last end."""
+    texts: list[str] = []
     while True:
         outcome = await _run(framework, run_input, recorder, job.output)
         texts.append(outcome.text)
         additions = [] if outcome.questions else await job.inbox()
         if not additions:
-            break
+            return texts, outcome
         text = "\n\n".join(s.text for s in additions)
         run_input = _after(run_input, text, outcome, at=additions[-1].at)
         if any(addition.files for addition in additions):
             run_input = replace(run_input, has_files=True)
-    record = _record(number, outcome)
-    job.state[_KEY] = record
-    _ask(job, record)
-    return "\n\n".join(text for text in texts if text)
 
 
 def _record(number: int, outcome: Outcome) -> dict[str, Any]:

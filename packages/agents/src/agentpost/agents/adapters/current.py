@@ -14,7 +14,6 @@ TOOL_FILES_BYTES_MAX: Final = 700_000
 """What one tool call or node may write, in bytes: it is kept in the record of the call."""
 
 _current: ContextVar[ToolRun | None] = ContextVar("agentpost_tool_run", default=None)
-_job: ContextVar[Job | None] = ContextVar("agentpost_tool_job", default=None)
 
 
 class ToolRun:
@@ -80,17 +79,9 @@ def current() -> ToolRun:
 
 
 def current_job() -> Job:
-    """The job itself, in a tool whose calls on it are recorded each for itself; raises
-    `RuntimeError` elsewhere."""
-    job = _job.get()
-    if job is None:
-        raise RuntimeError("this tool has to be run with its job")
-    return job
-
-
-def enter_job(job: Job) -> None:
-    """This task runs a tool that makes calls on that job from here on."""
-    _job.set(job)
+    """The job itself, for a tool that is no step: each of its calls on the job is recorded. In a
+    step they are refused; raises `RuntimeError` elsewhere."""
+    return current()._job
 
 
 def enter(run: ToolRun) -> None:

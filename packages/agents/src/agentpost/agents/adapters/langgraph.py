@@ -99,28 +99,10 @@ class LangGraph:
         saver = _saver(state)
         graph = self._graph.copy({"checkpointer": saver})
         config: Any = {"configurable": {"thread_id": _THREAD}}
-        filters: dict[str | None, ThinkingFilter] = {}
-        broken_off, nodes = False, 0
-        events = graph.astream(
-            graph_input,
-            config,
-            stream_mode=["messages", "updates", "custom"],
-            interrupt_after="*",
-            durability="exit",
-        )
-        async for mode, event in events:
-            if mode == "messages":
-                _show(event[0], recorder, filters)
-            elif mode == "custom" and isinstance(event, str):
-                await current().progress(event)
-            elif mode == "updates":
-                nodes += sum(not name.startswith("__") for name in event)
-                broken_off = broken_off or any(map(_is_broken_off, _messages(event)))
-                if self.charge is not None:
-                    await _charge(event, self.charge)
-        if broken_off and nodes == 1:
+        nodes, is_broken_off = await self._watch(graph, graph_input, config, recorder)
+        if is_broken_off and nodes == 1:
             return None
-        if broken_off:
+        if is_broken_off:
             raise JobFailed("The model's answer broke off. Please try again later.")
         snapshot = await graph.aget_state(config)
         is_over = bool(snapshot.interrupts) or not snapshot.next
@@ -135,6 +117,30 @@ class LangGraph:
             "questions": [asdict(_question(each)) for each in snapshot.interrupts],
             **({} if output is None else {"output": output}),
         }
+
+    async def _watch(
+        self, graph: Any, graph_input: Any, config: Any, recorder: Recorder
+    ) -> tuple[int, bool]:
+        """Run a superstep: how many nodes it had, and whether an answer of a model broke off."""
+        filters: dict[str | None, ThinkingFilter] = {}
+        nodes, is_broken_off = 0, False
+        async for mode, event in graph.astream(
+            graph_input,
+            config,
+            stream_mode=["messages", "updates", "custom"],
+            interrupt_after="*",
+            durability="exit",
+        ):
+            if mode == "messages":
+                _show(event[0], recorder, filters)
+            elif mode == "custom" and isinstance(event, str):
+                await current().progress(event)
+            elif mode == "updates":
+                nodes += sum(not name.startswith("__") for name in event)
+                is_broken_off = is_broken_off or any(map(_is_broken_off, _messages(event)))
+                if self.charge is not None:
+                    await _charge(event, self.charge)
+        return nodes, is_broken_off
 
 
 # --- what goes in and comes out -------------------------------------------------------------------

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, Final, Protocol, TypeAlias
 
-from agentpost.agents.adapters.current import ToolRun, enter, enter_job
+from agentpost.agents.adapters.current import ToolRun, enter
 from agentpost.agents.base import File, Job, JobFailed, Json, Turn
 from agentpost.domain.text import storable_json
 
@@ -253,7 +253,7 @@ class JobRecorder:
     async def call_unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
         """No other tool may run meanwhile."""
         await self.flush()
-        enter_job(self._job)
+        enter(ToolRun(self._job, self._files))
         return await body()
 
     async def flush(self) -> None:

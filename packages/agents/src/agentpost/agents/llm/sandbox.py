@@ -68,7 +68,9 @@ def interpret(code: str, texts: dict[str, str]) -> dict[str, Any]:
                 print_callback=output,
             )
         except MontyError as error:
-            return {"said": storable_json(f"{output.output}{_error_text(error)}"), "files": {}}
+            # With its place in the program, as Python shows it.
+            text = str(error.display() if hasattr(error, "display") else error)[-4_000:]
+            return {"said": storable_json(f"{output.output}{text}"), "files": {}}
     value_text = "" if value is None else f"{value!r}"[:PRINTED_BYTES]
     return {"said": storable_json(f"{output.output}{value_text}"), "files": files.texts}
 
@@ -92,8 +94,3 @@ class _Files:
             )
         if len(json.dumps(self.texts, ensure_ascii=False).encode()) > _WRITTEN_BYTES:
             raise ValueError(f"a program may write {_WRITTEN_BYTES:,} bytes in all")
-
-
-def _error_text(error: Any) -> str:
-    """The error with its place in the program, as Python shows it."""
-    return str(error.display() if hasattr(error, "display") else error)[-4_000:]
