@@ -60,9 +60,11 @@ class MissingExtra(ValueError):
     """A setting asks for what an extra brings; the text says how to install it."""
 
     def __init__(self, extra: str, why: str, missing: str) -> None:
+        # In the environment of an agent of its own there is no server.
+        package = "agentpost" if _is_there("agentpost.server") else "agentpost-agents"
         super().__init__(
             f"{why}, and packages for that are not installed ({missing})."
-            f" Install them: pip install '{_distribution()}[{extra}]', or in a clone: make setup"
+            f" Install them: pip install '{package}[{extra}]', or in a clone: make setup"
         )
 
 
@@ -77,11 +79,6 @@ def require(extra: str, why: str) -> None:
     names = missing(extra)
     if names:
         raise MissingExtra(extra, why, ", ".join(names))
-
-
-def _distribution() -> str:
-    """The one whose extras this environment has: in an agent's own there is no server."""
-    return "agentpost" if _is_there("agentpost.server") else "agentpost-agents"
 
 
 def _is_there(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.agents.adapters.thinking import ThinkingFilter, without_thinking
+from agentpost.agents.adapters.repairing import ThinkingFilter, without_thinking
 
 THOUGHT = "<think>\nIs it < 4?\n</think>\n\n"
 

@@ -7,6 +7,7 @@ name, and an exception is the name of its class and its text (design: The journa
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -120,7 +121,7 @@ def fingerprint(name: str, *parts: object) -> str:
 def identify(name: str, *parts: object) -> tuple[str, str]:
     """The `fingerprint` of a call, and the first `SUMMARY_CHARS_MAX` characters of the JSON text
     that it was made of, by which people can tell two calls apart."""
-    text = _encode([name, *parts], _identity_form)
+    text = _encode([name, *parts], lambda file: {"id": file.id, "revision": file.revision})
     return hashlib.sha256(text.encode()).hexdigest()[:32], text[:SUMMARY_CHARS_MAX]
 
 
@@ -213,9 +214,10 @@ def rebuild_error(description: Mapping[str, str]) -> Exception:
             break
         if not issubclass(base, Exception):
             continue
-        error = _made_of(base, text)
-        if error is not None:
-            return error
+        with contextlib.suppress(Exception):  # its constructor wants something else
+            error = base(text)
+            if type(error) is base:
+                return error
     return StepFailed(text)
 
 
@@ -265,15 +267,6 @@ def class_names(error: BaseException) -> list[str]:
 def remember_class_names(error: BaseException, names: list[str]) -> None:
     """Let `class_names` answer these."""
     setattr(error, _CLASS_NAMES, names)
-
-
-def _made_of(kind: Callable[..., object], text: str) -> Exception | None:
-    """None when the class is no `Exception`, or its constructor wants something else."""
-    try:
-        error = kind(text)
-    except Exception:
-        return None
-    return error if type(error) is kind and isinstance(error, Exception) else None
 
 
 def _encode(value: object, file_form: _FileForm) -> str:
@@ -351,10 +344,6 @@ def _recorded_form(file: File) -> dict[str, Any]:
 def _local_form(file: File) -> dict[str, Any]:
     path = file.local_path
     return {**_recorded_form(file), "local_path": None if path is None else str(path)}
-
-
-def _identity_form(file: File) -> dict[str, Any]:
-    return {"id": file.id, "revision": file.revision}
 
 
 def _file(read: dict[str, Any], source: FileSource | None) -> File:

@@ -128,7 +128,9 @@ class Calls:
         body = self._body(request)
         copy: Callable[[], object] | None = None
         if self._is_apart and isinstance(request.data, Path):
-            request, copy = _spilling(request, request.data)
+            # The contents, in a file of this process.
+            target, source = new_spilled(), request.data
+            request, copy = replace(request, data=target), partial(shutil.copyfile, source, target)
         fields = request_frame(request, is_body_here=body is not None)
         if inside is not None:
             fields["in"] = self._steps.get(inside, 0)
@@ -251,9 +253,3 @@ class Calls:
     async def text(self, file: File) -> str:
         text: str = await self._ask({"op": "text", "file": values.dump(file)})
         return text
-
-
-def _spilling(request: Request, source: Path) -> tuple[Request, Callable[[], object]]:
-    """The call with contents in a file of this process, and what copies them there."""
-    target = new_spilled()
-    return replace(request, data=target), partial(shutil.copyfile, source, target)

@@ -126,7 +126,11 @@ def request_of(frame: Frame, source: FileSource, body: Callable[..., Any] | None
         head = (price, *head[1:])
     if "fn" in frame:
         body = values.elsewhere(_unreachable_function(), frame["fn"])
-    args = frame.get("args")
+    args, retry = frame.get("args"), Retry()
+    if "retry" in frame:
+        most, names, pauses = frame["retry"]
+        kinds = None if names is None else tuple(map(values.exception_class, names))
+        retry = Retry(most, kinds, Backoff(*pauses))
     return Request(
         name=frame["op"],
         head=head,
@@ -137,13 +141,8 @@ def request_of(frame: Frame, source: FileSource, body: Callable[..., Any] | None
         data=contents_of(frame["data"]) if "data" in frame else None,
         price=price,
         seconds=frame["seconds"],
-        retry=_retry(*frame["retry"]) if "retry" in frame else Retry(),
+        retry=retry,
     )
-
-
-def _retry(most: int, names: list[str] | None, pauses: list[float]) -> Retry:
-    kinds = None if names is None else tuple(values.exception_class(name) for name in names)
-    return Retry(most, kinds, Backoff(*pauses))
 
 
 def _unreachable_function() -> Callable[..., Any]:

@@ -32,8 +32,7 @@ from agentpost.agents.adapters.conversing import (
 )
 from agentpost.agents.adapters.current import current
 from agentpost.agents.adapters.recording import Charge, Recorder
-from agentpost.agents.adapters.repairing import whole
-from agentpost.agents.adapters.thinking import ThinkingFilter, without_thinking
+from agentpost.agents.adapters.repairing import ThinkingFilter, whole, without_thinking
 from agentpost.agents.base import JobFailed, Json
 from agentpost.domain.text import cut_short
 

@@ -29,11 +29,12 @@ from agentpost.agents.adapters.conversing import (
 from agentpost.agents.adapters.recording import Charge, Recorder
 from agentpost.agents.adapters.repairing import (
     NOTHING_SAID,
+    ThinkingFilter,
     number_ids,
     storable_arguments,
     whole,
+    without_thinking,
 )
-from agentpost.agents.adapters.thinking import ThinkingFilter, without_thinking
 from agentpost.agents.base import JobFailed, Json
 from agentpost.domain.text import cut_short
 from agents.tool_context import ToolContext
@@ -71,7 +72,11 @@ class OpenAIAgents:
         if earlier and earlier["waiting"] is not None:
             agent_input = await _answer_calls(agent, earlier["waiting"], run_input)
         else:
-            before = earlier["items"] if earlier else _items(run_input)
+            before = [
+                {"role": "user" if role == "user" else "assistant", "content": text}
+                for role, text in run_input.history
+            ]
+            before = earlier["items"] if earlier else before
             agent_input = [*before, {"role": "user", "content": run_input.prompt}]
         try:
             result = await agents.Runner.run(agent, agent_input)
@@ -306,14 +311,6 @@ def _texts(response: responses.Response) -> Iterator[responses.ResponseOutputTex
             first = item.content[0]
             if isinstance(first, responses.ResponseOutputText):
                 yield first
-
-
-# --- what is remembered ---------------------------------------------------------------------------
-def _items(run_input: RunInput) -> list[Any]:
-    return [
-        {"role": "user" if role == "user" else "assistant", "content": text}
-        for role, text in run_input.history
-    ]
 
 
 # --- asking ---------------------------------------------------------------------------------------

@@ -30,12 +30,14 @@ from agentpost.agents.adapters.conversing import (
 )
 from agentpost.agents.adapters.recording import Charge, Recorder, Usage, current_recorder
 from agentpost.agents.adapters.repairing import (
+    CLOSE,
     NOTHING_SAID,
+    ThinkingFilter,
     number_ids,
     storable_arguments,
     whole,
+    without_thinking,
 )
-from agentpost.agents.adapters.thinking import CLOSE, ThinkingFilter, without_thinking
 from agentpost.agents.base import JobFailed, Json
 from agentpost.domain.text import cut_short
 
@@ -124,11 +126,11 @@ class PydanticAI:
             text = _last_text(result.all_messages())
             output = cast("Json", to_jsonable_python(result.output, fallback=str))
         else:
-            text = result.output if isinstance(result.output, str) else _as_text(result.output)
-            if (
-                run_input.schema is None
-                and _last_answer(result.all_messages()).finish_reason == "length"
-            ):
+            text = result.output
+            if not isinstance(text, str):
+                text = to_json(text, indent=2, fallback=str).decode()
+            reason = _last_answer(result.all_messages()).finish_reason
+            if run_input.schema is None and reason == "length":
                 text = cut_short(text)
         return Outcome(text, _memory(result.all_messages(), {}), output=output)
 
@@ -335,10 +337,6 @@ def _last_text(messages: Sequence[ai.ModelMessage]) -> str:
 
 def _last_answer(messages: Sequence[ai.ModelMessage]) -> ai.ModelResponse:
     return next(each for each in reversed(messages) if isinstance(each, ai.ModelResponse))
-
-
-def _as_text(output: object) -> str:
-    return to_json(output, indent=2, fallback=str).decode()
 
 
 # --- asking ---------------------------------------------------------------------------------------

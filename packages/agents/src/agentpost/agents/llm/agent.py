@@ -123,9 +123,7 @@ def _own_tools() -> list[Any]:
 
         tools += making.tools()
     if not extras.missing("sandbox"):
-        from agentpost.agents.llm import programs
-
-        tools.append(programs.TOOL)
+        tools.append(writing.SANDBOX_TOOL)
     return tools
 
 

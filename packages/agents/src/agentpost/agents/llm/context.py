@@ -151,10 +151,9 @@ def _without_oldest(messages: list[ai.ModelMessage], bytes_max: int) -> list[ai.
         out += 1
     if not out:
         return messages
-    prompts = [_first_line(messages[place]) for place in starts[:out]]
-    lines = "\n".join(f"- {line}" for line in prompts[-SAID_LINES:])
+    lines = "\n".join(f"- {_first_line(messages[n])}" for n in starts[:out][-SAID_LINES:])
     note = (
-        f"[The beginning of this conversation is left out: {len(prompts)} of the user's messages,"
+        f"[The beginning of this conversation is left out: {out} of the user's messages,"
         f" and their answers. The last of these messages began:\n{lines}]"
     )
     return [ai.ModelRequest(parts=[ai.UserPromptPart(note)]), *messages[starts[out] :]]

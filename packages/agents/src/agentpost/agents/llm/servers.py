@@ -53,6 +53,8 @@ TOOL_NAME_CHARACTERS_MAX: Final = 64
 _TOOL_NAME: Final = re.compile(f"[a-zA-Z0-9_-]{{1,{TOOL_NAME_CHARACTERS_MAX}}}")
 _UNUSABLE: Final = re.compile("[^a-zA-Z0-9_-]")
 _MARK_CHARACTERS: Final = 8
+_DESCRIPTION: Final = ("name", "description", "parameters_json_schema")
+"""What is recorded of a tool: what the model is told of it."""
 
 
 def _with_variables(text: str) -> str:
@@ -285,7 +287,8 @@ class Server(WrapperToolset[Any]):
         if self.offered is None:
 
             async def describe() -> Json:
-                return [_tool_record(tool.tool_def) for tool in (await self._live(ctx)).values()]
+                tools = [tool.tool_def for tool in (await self._live(ctx)).values()]
+                return [storable_json({n: getattr(t, n) for n in _DESCRIPTION}) for t in tools]
 
             recorder = current_recorder.get()
             listing = recorder.list_tools(self.name, describe) if recorder else describe()
@@ -364,16 +367,6 @@ async def connect(servers: list[AbstractToolset[Any]]) -> None:
     for server in servers:
         async with server:
             pass
-
-
-def _tool_record(tool: ToolDefinition) -> Json:
-    """What is recorded of a tool: what the model is told of it."""
-    definition = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters_json_schema": tool.parameters_json_schema,
-    }
-    return cast("Json", storable_json(definition))
 
 
 def _result_record(result: Any) -> Any:
