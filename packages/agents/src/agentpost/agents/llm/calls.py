@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Awaitable, Callable
+from asyncio import sleep
+from collections.abc import Callable
 from typing import Final
 
 import pydantic_ai as ai
@@ -43,18 +44,11 @@ class Calls:
             is given up for that is not made again: the provider may have worked on it, and would
             bill the next one too.
         retries: tries after the first.
-        sleep: waits that many seconds.
     """
 
-    def __init__(
-        self,
-        seconds: float,
-        retries: int,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
+    def __init__(self, seconds: float, retries: int) -> None:
         self._seconds = seconds
         self._retries = retries
-        self._sleep = sleep
 
     async def __call__(self, attempt: Attempt, drop_shown: Callable[[], None]) -> ai.ModelResponse:
         """The answer; raises `JobFailed` with a text for the user."""
@@ -68,7 +62,7 @@ class Calls:
                 wait = self._wait(error, tries)
                 if wait is None:
                     raise JobFailed(user_text(error)) from error
-            await self._sleep(wait)
+            await sleep(wait)
         raise AssertionError("the last try returns or raises")
 
     async def _receive(self, attempt: Attempt) -> ai.ModelResponse:
