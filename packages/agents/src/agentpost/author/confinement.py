@@ -145,8 +145,8 @@ def written_bytes() -> int:
 def why_out_of_memory(error: MemoryError, limit: int | None, setting: str) -> str:
     """Why this process ends at a `MemoryError`: its heap is full or in pieces, and a fresh process
     is the only sound way on."""
-    told = f" (the limit is {limit >> 20} MiB); the setting {setting} raises it" if limit else ""
-    return f"it ran out of memory{told}: {error}".removesuffix(": ")
+    advice = f" (the limit is {limit >> 20} MiB); the setting {setting} raises it" if limit else ""
+    return f"it ran out of memory{advice}: {error}".removesuffix(": ")
 
 
 def _go_first_when_memory_is_short() -> None:

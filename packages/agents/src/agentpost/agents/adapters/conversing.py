@@ -158,8 +158,8 @@ async def take_turn(framework: Framework, turn: Turn) -> None:
         return
     turn.state[_KEY] = {**state, "started": number}
     unread = {} if newest else {"answer": answer, "before": memory_state.get("started")}
-    told = {"number": number, **({"answers": answers} if answers else {}), **unread}
-    await _start(framework, turn, run_input, recorder, told)
+    further = {"number": number, **({"answers": answers} if answers else {}), **unread}
+    await _start(framework, turn, run_input, recorder, further)
 
 
 async def _start(
@@ -167,9 +167,9 @@ async def _start(
     turn: Turn,
     run_input: RunInput,
     recorder: TurnRecorder,
-    told: dict[str, Any],
+    further: dict[str, Any],
 ) -> None:
-    """Start the job of that run, which is ``told`` the rest of its arguments."""
+    """Start the job of that run; ``further`` are the rest of its arguments."""
     started = await turn.start(
         work_through,
         _title(turn.message.text),
@@ -180,7 +180,7 @@ async def _start(
         history=run_input.history,
         carried_results=recorder.recorded,
         **({"zone": run_input.zone} if run_input.zone else {}),
-        **told,
+        **further,
     )
     if started.state == "refused":
         turn.reply(f"This cannot be started now: {started.reason}.")
