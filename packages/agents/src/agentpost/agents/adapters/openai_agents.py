@@ -40,6 +40,7 @@ from agentpost.domain.text import cut_short
 from agents.tool_context import ToolContext
 
 KIND: Final = "openai-agents"
+_ENDS: Final = (responses.ResponseCompletedEvent, responses.ResponseIncompleteEvent)
 _OUTPUT: Final[TypeAdapter[Any]] = TypeAdapter(list[responses.ResponseOutputItem])
 
 
@@ -198,14 +199,7 @@ class _RecordedModel(agents.Model):
 
         async def body() -> tuple[Json, recording.Usage]:
             attempt = partial(self._answer, *args, **kwargs)
-            response, is_cut_short = await whole(attempt, self._recorder.drop_shown)
-            plain: dict[str, Any] = {
-                "output": _OUTPUT.dump_python(response.output, mode="json", exclude_unset=True),
-                "id": response.response_id,
-                "input_tokens": response.usage.input_tokens,
-                "output_tokens": response.usage.output_tokens,
-                "is_cut_short": is_cut_short,
-            }
+            plain = await whole(attempt, self._recorder.drop_shown)
             calls = [item for item in plain["output"] if item["type"] == "function_call"]
             for call in calls:
                 call["arguments"] = storable_arguments(call["arguments"])
@@ -213,7 +207,7 @@ class _RecordedModel(agents.Model):
             earlier = [item for item in items if isinstance(item, dict) and "call_id" in item]
             number_ids(calls, "call_id", [item["call_id"] for item in earlier])
             tokens = {n: plain[n] for n in ("input_tokens", "output_tokens")}
-            return cast("Json", plain), {"model": name, **tokens}
+            return plain, {"model": name, **tokens}
 
         read = cast("dict[str, Any]", await self._recorder.model(name, body))
         used = agents.Usage(
@@ -226,8 +220,9 @@ class _RecordedModel(agents.Model):
         output = _OUTPUT.validate_python(read["output"])
         return agents.ModelResponse(output=output, usage=used, response_id=read["id"])
 
-    async def _answer(self, *args: Any, **kwargs: Any) -> tuple[agents.ModelResponse, bool] | None:
-        """An answer, and whether the model reached its limit in it; None when it broke off."""
+    async def _answer(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """An answer as it is recorded, with whether the model reached its limit in it; None when it
+        broke off."""
         model = self._given
         if not isinstance(model, agents.Model):
             model = agents.RunConfig().model_provider.get_model(model)
@@ -243,9 +238,7 @@ class _RecordedModel(agents.Model):
                     text = thinking.feed(event.delta)
                     if text:
                         self._recorder.delta(text)
-                elif isinstance(
-                    event, responses.ResponseCompletedEvent | responses.ResponseIncompleteEvent
-                ):
+                elif isinstance(event, _ENDS):
                     response = event.response
                     is_cut_short = isinstance(event, responses.ResponseIncompleteEvent)
         except agents.ModelBehaviorError as error:
@@ -260,10 +253,13 @@ class _RecordedModel(agents.Model):
         for text_part in _texts(response):
             text_part.text = without_thinking(text_part.text, is_cut_short=is_cut_short)
         used = response.usage
-        tokens = (used.input_tokens, used.output_tokens) if used else (0, 0)
-        usage = agents.Usage(requests=1, input_tokens=tokens[0], output_tokens=tokens[1])
-        answer = agents.ModelResponse(output=response.output, usage=usage, response_id=response.id)
-        return answer, is_cut_short
+        return {
+            "output": _OUTPUT.dump_python(response.output, mode="json", exclude_unset=True),
+            "id": response.id,
+            "input_tokens": used.input_tokens if used else 0,
+            "output_tokens": used.output_tokens if used else 0,
+            "is_cut_short": is_cut_short,
+        }
 
     def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
         raise TypeError("a recorded run asks for whole answers")

@@ -70,20 +70,12 @@ class FittingModel(WrapperModel):
             try:
                 stream = await open_.enter_async_context(super().request_stream(request, *args))
             except ai.ModelContextWindowExceededError:
-                half = _half(request, tools)
-                if half is None:
+                half = fit(request, (size(request) + tools) // 2 - tools)
+                if size(half) >= size(request):  # it cannot be shortened
                     raise
+                logger.warning("the conversation is too long for the model: half of it is sent")
                 stream = await open_.enter_async_context(super().request_stream(half, *args))
             yield stream
-
-
-def _half(request: list[ai.ModelMessage], tools: int) -> list[ai.ModelMessage] | None:
-    """Half of it, with its tools; None when it cannot be shortened."""
-    half = fit(request, (size(request) + tools) // 2 - tools)
-    if size(half) >= size(request):
-        return None
-    logger.warning("the conversation is too long for the model: half of it is sent")
-    return half
 
 
 def fit(messages: Sequence[ai.ModelMessage], bytes_max: int) -> list[ai.ModelMessage]:
