@@ -1,1 +1,1 @@
-"""Threads: event loops of their own, and blocking calls that may never return."""
+"""Event loops in threads of their own."""

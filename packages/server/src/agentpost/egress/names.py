@@ -11,10 +11,10 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
+from agentpost.daemon_threads import DaemonThreadExecutor
 from agentpost.egress.addresses import AllowList, is_public
 from agentpost.egress.denied import DenyList
 from agentpost.egress.errors import AddressDenied, AddressRefused
-from agentpost.threads.daemon import DaemonThreadExecutor
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
 """Name to IP addresses in text form; raises `OSError` when there are none."""

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
+from agentpost.daemon_threads import DaemonThreadExecutor
 from agentpost.domain.errors import Overloaded
-from agentpost.threads.daemon import DaemonThreadExecutor
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher

@@ -10,9 +10,9 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from agentpost.daemon_threads import DaemonThreadExecutor
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 from agentpost.storage.s3_bucket import S3Location, response_timeout
-from agentpost.threads.daemon import DaemonThreadExecutor
 
 _THREADS = 16
 _ABANDONED = timedelta(days=1)

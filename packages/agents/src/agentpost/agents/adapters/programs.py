@@ -98,6 +98,8 @@ class Program:
     def __init__(self, transport: asyncio.SubprocessTransport, pipes: _Pipes) -> None:
         self._pipes = pipes
         self._process = Process(transport, pipes, asyncio.get_running_loop())
+        assert self._process.stdin is not None and self._process.stdout is not None  # noqa: PT018
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
         self._writing = asyncio.Lock()
 
     @classmethod
@@ -124,28 +126,25 @@ class Program:
 
     async def say(self, message: dict[str, Any]) -> None:
         """Write one line; nothing when the program no longer reads."""
-        assert self._process.stdin is not None
         line = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             async with self._writing:
-                if self._process.stdin.is_closing():  # uvloop refuses to write: a `RuntimeError`
+                if self._stdin.is_closing():  # uvloop refuses to write: a `RuntimeError`
                     return
-                self._process.stdin.write(line.encode() + b"\n")
-                await self._process.stdin.drain()
+                self._stdin.write(line.encode() + b"\n")
+                await self._stdin.drain()
 
     async def line(self) -> bytes | None:
         """Its next line that is not empty, None when there is none any more; raises `ValueError`
         for one that is too long."""
-        assert self._process.stdout is not None
-        while line := await self._process.stdout.readline():
+        while line := await self._stdout.readline():
             if line.strip():
                 return line
         return None
 
     async def wait_for_output(self) -> None:
         """Wait until it says anything, or has ended."""
-        assert self._process.stdout is not None
-        await self._process.stdout.read(1)
+        await self._stdout.read(1)
 
     async def code(self) -> int:
         """Its exit code, negative for a signal."""
@@ -156,8 +155,7 @@ class Program:
 
     async def leave(self) -> None:
         """Close its standard input, and let it end by itself for a moment."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        self._stdin.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LEAVE_SECONDS):
                 await self._pipes.exited.wait()
