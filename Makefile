@@ -113,6 +113,7 @@ generate: $(READY) ## Make the files that are made from code; git diff shows wha
 	@$(BIN)/python docs/openapi.py >.venv/.made && mv .venv/.made docs/openapi.json
 	@$(BIN)/python docs/client_typescript.py >.venv/.made && mv .venv/.made clients/typescript/src/api.ts
 	@$(BIN)/python docs/client_models.py
+	@$(BIN)/python docs/client_methods.py
 	@$(BIN)/python docs/client_sync.py
 	@$(BIN)/python docs/state_machine.py >.venv/.made && mv .venv/.made docs/state-machine.md
 	@$(BIN)/python docs/diagrams.py

@@ -229,7 +229,7 @@ class Words:
     def classes(self) -> Iterator[str]:
         for name, words in self._words.items():
             lines = "".join(f'    {_constant(word)} = "{word}"\n' for word in words)
-            about = _wrapped(f"The known words of {', '.join(self.used[name])}.", 4)
+            about = wrapped(f"The known words of {', '.join(self.used[name])}.", 4)
             yield f'\n\nclass {name}(StrEnum):\n    """{about}"""\n\n{lines}'
 
 
@@ -287,7 +287,7 @@ def _ordered(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _model(schema: Mapping[str, Any], name: str, known: Known) -> str:
     lines = ["\n", "@dataclass(frozen=True, kw_only=True)", f"class {name}(Record):"]
-    lines += [f'    """{_wrapped(schema["description"], 4)}"""', ""]
+    lines += [f'    """{wrapped(schema["description"], 4)}"""', ""]
     for field, part in schema["properties"].items():
         if field == "object":
             continue  # says which class it is
@@ -295,7 +295,7 @@ def _model(schema: Mapping[str, Any], name: str, known: Known) -> str:
         default = _default(kind, part, field in schema["required"], known)
         lines.append(f"    {field}: {kind if field in needed(name) else default}")
         if "description" in part:
-            lines.append(f'    """{_wrapped(part["description"], 4)}"""')
+            lines.append(f'    """{wrapped(part["description"], 4)}"""')
     return "\n".join(lines) + "\n" + MORE.get(name, "")
 
 
@@ -343,14 +343,14 @@ def _error_classes() -> Iterator[str]:
         classes[code] = "".join(part.title() for part in code.split("_"))
         line = f'    hint: ClassVar[str] = "{entry.advice}"\n'
         if len(line) > COLUMNS:
-            text = _wrapped(entry.advice, 8, '"\n        "')
+            text = wrapped(entry.advice, 8, '"\n        "')
             line = f'    hint: ClassVar[str] = (\n        "{text}"\n    )\n'
-        meaning = _wrapped(entry.meaning, 4)
+        meaning = wrapped(entry.meaning, 4)
         yield f'\n\nclass {classes[code]}(ApiError):\n    """{meaning}"""\n\n{line}'
     yield ERRORS_FOOT % "".join(f'    "{code}": {name},\n' for code, name in classes.items())
 
 
-def _wrapped(text: str, indent: int, joint: str = "") -> str:
+def wrapped(text: str, indent: int, joint: str = "") -> str:
     """The text in lines short enough for a docstring or, with a ``joint``, for literals."""
     lines = textwrap.wrap(text, COLUMNS - indent - 6, break_on_hyphens=False)
     return (f" {joint}" if joint else "\n" + " " * indent).join(lines)

@@ -43,7 +43,7 @@ def text(name: str) -> str:
         made = re.sub(pattern, word, made)
     if name == "__init__.py":
         return f'"""{PURPOSE}"""\n'
-    return _tidy(HEAD.format(name=name) + made, PACKAGE / "_sync" / name)
+    return tidy(HEAD.format(name=name) + made, PACKAGE / "_sync" / name)
 
 
 def names() -> list[str]:
@@ -53,7 +53,7 @@ def names() -> list[str]:
     )
 
 
-def _tidy(made: str, path: Path) -> str:
+def tidy(made: str, path: Path) -> str:
     """Lines and imports as they are everywhere: words that are shorter move them."""
     for command in (
         ["check", "--quiet", "--fix", "--unsafe-fixes", "--select", "I,C416,F401,UP028,SIM117"],

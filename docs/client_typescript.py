@@ -57,14 +57,14 @@ def public_name(schema: str) -> str:
 # --- types ----------------------------------------------------------------------------------------
 def _interface(name: str, schema: Part, event_names: list[str] | None) -> Iterator[str]:
     is_input = name.endswith("In")
-    yield from _comment(schema.get("description"), "")
+    yield from comment(schema.get("description"), "")
     yield f"export interface {public_name(name)} {{"
     required = schema.get("required", ())
     for field, part in sorted(schema["properties"].items(), key=lambda item: item[0] != "id"):
         kind = type_of(part, open_words=not is_input)
         if event_names is not None and field == "type":
             kind = " | ".join(f'"{event}"' for event in event_names)
-        yield from _comment(part.get("description"), "  ")
+        yield from comment(part.get("description"), "  ")
         yield f"  {field}{'' if field in required else '?'}: {kind};"
     yield "}"
 
@@ -136,12 +136,12 @@ def _operations(document: Part) -> Iterator[str]:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             name = operation["operationId"]
-            yield from _comment(operation.get("summary"), "  ")
+            yield from comment(operation.get("summary"), "  ")
             yield f"  {name}: {{"
             yield from _parameters("path", operation)
             yield from _parameters("query", operation)
-            yield f"    body: {_body(operation)};"
-            yield f"    answer: {_answer(operation)};"
+            yield f"    body: {body_type(operation)};"
+            yield f"    answer: {answer_type(operation)};"
             yield "  };"
             table.append(f'  {name}: ["{method.upper()}", "{path}"],')
     yield "}"
@@ -159,7 +159,7 @@ def _parameters(place: str, operation: Part) -> Iterator[str]:
         return
     yield f"    {place}: {{"
     for parameter in given:
-        yield from _comment(parameter.get("description"), "      ")
+        yield from comment(parameter.get("description"), "      ")
         kind = type_of(parameter["schema"], open_words=False)
         name = parameter["name"]
         shown = name if name.isidentifier() else json.dumps(name)
@@ -167,7 +167,8 @@ def _parameters(place: str, operation: Part) -> Iterator[str]:
     yield "    };"
 
 
-def _body(operation: Part) -> str:
+def body_type(operation: Part) -> str:
+    """The type of what is sent; one that may be left out is `undefined` as well."""
     body = operation.get("requestBody")
     if body is None:
         return _NO_BODY
@@ -175,7 +176,8 @@ def _body(operation: Part) -> str:
     return kind if body.get("required") else f"{kind} | {_NO_BODY}"
 
 
-def _answer(operation: Part) -> str:
+def answer_type(operation: Part) -> str:
+    """The type of the answer when it is a success."""
     kinds: dict[str, None] = {}
     for status, response in operation["responses"].items():
         content = response.get("content", {}).get("application/json")
@@ -184,7 +186,7 @@ def _answer(operation: Part) -> str:
     return " | ".join(kinds) or _NO_BODY
 
 
-def _comment(words: str | None, indent: str) -> Iterator[str]:
+def comment(words: str | None, indent: str) -> Iterator[str]:
     """A comment that editors show; folded."""
     if not words:
         return

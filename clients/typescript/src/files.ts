@@ -1,4 +1,5 @@
-import type { OutputFile, OutputFileObject } from "./api.js";
+import type { OutputFile } from "./api.js";
+import { FileCalls } from "./calls.js";
 import { ApiError, BadAnswerError } from "./errors.js";
 import { save } from "./local_files.js";
 import type { CallOptions, Transport } from "./transport.js";
@@ -6,16 +7,12 @@ import type { CallOptions, Transport } from "./transport.js";
 /** Answers of links that have expired, or whose file was replaced. */
 const STALE = new Set([403, 404, 410, 412]);
 
-export class Files {
+export class Files extends FileCalls {
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
+    super(transport);
     this.#transport = transport;
-  }
-
-  /** A file's facts with a fresh link. */
-  get(fileId: string, options: CallOptions = {}): Promise<OutputFileObject> {
-    return this.#transport.call("getFile", { path: { file_id: fileId }, ...options });
   }
 
   /** Save a file and give its path (Node.js, Bun, Deno).

@@ -1,15 +1,6 @@
-import type {
-  Entry,
-  EventList,
-  Message,
-  MessageDeleted,
-  MessageInput,
-  MessageItem,
-  Operations,
-  RecoverInput,
-  Recovery,
-} from "./api.js";
+import type { Entry, EventList, Message, MessageInput, MessageItem, Operations } from "./api.js";
 import { pack, type Attachment } from "./attachments.js";
+import { MessageCalls } from "./calls.js";
 import { ConfigError, ConnectionError, WaitTimeoutError } from "./errors.js";
 import { events } from "./event_stream.js";
 import { items } from "./pages.js";
@@ -84,11 +75,12 @@ const AGENT_BUSY_SECONDS = 15;
 const EMPTY_POLL_MS = 1_000;
 const IDEMPOTENCY_KEY_CHARACTERS_MAX = 128;
 
-export class Messages {
+export class Messages extends MessageCalls {
   readonly #transport: Transport;
   readonly #uploads: Uploads;
 
   constructor(transport: Transport, uploads: Uploads) {
+    super(transport);
     this.#transport = transport;
     this.#uploads = uploads;
   }
@@ -292,23 +284,6 @@ export class Messages {
         }),
       (last) => last.id,
     );
-  }
-
-  /** Stop everything that runs for a message. */
-  cancel(id: string, options: CallOptions = {}): Promise<Message> {
-    const path = { message_id: id };
-    return this.#transport.call("cancelMessage", { path, repeatable: true, ...options });
-  }
-
-  /** Delete a message that is final. */
-  delete(id: string, options: CallOptions = {}): Promise<MessageDeleted> {
-    return this.#transport.call("deleteMessage", { path: { message_id: id }, ...options });
-  }
-
-  /** Watch expired work again, and get what it left since; or let parked work use more. */
-  recover(id: string, body?: RecoverInput, options: CallOptions = {}): Promise<Recovery> {
-    const path = { message_id: id };
-    return this.#transport.call("recoverMessage", { path, body, repeatable: true, ...options });
   }
 }
 

@@ -1,14 +1,16 @@
-import type { LoggedRequest, LoggedRequestDetails, LoggedRequestList, Operations } from "./api.js";
+import type { LoggedRequest, LoggedRequestList, Operations } from "./api.js";
+import { RequestCalls } from "./calls.js";
 import { items } from "./pages.js";
 import type { CallOptions, Transport } from "./transport.js";
 
 type Query = Operations["listRequests"]["query"];
 
 /** The request log: what was asked of the API and what it answered. */
-export class Requests {
+export class Requests extends RequestCalls {
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
+    super(transport);
     this.#transport = transport;
   }
 
@@ -31,10 +33,5 @@ export class Requests {
       holdSeconds: query.wait ?? 0,
       ...options,
     });
-  }
-
-  /** A request with its bodies, as far as they are kept. */
-  get(requestId: string, options: CallOptions = {}): Promise<LoggedRequestDetails> {
-    return this.#transport.call("getRequest", { path: { request_id: requestId }, ...options });
   }
 }

@@ -1,12 +1,14 @@
-import type { DeletedSchedule, Schedule, ScheduleChangeInput, ScheduleInput } from "./api.js";
+import type { Schedule } from "./api.js";
+import { ScheduleCalls } from "./calls.js";
 import { items } from "./pages.js";
 import type { CallOptions, Transport } from "./transport.js";
 
 /** Messages that are sent at a time, once or again and again. */
-export class Schedules {
+export class Schedules extends ScheduleCalls {
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
+    super(transport);
     this.#transport = transport;
   }
 
@@ -16,29 +18,5 @@ export class Schedules {
       (query) => this.#transport.call("listSchedules", { query, ...options }),
       (last) => last.id,
     );
-  }
-
-  /** Not repeated by itself: each call makes a schedule. */
-  create(body: ScheduleInput, options: CallOptions = {}): Promise<Schedule> {
-    return this.#transport.call("createSchedule", { body, ...options });
-  }
-
-  get(scheduleId: string, options: CallOptions = {}): Promise<Schedule> {
-    return this.#transport.call("getSchedule", { path: { schedule_id: scheduleId }, ...options });
-  }
-
-  /** Pause it, or let it run again. */
-  update(
-    scheduleId: string,
-    body: ScheduleChangeInput,
-    options: CallOptions = {},
-  ): Promise<Schedule> {
-    const path = { schedule_id: scheduleId };
-    return this.#transport.call("updateSchedule", { path, body, ...options });
-  }
-
-  delete(scheduleId: string, options: CallOptions = {}): Promise<DeletedSchedule> {
-    const path = { schedule_id: scheduleId };
-    return this.#transport.call("deleteSchedule", { path, ...options });
   }
 }

@@ -1,13 +1,17 @@
-import type { Upload, UploadCreated, UploadInput } from "./api.js";
+import type { Upload } from "./api.js";
 import { lookAt, type Attachment, type Outgoing } from "./attachments.js";
+import { UploadCalls } from "./calls.js";
 import { ApiError } from "./errors.js";
 import { form } from "./form.js";
 import type { CallOptions, Transport } from "./transport.js";
 
-export class Uploads {
+/** Large files on their way to the agent. What `create` gives may go to a browser, which needs no key
+ * for it (`uploadFile` of `agentpost-client/browser`). */
+export class Uploads extends UploadCalls {
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
+    super(transport);
     this.#transport = transport;
   }
 
@@ -33,17 +37,5 @@ export class Uploads {
       });
     });
     return this.complete(created.upload_id, options);
-  }
-
-  /** Where a file is to be posted: give the answer to a browser, which needs no key for it
-   * (`uploadFile` of `agentpost-client/browser`). */
-  create(body: UploadInput, options: CallOptions = {}): Promise<UploadCreated> {
-    return this.#transport.call("createUpload", { body, repeatable: true, ...options });
-  }
-
-  /** Check a posted file; its upload is ready then. */
-  complete(uploadId: string, options: CallOptions = {}): Promise<Upload> {
-    const path = { upload_id: uploadId };
-    return this.#transport.call("completeUpload", { path, repeatable: true, ...options });
   }
 }

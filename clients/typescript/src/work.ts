@@ -1,10 +1,12 @@
-import type { Work, WorkDeleted, WorkItem } from "./api.js";
+import type { Work, WorkItem } from "./api.js";
+import { WorkCalls } from "./calls.js";
 import type { CallOptions, Transport } from "./transport.js";
 
-export class WorkResource {
+export class WorkResource extends WorkCalls {
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
+    super(transport);
     this.#transport = transport;
   }
 
@@ -27,10 +29,5 @@ export class WorkResource {
   stop(workId: string, options: CallOptions = {}): Promise<Work> {
     const path = { work_id: workId };
     return this.#transport.call("stopWork", { path, repeatable: true, ...options });
-  }
-
-  /** Stop what runs in a work and delete it with its files. */
-  delete(workId: string, options: CallOptions = {}): Promise<WorkDeleted> {
-    return this.#transport.call("deleteWork", { path: { work_id: workId }, ...options });
   }
 }

@@ -10,6 +10,7 @@ from math import ceil
 from typing import Unpack
 
 from agentpost_client._async import following, io
+from agentpost_client._async.calls import AsyncMessageCalls
 from agentpost_client._async.following import EMPTY_POLL_SECONDS
 from agentpost_client._async.pages import AsyncPages
 from agentpost_client._async.transport import AsyncTransport
@@ -20,13 +21,11 @@ from agentpost_client.enums import MessageStatus
 from agentpost_client.errors import WaitTimeout
 from agentpost_client.limits import AGENT_BUSY_RETRY_SECONDS, WAIT_SECONDS_MAX
 from agentpost_client.models import (
-    DeletedMessage,
     Entry,
     EntryPage,
     Message,
     MessageItem,
     MessageList,
-    Recovery,
 )
 from agentpost_client.operations import operation
 from agentpost_client.requests import (
@@ -41,11 +40,11 @@ from agentpost_client.requests import (
 from agentpost_client.wire import NOT_MODIFIED, Call, parse
 
 
-class AsyncMessages:
+class AsyncMessages(AsyncMessageCalls):
     """The messages of the key."""
 
     def __init__(self, transport: AsyncTransport, uploads: AsyncUploads) -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._uploads = uploads
 
     @operation("createMessage")
@@ -166,28 +165,6 @@ class AsyncMessages:
             return page.data, page.data[-1].id if page.has_more and page.data else None
 
         return AsyncPages(read)
-
-    @operation("cancelMessage")
-    async def cancel(self, message_id: str) -> Message:
-        """End the agent's turn and every job of the message; files made so far stay."""
-        request = call("POST", "messages", message_id, "cancel")
-        return await self._transport.ask(request, Message)
-
-    @operation("deleteMessage")
-    async def delete(self, message_id: str) -> DeletedMessage:
-        """Delete a message with its log and what came with it; works and their files stay."""
-        request = call("DELETE", "messages", message_id)
-        return await self._transport.ask(request, DeletedMessage)
-
-    @operation("recoverMessage")
-    async def recover(self, message_id: str, max_credits: float | None = None) -> Recovery:
-        """Watch expired work again; nothing is sent or started twice.
-
-        With ``max_credits``, work that is parked because the message may use no more continues.
-        """
-        body = None if max_credits is None else {"max_credits": max_credits}
-        request = call("POST", "messages", message_id, "recover", body=body)
-        return await self._transport.ask(request, Recovery)
 
     async def _request(self, message: str, files: Sequence[Sendable], options: SendOptions) -> Call:
         """The request that creates the message, its large files uploaded."""

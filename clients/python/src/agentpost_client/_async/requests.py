@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from datetime import datetime
 
+from agentpost_client._async.calls import AsyncRequestCalls
 from agentpost_client._async.following import EMPTY_POLL_SECONDS
-from agentpost_client._async.transport import AsyncTransport
 from agentpost_client.limits import WAIT_SECONDS_MAX
-from agentpost_client.models import LoggedRequest, LoggedRequestDetails, LoggedRequestList
+from agentpost_client.models import LoggedRequest, LoggedRequestList
 from agentpost_client.operations import operation
 from agentpost_client.requests import call, moment
 
 
-class AsyncRequests:
+class AsyncRequests(AsyncRequestCalls):
     """The requests of the key; with the scope ``read_all`` those of all keys of the account."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
 
     @operation("listRequests")
     async def list(
@@ -58,11 +55,6 @@ class AsyncRequests:
         }
         request = call("GET", "requests", query=query, hold=wait)
         return await self._transport.ask(request, LoggedRequestList, patient=patient)
-
-    @operation("getRequest")
-    async def get(self, request_id: str) -> LoggedRequestDetails:
-        """A request with its bodies, as far as they are kept."""
-        return await self._transport.ask(call("GET", "requests", request_id), LoggedRequestDetails)
 
     async def follow(
         self,

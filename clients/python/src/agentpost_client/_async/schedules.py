@@ -6,19 +6,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from agentpost_client._async.calls import AsyncScheduleCalls
 from agentpost_client._async.pages import AsyncPages
-from agentpost_client._async.transport import AsyncTransport
 from agentpost_client.attachments import RemoteFile, remote
-from agentpost_client.models import DeletedSchedule, Schedule, ScheduleList
+from agentpost_client.models import Schedule, ScheduleList
 from agentpost_client.operations import operation
 from agentpost_client.requests import call, moment, without_nones
 
 
-class AsyncSchedules:
+class AsyncSchedules(AsyncScheduleCalls):
     """The key's schedules."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
 
     @operation("createSchedule")
     async def create(
@@ -74,20 +71,3 @@ class AsyncSchedules:
             return page.data, page.data[-1].id if page.has_more and page.data else None
 
         return AsyncPages(read)
-
-    @operation("getSchedule")
-    async def get(self, schedule_id: str) -> Schedule:
-        """A schedule with its next and its last run."""
-        return await self._transport.ask(call("GET", "schedules", schedule_id), Schedule)
-
-    @operation("updateSchedule")
-    async def update(self, schedule_id: str, *, paused: bool | None = None) -> Schedule:
-        """Pause a schedule, or let it run again; times that pass meanwhile are not missed runs."""
-        request = call("PATCH", "schedules", schedule_id, body={"paused": paused})
-        return await self._transport.ask(request, Schedule)
-
-    @operation("deleteSchedule")
-    async def delete(self, schedule_id: str) -> DeletedSchedule:
-        """Delete a schedule; the messages it has sent stay."""
-        request = call("DELETE", "schedules", schedule_id)
-        return await self._transport.ask(request, DeletedSchedule)

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from agentpost_client._async import io
-from agentpost_client._async.transport import AsyncTransport, Post
+from agentpost_client._async.calls import AsyncUploadCalls
+from agentpost_client._async.transport import Post
 from agentpost_client.addresses import is_http_url
 from agentpost_client.attachments import (
     Outgoing,
@@ -22,17 +23,12 @@ from agentpost_client.attachments import (
 )
 from agentpost_client.errors import BadAnswer, FileRefused
 from agentpost_client.form import FileForm
-from agentpost_client.models import Upload, UploadTicket
-from agentpost_client.operations import operation
-from agentpost_client.requests import call
+from agentpost_client.models import Upload
 from agentpost_client.wire import Answer, failure
 
 
-class AsyncUploads:
+class AsyncUploads(AsyncUploadCalls):
     """Files sent ahead of the message they go with. `send` does all three steps."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
 
     async def send(self, file: Uploadable, on_progress: Progress | None = None) -> Upload:
         """Send a file of up to 500 MB ahead, in constant memory; name its id in ``upload_ids``.
@@ -44,19 +40,6 @@ class AsyncUploads:
             assert isinstance(outgoing, Outgoing)
             check_upload(outgoing)
             return await self.post(outgoing, on_progress)
-
-    @operation("createUpload")
-    async def create(
-        self, filename: str, size: int, content_type: str | None = None
-    ) -> UploadTicket:
-        """Where to post a file of that many bytes, and with which form fields."""
-        body = {"filename": filename, "size": size, "content_type": content_type}
-        return await self._transport.ask(call("POST", "uploads", body=body), UploadTicket)
-
-    @operation("completeUpload")
-    async def complete(self, upload_id: str) -> Upload:
-        """Have a posted file checked; afterwards it can be named in a message."""
-        return await self._transport.ask(call("POST", "uploads", upload_id, "complete"), Upload)
 
     async def post(self, outgoing: Outgoing, on_progress: Progress | None = None) -> Upload:
         """Create, post, complete. Each may be sent again: a second create is a new upload and a

@@ -11,6 +11,7 @@ from math import ceil
 from typing import Unpack
 
 from agentpost_client._sync import following, io
+from agentpost_client._sync.calls import MessageCalls
 from agentpost_client._sync.following import EMPTY_POLL_SECONDS
 from agentpost_client._sync.pages import Pages
 from agentpost_client._sync.transport import Transport
@@ -21,13 +22,11 @@ from agentpost_client.enums import MessageStatus
 from agentpost_client.errors import WaitTimeout
 from agentpost_client.limits import AGENT_BUSY_RETRY_SECONDS, WAIT_SECONDS_MAX
 from agentpost_client.models import (
-    DeletedMessage,
     Entry,
     EntryPage,
     Message,
     MessageItem,
     MessageList,
-    Recovery,
 )
 from agentpost_client.operations import operation
 from agentpost_client.requests import (
@@ -42,11 +41,11 @@ from agentpost_client.requests import (
 from agentpost_client.wire import NOT_MODIFIED, Call, parse
 
 
-class Messages:
+class Messages(MessageCalls):
     """The messages of the key."""
 
     def __init__(self, transport: Transport, uploads: Uploads) -> None:
-        self._transport = transport
+        super().__init__(transport)
         self._uploads = uploads
 
     @operation("createMessage")
@@ -165,28 +164,6 @@ class Messages:
             return page.data, page.data[-1].id if page.has_more and page.data else None
 
         return Pages(read)
-
-    @operation("cancelMessage")
-    def cancel(self, message_id: str) -> Message:
-        """End the agent's turn and every job of the message; files made so far stay."""
-        request = call("POST", "messages", message_id, "cancel")
-        return self._transport.ask(request, Message)
-
-    @operation("deleteMessage")
-    def delete(self, message_id: str) -> DeletedMessage:
-        """Delete a message with its log and what came with it; works and their files stay."""
-        request = call("DELETE", "messages", message_id)
-        return self._transport.ask(request, DeletedMessage)
-
-    @operation("recoverMessage")
-    def recover(self, message_id: str, max_credits: float | None = None) -> Recovery:
-        """Watch expired work again; nothing is sent or started twice.
-
-        With ``max_credits``, work that is parked because the message may use no more continues.
-        """
-        body = None if max_credits is None else {"max_credits": max_credits}
-        request = call("POST", "messages", message_id, "recover", body=body)
-        return self._transport.ask(request, Recovery)
 
     def _request(self, message: str, files: Sequence[Sendable], options: SendOptions) -> Call:
         """The request that creates the message, its large files uploaded."""

@@ -6,19 +6,16 @@ from __future__ import annotations
 from collections.abc import Generator
 from datetime import datetime
 
+from agentpost_client._sync.calls import RequestCalls
 from agentpost_client._sync.following import EMPTY_POLL_SECONDS
-from agentpost_client._sync.transport import Transport
 from agentpost_client.limits import WAIT_SECONDS_MAX
-from agentpost_client.models import LoggedRequest, LoggedRequestDetails, LoggedRequestList
+from agentpost_client.models import LoggedRequest, LoggedRequestList
 from agentpost_client.operations import operation
 from agentpost_client.requests import call, moment
 
 
-class Requests:
+class Requests(RequestCalls):
     """The requests of the key; with the scope ``read_all`` those of all keys of the account."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     @operation("listRequests")
     def list(
@@ -59,11 +56,6 @@ class Requests:
         }
         request = call("GET", "requests", query=query, hold=wait)
         return self._transport.ask(request, LoggedRequestList, patient=patient)
-
-    @operation("getRequest")
-    def get(self, request_id: str) -> LoggedRequestDetails:
-        """A request with its bodies, as far as they are kept."""
-        return self._transport.ask(call("GET", "requests", request_id), LoggedRequestDetails)
 
     def follow(
         self,

@@ -7,19 +7,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from agentpost_client._sync.calls import ScheduleCalls
 from agentpost_client._sync.pages import Pages
-from agentpost_client._sync.transport import Transport
 from agentpost_client.attachments import RemoteFile, remote
-from agentpost_client.models import DeletedSchedule, Schedule, ScheduleList
+from agentpost_client.models import Schedule, ScheduleList
 from agentpost_client.operations import operation
 from agentpost_client.requests import call, moment, without_nones
 
 
-class Schedules:
+class Schedules(ScheduleCalls):
     """The key's schedules."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     @operation("createSchedule")
     def create(
@@ -75,20 +72,3 @@ class Schedules:
             return page.data, page.data[-1].id if page.has_more and page.data else None
 
         return Pages(read)
-
-    @operation("getSchedule")
-    def get(self, schedule_id: str) -> Schedule:
-        """A schedule with its next and its last run."""
-        return self._transport.ask(call("GET", "schedules", schedule_id), Schedule)
-
-    @operation("updateSchedule")
-    def update(self, schedule_id: str, *, paused: bool | None = None) -> Schedule:
-        """Pause a schedule, or let it run again; times that pass meanwhile are not missed runs."""
-        request = call("PATCH", "schedules", schedule_id, body={"paused": paused})
-        return self._transport.ask(request, Schedule)
-
-    @operation("deleteSchedule")
-    def delete(self, schedule_id: str) -> DeletedSchedule:
-        """Delete a schedule; the messages it has sent stay."""
-        request = call("DELETE", "schedules", schedule_id)
-        return self._transport.ask(request, DeletedSchedule)

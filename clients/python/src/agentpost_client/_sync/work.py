@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-from agentpost_client._sync.transport import Transport
+from agentpost_client._sync.calls import WorkCalls
 from agentpost_client.limits import WORK_LIST_DEFAULT
-from agentpost_client.models import DeletedWork, Work, WorkItem, WorkList
+from agentpost_client.models import Work, WorkItem, WorkList
 from agentpost_client.operations import operation
 from agentpost_client.requests import call
 
 
-class Works:
+class Works(WorkCalls):
     """The account's works."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
     def __call__(self, work_id: str, from_char: int = 0) -> Work:
         """The same as `get`."""
@@ -42,14 +39,3 @@ class Works:
         """The account's newest works, 1 to 50; with ``before``, a ``work_id``, older ones."""
         query = {"limit": limit, "before": before}
         return (self._transport.ask(call("GET", "work", query=query), WorkList)).data
-
-    @operation("stopWork")
-    def stop(self, work_id: str) -> Work:
-        """Stop what runs in a work; its files stay. After a connection that broke it is not
-        sent again."""
-        return self._transport.ask(call("POST", "work", work_id, "stop", repeatable=False), Work)
-
-    @operation("deleteWork")
-    def delete(self, work_id: str) -> DeletedWork:
-        """Delete a work with its files; raises `ApiError` while something runs in it."""
-        return self._transport.ask(call("DELETE", "work", work_id), DeletedWork)

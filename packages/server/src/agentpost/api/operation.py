@@ -125,7 +125,8 @@ class Operation:
     each event when it is streamed. ``errors`` are the codes besides those of all operations.
     ``action``: what the audit log calls it, as the command of the same effect; each operation of
     the scope `admin` that changes something has one. ``command``: that of the command line, where
-    it is made from here.
+    it is made from here. ``is_repeatable``: whether a POST may be sent again when its answer was
+    lost (spec: Retry safety), which the clients do; every other method may.
     """
 
     id: str
@@ -147,6 +148,7 @@ class Operation:
     headers: tuple[Header, ...] = ()
     action: str = ""
     command: Command | None = None
+    is_repeatable: bool = False
 
     def __post_init__(self) -> None:
         administers = self.scope is Scope.ADMIN and self.method != "GET"

@@ -162,6 +162,7 @@ OPERATIONS = (
         successes=(Success(200, "The message as it is then.", (ETAG,)),),
         errors=(ErrorCode.NOT_FOUND,),
         command=Command("messages cancel"),
+        is_repeatable=True,
     ),
     Operation(
         id="deleteMessage",

@@ -250,5 +250,6 @@ OPERATIONS = (
         body_required=False,
         answer=RecoveryShape,
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
+        is_repeatable=True,
     ),
 )

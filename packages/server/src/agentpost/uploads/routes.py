@@ -61,6 +61,7 @@ OPERATIONS = (
         answer=UploadCreatedShape,
         successes=(CREATED,),
         errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_SIZE, ErrorCode.TOO_LARGE),
+        is_repeatable=True,
     ),
     Operation(
         id="completeUpload",
@@ -82,5 +83,6 @@ OPERATIONS = (
             ErrorCode.TOO_LARGE,
             ErrorCode.EXECUTABLE_REFUSED,
         ),
+        is_repeatable=True,
     ),
 )
