@@ -236,6 +236,10 @@ async def works(client: mcp.Client) -> None:
     older = await call(client, "list_messages", limit=1, before=newest["data"][-1]["id"])
     assert older["data"][0]["id"] < newest["data"][-1]["id"]
     listed = (await call(client, "list_work"))["data"]
+    newest_works = await call(client, "list_work", limit=1)
+    assert (newest_works["data"], newest_works["has_more"]) == (listed[:1], True)
+    older_works = await call(client, "list_work", limit=1, before=listed[0]["work_id"])
+    assert older_works["data"] == listed[1:2]
     report = next(work for work in listed if work["title"] == "Report")
     work = await call(client, "get_work", work_id=report["work_id"])
     assert (work["text"], work["status"]) == ("It is done.", "idle")
@@ -273,6 +277,8 @@ async def test_other_accounts_find_nothing(
         assert (await call(client, "list_work"))["data"] == []
         for place in (made["id"], "msg_7"):
             assert await refusal_code(client, "list_messages", before=place) == "invalid_request"
+        for place in (work_id, "wrk_7"):
+            assert await refusal_code(client, "list_work", before=place) == "invalid_request"
 
 
 async def test_a_key_that_may_only_read_sends_nothing(

@@ -62,8 +62,8 @@ class Backend(Protocol):
         """The key's newest messages, of one conversation or of all, older than ``before``."""
         ...
 
-    async def works(self, limit: int) -> Json:
-        """The newest works."""
+    async def works(self, before: str | None, limit: int) -> Json:
+        """The newest works, older than ``before``."""
         ...
 
     async def work(self, work_id: str, from_char: int) -> Json:

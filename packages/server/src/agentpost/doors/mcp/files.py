@@ -55,7 +55,7 @@ def fact(file: Json) -> Json:
 async def list_files(backend: Backend, newest: int) -> list[mcp.Resource]:
     """The files of the newest works."""
     resources: dict[str, Any] = {}
-    for line in (await backend.works(newest))["data"]:
+    for line in (await backend.works(None, newest))["data"]:
         for file in (await backend.work(line["work_id"], 0))["files"]:
             fields = link(file).model_dump(exclude={"type"})
             resources[file["file_id"]] = mcp.Resource.model_validate(fields)

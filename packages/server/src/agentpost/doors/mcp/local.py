@@ -127,9 +127,10 @@ class LocalBackend:
         go_on = msgspec.UNSET if page.go_on is None else page.go_on
         return _json(MessageListShape(data=data, has_more=page.has_more, next_before=go_on))
 
-    async def works(self, limit: int) -> Json:
+    async def works(self, before: str | None, limit: int) -> Json:
         with self._refusals_translated(Scope.READ):
-            lines, more = await works.list_works(self._ctx, self._caller.account_id, limit)
+            await list_places.check(self._ctx, self._caller, "before", before or "")
+            lines, more = await works.list_works(self._ctx, self._caller.account_id, limit, before)
         links = self._ctx.links
         items = [WorkItemShape.of(line.work, links, running=line.running) for line in lines]
         return _json(WorkListShape(data=items, has_more=more))

@@ -149,11 +149,11 @@ class HttpBackend:
 
     async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
         options = {"conversation": conversation, "before": before, "limit": limit}
-        params = {name: value for name, value in options.items() if value is not None}
-        return await self._call("GET", "/v1/messages", params=params)
+        return await self._call("GET", "/v1/messages", params=_present(options))
 
-    async def works(self, limit: int) -> Json:
-        return await self._call("GET", "/v1/work", params={"limit": limit})
+    async def works(self, before: str | None, limit: int) -> Json:
+        options = {"before": before, "limit": limit}
+        return await self._call("GET", "/v1/work", params=_present(options))
 
     async def work(self, work_id: str, from_char: int) -> Json:
         path = f"/v1/work/{_segment(work_id)}"
@@ -202,6 +202,10 @@ class HttpBackend:
                     raise _refusal(answer)
             await anyio.sleep(_PAUSE_SECONDS)
         raise AssertionError("the last try answers or raises")
+
+
+def _present(options: Json) -> Json:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _object(answer: httpx2.Response) -> Json:

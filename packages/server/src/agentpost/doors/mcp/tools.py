@@ -131,6 +131,11 @@ class MessagesArguments(Arguments):
 class WorksArguments(Arguments):
     """Of `list_work`."""
 
+    before: str | None = Field(
+        default=None,
+        pattern=ids.pattern(ids.WORK),
+        description="Only those older than this work id.",
+    )
     limit: int = Field(
         default=limits.WORK_LIST_DEFAULT, ge=1, le=limits.WORK_LIST_MAX, description="How many."
     )
@@ -143,7 +148,7 @@ class WorkArguments(Arguments):
     from_char: int = Field(
         default=0,
         ge=0,
-        le=2**31,
+        le=limits.INT_PARAM_MAX,
         description="Where to continue: `next_from_char` of the last page.",
     )
 
@@ -401,8 +406,10 @@ def _line_of(message: Json) -> str:
 @tool("List the newest works", reads_only=True)
 async def list_work(backend: Backend, arguments: WorksArguments, _: Progress) -> mcp.CallToolResult:
     """A work is where jobs run and leave their files."""
-    page = await backend.works(arguments.limit)
+    page = await backend.works(arguments.before, arguments.limit)
     lines = [f"{work['work_id']}: {work['title']} ({work['status']})" for work in page["data"]]
+    if page["has_more"]:
+        lines.append(f"There are more: before={page['data'][-1]['work_id']}")
     return results.of_value(page, "\n".join(lines) or "There is no work yet.")
 
 
