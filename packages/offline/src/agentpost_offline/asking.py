@@ -14,12 +14,14 @@ from agentpost.extraction import Unreadable
 from agentpost_offline import offering, questions, requested, steps
 from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.frame import Frame, Thing, to_json
+from agentpost_offline.grammar import nearby
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.reading import Choice, Question, Reading
 from agentpost_offline.replying import details, list_text, quote_words, say
 from agentpost_offline.scope import Surroundings, files_by_id
 
 logger = logging.getLogger(__name__)
+_MOST_CHOICES = 6
 
 
 async def from_tables(here: Surroundings, reading: Reading) -> None:
@@ -105,11 +107,20 @@ def unclear(here: Surroundings, reading: Reading) -> None:
             choices.append(
                 Choice(say(language, "do_this"), frames, target=target, is_free=reading.is_free)
             )
+        choices += _under_conditions(choices, reading)
     if draft.unknown or not choices:
         choices += offering.sentences(here, draft)
+    choices = choices[: max(_MOST_CHOICES, len(question.choices))]
     if choices:
         choices.append(Choice(say(language, "leave_it")))
     questions.ask(here, " ".join(parts), choices, text=draft.text)
+
+
+def _under_conditions(choices: Sequence[Choice], reading: Reading) -> list[Choice]:
+    """The likeliest answer under each condition that a word may stand for."""
+    if reading.table is None or reading.is_edit or not (choices and choices[0].frames):
+        return []
+    return nearby.with_conditions(choices[0].frames[0], reading.table)
 
 
 def _is_made(frame: Frame) -> bool:
@@ -172,7 +183,7 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     ]  # fmt: skip
     if for_model:
         parts.append(say(language, "needs_model", words=quote_words(language, for_model, "and")))
-    choices += offering.sentences(here, readings[0].draft)
+    choices = [*choices, *offering.sentences(here, readings[0].draft)][:_MOST_CHOICES]
     choices.append(Choice(say(language, "leave_it")))
     questions.ask(here, " ".join(dict.fromkeys(parts)), choices)
 

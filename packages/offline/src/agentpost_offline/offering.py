@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from agentpost_offline import questions
 from agentpost_offline.data import roles
@@ -26,15 +26,21 @@ _MOST_GROUPS = 30
 _FEW_GROUPS = 8
 
 
-def table_sentences(table: Table, language: str) -> list[str]:
-    """Sentences over the columns of a table, the most telling first."""
-    main = queries.main_measure(table)
-    numbers = [one for one in table.columns if one.name == main.column]
-    groups = [
-        one for one in table.columns
-        if one.role is Role.CATEGORY and 1 < one.distinct <= _MOST_GROUPS
-    ]  # fmt: skip
-    groups = [one for one in groups if one.distinct <= _FEW_GROUPS] or groups
+def table_sentences(table: Table, language: str, named: Collection[str] = ()) -> list[str]:
+    """Sentences over the columns of a table, the most telling first: over those that were named,
+    where some were."""
+    main = queries.main_measure(table).column
+    measures = [one for one in table.columns if one.role in (Role.AMOUNT, Role.RATE)]
+    numbers = [one for one in measures if one.name in named] or [
+        one for one in measures if one.name == main
+    ]
+    categories = [one for one in table.columns if one.role is Role.CATEGORY]
+    groups = [one for one in categories if 1 < one.distinct <= _MOST_GROUPS]
+    groups = (
+        [one for one in groups if one.name in named]
+        or [one for one in groups if one.distinct <= _FEW_GROUPS]
+        or groups
+    )
     has_time = any(one.role is Role.TIME for one in table.columns)
     texts: list[str] = []
     if numbers:
@@ -56,6 +62,11 @@ def table_sentences(table: Table, language: str) -> list[str]:
     return texts[:_OFFERS]
 
 
+def _named_columns(draft: Draft) -> set[str]:
+    columns = (one.column for one in draft.measures)
+    return {*columns, *draft.groups, *draft.mentions, *draft.which_columns}
+
+
 def _usual(column: Column) -> str:
     is_sum = column.role is Role.AMOUNT and roles.is_additive(column)
     return "total" if is_sum else "average"
@@ -66,8 +77,11 @@ def sentences(here: Surroundings, draft: Draft | None = None) -> list[Choice]:
     language = here.language
     texts: list[str] = []
     if here.tables:
-        table = max(here.tables, key=lambda one: one.rows)
-        texts += table_sentences(table, language)
+        named = _named_columns(draft) if draft is not None else set[str]()
+        table = max(here.tables, key=lambda one: (
+            len(named & {column.name for column in one.columns}), one.rows
+        ))  # fmt: skip
+        texts += table_sentences(table, language, named)
     elif here.material or any(not _PDF.search(one.name) for one in here.documents):
         texts += [say(language, f"offers.{key}") for key in ("document_pdf", "document_deck")]
     elif here.images:

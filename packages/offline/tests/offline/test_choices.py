@@ -19,6 +19,12 @@ PARCELS = """arrived,collected,carrier,weight_kg
 2024-02-05,2024-02-07,UPS,3
 2024-02-06,,UPS,4
 """
+LOANS = """code,item,shelf,returned
+L-01,drill,A,no
+L-02,ladder,B,yes
+L-03,drill,B,no
+L-04,drill,A,yes
+"""
 RUNS = """runner,sex,distance (km),time
 Ann,F,10,0:50:10
 Bea,F,5,0:24:30
@@ -67,3 +73,90 @@ async def test_a_condition_may_stand_beside_what_is_ranked(
     tmp_path: Path, message: str, figure: str
 ) -> None:
     assert figure in (await Conversation().say(message, csv_file(tmp_path, RUNS))).text
+
+
+async def test_a_condition_that_was_not_understood_is_offered_by_yes_and_no(tmp_path: Path) -> None:
+    talk = Conversation()
+    turn = await talk.say("how many drills that nobody brought home", csv_file(tmp_path, LOANS))
+    condition = next(one for one in turn.choices if "no" in one.split())
+    assert condition == "number of rows, Item = drill, Returned = no"
+    assert "Number of rows: 2" in (await talk.say(condition)).text
+
+
+async def test_a_condition_is_offered_by_whether_a_day_is_missing(tmp_path: Path) -> None:
+    talk = Conversation()
+    turn = await talk.say("total weight of the UPS ones still lying", csv_file(tmp_path, PARCELS))
+    assert "total Weight, Carrier = UPS, Collected missing" in turn.choices
+    assert len(turn.choices) <= 7
+
+
+async def test_a_word_that_stops_work_is_no_part_of_a_question(tmp_path: Path) -> None:
+    turn = await Conversation().say("how many cancelled by shelf", csv_file(tmp_path, LOANS))
+    assert "“cancelled”" in turn.questions[0]
+
+
+async def test_the_nearest_sentences_are_over_the_named_columns(tmp_path: Path) -> None:
+    turn = await Conversation().say("merch per town for my aunt", csv_file(tmp_path, GIGS))
+    assert "total merch € by month" in turn.choices
+    assert not any("fee" in one.casefold() for one in turn.choices)
+
+
+async def test_rows_that_are_listed_by_their_codes_say_what_they_are(tmp_path: Path) -> None:
+    turn = await Conversation().say("list the codes on shelf B", csv_file(tmp_path, LOANS))
+    assert "- L-02: ladder, yes\n- L-03: drill, no" in turn.text
+
+
+async def test_a_column_of_one_table_is_no_word_of_the_files_names(tmp_path: Path) -> None:
+    games = csv_file(tmp_path, "room,fee €\nCave,10\nAttic,20\nCave,5\n", "room games.csv")
+    gifts = csv_file(tmp_path, "buyer,fee €\nAnn,50\nBo,30\n", "room gifts.csv")
+    turn = await Conversation().say("fee by room", games, gifts)
+    assert "Cave: €15" in turn.text
+
+
+MEMBERS = """name,section,joined,fee paid?,fee €
+Ann,Judo,2023-05-01,yes,90
+Bo,Judo,2024-02-01,Yes,60
+Cy,Tennis,2024-03-01,no,60
+Di,Judo,2022-04-01,no,90
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("which section has the most members?", "Judo: 3 (highest: number of rows)"),
+        ("how many members havent paid", "Number of rows: 2."),
+        ("who joined since 1 january 2024?", "- Bo\n- Cy\nIn all: 2"),
+    ],
+)
+async def test_the_rows_of_a_list_of_people_are_the_people(
+    tmp_path: Path, message: str, answer: str
+) -> None:
+    file = csv_file(tmp_path, MEMBERS, "members.csv")
+    assert answer in (await Conversation().say(message, file)).text
+
+
+async def test_a_no_before_a_comma_takes_back_what_was_shown(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("fee by section", csv_file(tmp_path, MEMBERS, "members.csv"))
+    turn = await talk.say("no, by month joined")
+    assert "total Fee by month" in turn.text
+
+
+async def test_what_is_counted_by_a_name_of_its_own_is_a_new_request(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("chart of the fee by section", csv_file(tmp_path, MEMBERS, "members.csv"))
+    turn = await talk.say("members per section")
+    assert "Computed: number of rows by Section" in turn.text
+
+
+async def test_a_column_may_be_called_as_a_verb_is(tmp_path: Path) -> None:
+    jobs = csv_file(tmp_path, "Building,Cost €\nA,3\nB,4\nA,5\n", "jobs.csv")
+    assert "A: €8" in (await Conversation().say("cost by building", jobs)).text
+
+
+async def test_a_column_called_by_a_word_alone_comes_before_one_with_more_words(
+    tmp_path: Path,
+) -> None:
+    file = csv_file(tmp_path, MEMBERS, "members.csv")
+    assert "Judo: €240" in (await Conversation().say("fee by section", file)).text

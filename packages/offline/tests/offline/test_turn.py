@@ -262,7 +262,7 @@ UNKNOWN = {
     "Chart revenue for Atlantis": "“Atlantis”",
     "bar chart of revenue by salesperson": "no column for “salesperson”",
     "make a video about the ocean": "“ocean”",
-    "total revenue, never mind": "“stop”",
+    "total revenue, never mind": "“never mind”",
     "the revenue on one slide, on paper": "“paper”",
     "revenue by shoe_width": "no column for “shoe_width”",
     "chart revenue 800 px wide on a napkin": "“napkin”",

@@ -13,7 +13,7 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.data import wording
 from agentpost_offline.data.comparing import Comparison
 from agentpost_offline.data.dataset import Dataset, open_tables
-from agentpost_offline.data.model import Kind, Result, Table
+from agentpost_offline.data.model import Kind, Result, Role, Table
 from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
     Aggregate,
@@ -33,6 +33,7 @@ _ALL = 1_000_000
 _LINES = 31
 _VALUES = 12
 _LISTED = 60
+_FACTS = 4
 
 
 def answer(files: Sequence[File], frame: Any, message_text: str = "") -> Any:
@@ -270,7 +271,8 @@ class _Answer(wording.TableWords):
         if self._only_listed(query, result):
             names = [self._name(query, row[:keys]) for row in result.rows]
             more = names[_LISTED:]
-            lines = [f"- {name}" for name in names[:_LISTED]]
+            facts = self._facts(query)
+            lines = [f"- {name}{facts.get(name, '')}" for name in names[:_LISTED]]
             lines += ["- " + self._say("more", f"{len(more):,}")] if more else []
             return [*lines, self._say("in_all", f"{len(names):,}")]
         lines = [head] if len(rows) > 1 else []
@@ -290,6 +292,28 @@ class _Answer(wording.TableWords):
         """As in "which items are below 20": what matters is the names, each stands in one row."""
         plain = query.measures == (Measure(None, Aggregate.COUNT),) and query.time is None
         return plain and bool(query.filters) and all(row[-1] == 1.0 for row in result.rows)
+
+    def _facts(self, query: Query) -> dict[str, str]:
+        """What the first other columns say of each row that is listed by its number or code, which
+        alone says nothing; by that."""
+        if len(query.groups) != 1 or self._columns[query.groups[0]].role is not Role.IDENTIFIER:
+            return {}
+        equal = {one.column for one in query.filters if one.op is Op.IS and len(one.values) == 1}
+        others = [
+            one.name for one in self._table.columns if one.name not in {*equal, *query.groups}
+        ]
+        names, rows = self._data.cells(
+            self._table.id, [query.groups[0], *others[:_FACTS]], _ALL, query
+        )
+        return {
+            self._key(row[0], names[0]): self._tongue.colon
+            + self._tongue.separator.join([
+                self._value(value, Measure(name, Aggregate.MAX))
+                if self._columns[name].kind is Kind.NUMBER else self._key(value, name)
+                for name, value in zip(names[1:], row[1:], strict=True) if value is not None
+            ])
+            for row in rows
+        }  # fmt: skip
 
     def _together(self, query: Query, result: Result, keys: int) -> list[str]:
         """The share of the best ones together; how many groups a condition keeps."""

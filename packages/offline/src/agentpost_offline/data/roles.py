@@ -73,7 +73,7 @@ def label_of(name: str) -> tuple[str, str | None]:
         base, unit = match[1], _UNITS.get(match[2].strip().lower(), match[2].strip())
     elif (match := _TRAILING.fullmatch(base)) is not None:
         base, unit = match[1], _UNITS.get(match[2].lower(), match[2])
-    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", base)
+    text = re.sub(r"(?<=[a-z0-9]{2})(?=[A-Z][a-z])", " ", base)
     parts = re.sub(r"[_\s]+", " ", text).strip().split(" ")
     if unit is None and len(parts) > 1 and "_" in base and parts[-1].lower() in _UNITS:
         unit = _UNITS[parts.pop().lower()]
@@ -82,7 +82,7 @@ def label_of(name: str) -> tuple[str, str | None]:
     if base.isupper() or base.islower() or "_" in base or text != base:
         parts = [p.upper() if p.lower() in _ACRONYMS else p.lower() for p in parts]
     first = parts[0]
-    parts[0] = first if first[0].isupper() else first[0].upper() + first[1:]
+    parts[0] = first[0].upper() + first[1:] if first.islower() else first  # "pH", "kWh"
     return " ".join(parts), unit
 
 

@@ -72,6 +72,8 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         return None
     if draft.asks and draft.marks & {"sold", "earned", "spent"}:  # "what we sold in May"
         return None
+    if draft.row_nouns and (draft.groups or draft.grains):  # "loans per month"
+        return None
     if (
         draft.by_numbers
         or draft.comparing

@@ -252,14 +252,20 @@ _YES = frozenset(("yes", "y", "true", "ja", "sí", "si", "oui", "是", "نعم",
 
 def yes_value(column: Column) -> str:
     """The "yes" of a column of yes and no: "the damaged ones"; "" of another column."""
-    items = [value for value in column.values if value.casefold() in _YES]
-    return items[0] if len(items) == 1 and no_value(column) else ""
+    return _one_of(column, _YES) if no_value(column) else ""
 
 
 def no_value(column: Column) -> str:
     """The "no" of a column of yes and no: "not full time"; "" of another column."""
-    items = [value for value in column.values if value.casefold() in _NO]
-    return items[0] if len(items) == 1 and column.distinct == 2 else ""
+    return _one_of(column, _NO)
+
+
+def _one_of(column: Column, words: frozenset[str]) -> str:
+    """The value among ``words`` of a column of two values, however they are capitalised."""
+    kinds = {value.casefold(): value for value in reversed(column.values)}
+    matches = kinds.keys() & words
+    is_flag = len(kinds) == 2 and len(column.values) == column.distinct  # all values are known
+    return kinds[matches.pop()] if is_flag and len(matches) == 1 else ""
 
 
 def _spellings(tokens: Sequence[str], words: Lexicon) -> set[Keys]:

@@ -70,6 +70,7 @@ class _Parser:
         self.unknown: list[tuple[int, int]] = []
         self.people: list[tuple[int, int]] = []
         """Words for people where no column has any."""
+        self.control_at = 0, 0
         self.lacking_at: set[int] = set()
         self.last_measure_at = -9
         if any(term.has("needs.table") for term in phrases):
@@ -80,6 +81,9 @@ class _Parser:
         while at < len(phrases):
             at += self._take(at)
         self._late_aggregate()
+        if self.draft.control is not None and not self.draft.steers:  # "annulées par mois"
+            self.draft.control = None
+            self.unknown = sorted([*self.unknown, self.control_at])
         if not self.draft.measures or self.draft.asks & {"many", "who"}:
             self.unknown = sorted([*self.unknown, *self.people])
         self.draft.unknown += self._unknown_words()
@@ -90,6 +94,15 @@ class _Parser:
         for at, term in enumerate(self.phrases):
             if term.is_other_name and not self._is_asked_for(at):
                 term.columns, term.typo_of = (), ""
+            elif term.has("concept.person", "concept.customer") and self._is_each_row(term):
+                term.columns = ()
+
+    def _is_each_row(self, term: Term) -> bool:
+        """Whether a word for people is what the table is called, and no column's name: in
+        ``members.xlsx`` the section with the most members is that with the most rows."""
+        key = lexicon(self.language).key
+        words = {key(word) for name in term.columns for word in name_tokens(name)}
+        return bool(term.columns) and key(term.text) not in words and self._is_own(term)
 
     def _is_asked_for(self, at: int) -> bool:
         """Whether a column has to follow the word before: "by", "total", "most", "which"; a figure
@@ -670,11 +683,13 @@ class _Parser:
         after = self._at(end)
         if after is not None and after.has("grain") and not self._names(after):
             self.draft.asks.add("when")
-        if self.draft.ranking is not None:
-            count = self.draft.ranking.count if count is None else count
-            if count != self.draft.ranking.count:
+        before = self.draft.ranking
+        if before is not None:
+            count = before.count if count is None else count
+            if before.count not in (None, count):
                 return 0
         side, _, concept = key.partition("_")
+        concept = concept or (before.concept if before is not None else "")
         is_judged = concept == "good"
         self.draft.ranking = Ranking(
             side == "top", count, "" if is_judged else concept, term.text, is_judged
@@ -720,6 +735,17 @@ class _Parser:
             return 0
         self._value(term, Op.IS)
         return 1
+
+    def _is_said_before(self, term: Term) -> bool:
+        """Whether a word that fits several columns goes on with what was named: "how much plastic,
+        in kg", and "who has paid the fee" of a column "Fee paid"."""
+        if self.material is None:
+            return False
+        units = {self.material.column(one.column).unit for one in self.draft.measures}
+        conditions = {one.column for one in self.draft.filters}
+        return not conditions.isdisjoint(term.columns) or (
+            term.text.casefold() in {(unit or "").casefold() for unit in units}
+        )
 
     def _value(self, term: Term, op: Op) -> None:
         near = {name for one in self.phrases for name in one.columns}
@@ -911,7 +937,7 @@ class _Parser:
             self.draft.row_nouns.append(column.name)
             return 1
         if len(term.columns) > 1:
-            if self._is_explained_beside(at):
+            if self._is_explained_beside(at) or self._is_said_before(term):
                 return 1
             self.draft.ambiguous.append((term.text, term.columns))
             return 1
@@ -1207,6 +1233,9 @@ class _Parser:
         elif term.has("control"):
             if draft.control is None and not (term.has("control.again") and draft.has_query):
                 draft.control = term.key("control")
+                self.control_at = term.start, term.end
+        elif term.has("talk.no") and not at and self._goes_on_after_comma():
+            pass  # "no, by month"
         elif term.has("talk") and not ((term.has("small.glue") and at) or self._denies(at)):
             draft.talk = draft.talk or term.key("talk")
         elif term.has("ordinal"):
@@ -1216,6 +1245,10 @@ class _Parser:
         if term.has("small.it", "small.all"):
             draft.marks |= {"it"} if term.has("small.it") else {"all"}
         return 1
+
+    def _goes_on_after_comma(self) -> bool:
+        after = self._at(1)
+        return after is not None and after.text in ",，،" and len(self.phrases) > _ALONE
 
     def _denies(self, at: int) -> bool:
         """Whether a "no" belongs to what follows it, and is no answer: "no e-mail"."""
@@ -1279,6 +1312,9 @@ class _Parser:
         code = _CURRENCIES.get(term.text.casefold()[:3], term.text)
         return any(column.unit == code for column in self.material.table.columns)
 
+
+_ALONE = 2
+"""As many terms a word and a comma are."""
 
 _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (
     _Parser.title, _Parser.caption, _Parser.place, _Parser.amount, _Parser.sorting,

@@ -82,16 +82,22 @@ def read(text: str, around: Surrounding) -> list[Reading]:
     return best
 
 
-def _cost(readings: Sequence[Reading]) -> tuple[int, int, int]:
+def _cost(readings: Sequence[Reading]) -> tuple[int, int, int, int]:
     """How badly a message is understood over a table: unknown words, then questions, then figures
-    that are named by a part of their names."""
+    that are named by a part of their names, then columns that are not found: "room" is a column of
+    one sheet, and a word of the file's name over the others."""
     unknown = sum(len(one.draft.unknown) for one in readings)
     dateless = sum(bool(one.draft.is_dateless) for one in readings)
     partly = sum(
         len(name_tokens(measure.column)) > len(name_tokens(measure.word))
         for one in readings for measure in one.draft.measures
     )  # fmt: skip
-    return unknown + dateless, sum(one.question is not None for one in readings), partly
+    names = sum(
+        len(one.draft.measures) + len(one.draft.groups) + len(one.draft.mentions)
+        + len(one.draft.which_columns) + len(one.draft.values)
+        for one in readings
+    )  # fmt: skip
+    return unknown + dateless, sum(one.question is not None for one in readings), partly, -names
 
 
 def _ask_which_table(best: list[Reading], candidates: Sequence[Material], text: str) -> None:

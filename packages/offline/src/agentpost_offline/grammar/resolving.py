@@ -164,7 +164,7 @@ class Resolved:
         draft = self.draft
         return draft.is_own_name and not (
             draft.asks or draft.measures or draft.filters or self.groups or self.time
-            or self.filters or draft.row_nouns
+            or self.filters or draft.row_nouns or draft.ranking
         )  # fmt: skip
 
     @property
@@ -586,7 +586,7 @@ class Resolved:
             draft.ranking or draft.aggregate or draft.derivation or self.time
             or draft.sort is not None
         )  # fmt: skip
-        if listing and (draft.asks & {"list", "which", "what"} or draft.row_nouns):
+        if listing and (draft.asks & {"list", "which", "what", "who"} or draft.row_nouns):
             if self.filters or draft.filters or draft.comparing:
                 draft.counts.append("")
                 return [Measure(None, Aggregate.COUNT)]
@@ -1140,8 +1140,8 @@ class Resolved:
             draft.unknown.append(self.material.column(str(measures[-1].column)).label)
         if draft.ordinal is not None or ("when" in draft.asks and self.time is None):
             draft.unknown.append(draft.text)
-        if draft.talk == "no" or draft.control is not None:
-            draft.unknown.append(draft.talk or str(draft.control))
+        if draft.talk == "no":
+            draft.unknown.append(draft.talk)
         left = [name for name in (*draft.mentions, *draft.which_columns) if name not in used]
         draft.unknown += [self.material.column(name).label for name in left]
         if "split" in draft.marks and not (self.groups or self.time):

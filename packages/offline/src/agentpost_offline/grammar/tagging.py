@@ -161,6 +161,10 @@ class _Tagger:
                 one for one in english.phrases.get(tuple(english.key(t.text) for t in span), ())
                 if one.partition(".")[0] in ("thing", "kind", "format", "talk", "control")
             )  # fmt: skip
+        if forms not in self.words.exact and keys in (
+            self.material.columns if self.material else ()
+        ):
+            meanings = tuple(one for one in meanings if one != "small.verb")  # "by building"
         columns, is_literal, values = self._names(self.text[start:end], span, keys, meanings)
         is_inflected = len(span) == 1 and forms not in self.words.exact and all(
             one.startswith(("concept.", "idle.", "model.")) or one == "kind.grouped"
@@ -263,11 +267,14 @@ class _Tagger:
         "ruches" are of "N° ruche" and not of "Rucher"."""
         assert self.material is not None, "there are columns"
         forms = {typed, typed.removesuffix("s")}
-        if any(fold(one) in forms for one in columns):
+
+        def has_word(name: str) -> bool:
+            return not forms.isdisjoint(map(fold, name_tokens(name)))
+
+        if any(map(has_word, columns)):
             return columns
         others = self.material.parts.get(self.words.key(typed), [])
-        alike = [one for one in others if forms & set(map(fold, name_tokens(one)))]
-        return alike or columns
+        return list(filter(has_word, others)) or columns
 
     def _unknown(self, at: int) -> tuple[list[Term], int]:
         first = self.tokens[at]

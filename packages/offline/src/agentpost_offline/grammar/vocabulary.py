@@ -75,9 +75,11 @@ class Lexicon:
     def keys(self, word: str) -> tuple[str, ...]:
         """Forms under which a word may stand in the table, the likeliest first."""
         own = self.key(word)
-        if self.language == "ar" and len(word) > 3:
-            rest = word[1:] if word[0] in "وفبلك" else word
-            return own, self.key(rest), self.key(_ARABIC_PRONOUN.sub("", rest))
+        if self.language == "ar" and len(word) > 2:
+            rest = word[1:] if word[0] in "وفبلك" and (len(word) > 3 or word[0] == "و") else word
+            bare = _ARABIC_PRONOUN.sub("", rest)
+            bare = f"{bare[:-1]}ة" if bare != rest and bare.endswith("ت") else bare  # "تكلفتها"
+            return own, self.key(rest), self.key(bare)
         if self.language == "es" and (match := _SPANISH_PRONOUN.fullmatch(fold(word))):
             return own, self.key(match[1])
         return (own,)
