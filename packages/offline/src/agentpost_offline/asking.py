@@ -107,6 +107,8 @@ def unclear(here: Surroundings, reading: Reading) -> None:
             choices.append(
                 Choice(say(language, "do_this"), frames, target=target, is_free=reading.is_free)
             )
+        elif question.key == "not_clear" and "many" in draft.asks and reading.table is not None:
+            choices.append(nearby.count_of_rows(reading.table, here.language))
         choices += _under_conditions(choices, reading)
     if draft.unknown or not choices:
         choices += offering.sentences(here, draft)
@@ -156,7 +158,7 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     """Of several demands not all are clear: nothing is begun before the user says so."""
     language = here.language
     sure = [one for one in readings if one.is_sure and one.frame is not None]
-    others = [one for one in readings if one not in sure and not one.draft.talk]
+    others = [one for one in readings if one not in sure and not one.draft.is_talk]
     for_model = [word for one in others for _, word in one.draft.model]
     words = [
         word for one in others if not one.draft.model

@@ -160,3 +160,17 @@ async def test_a_column_called_by_a_word_alone_comes_before_one_with_more_words(
 ) -> None:
     file = csv_file(tmp_path, MEMBERS, "members.csv")
     assert "Judo: €240" in (await Conversation().say("fee by section", file)).text
+
+
+async def test_how_many_of_an_unknown_word_may_be_rows(tmp_path: Path) -> None:
+    turn = await Conversation().say("how many things are still out?", csv_file(tmp_path, PARCELS))
+    assert "number of rows, Collected missing" in turn.choices
+
+
+async def test_a_greeting_takes_no_demand_away(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "hi, its the coach :) how many members paid and how much is that together",
+        csv_file(tmp_path, MEMBERS, "members.csv"),
+    )
+    assert "“coach”" in turn.questions[0]
+    assert turn.choices[0] == "Do this"

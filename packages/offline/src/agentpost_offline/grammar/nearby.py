@@ -8,7 +8,17 @@ from collections.abc import Iterator
 import msgspec
 
 from agentpost_offline.data.model import Column, Kind, Table
-from agentpost_offline.frame import Derivation, Filter, Frame, Op, Thing
+from agentpost_offline.frame import (
+    Act,
+    Aggregate,
+    Derivation,
+    Filter,
+    Frame,
+    Measure,
+    Op,
+    Query,
+    Thing,
+)
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.material import no_value, yes_value
 from agentpost_offline.grammar.reading import Choice
@@ -17,6 +27,13 @@ from agentpost_offline.grammar.vocabulary import concept_of
 _MOST = 4
 _FEW = 4
 """As many values of a column "status" are offered."""
+
+
+def count_of_rows(table: Table, language: str) -> Choice:
+    """The number of a table's rows, which "how many" of a word that is not understood may mean."""
+    query = Query(table.id, (Measure(None, Aggregate.COUNT),))
+    frame = Frame(Act.ASK, Thing.ANSWER, (query,), language=language)
+    return Choice(frame_text(frame, table), (frame,))
 
 
 def with_conditions(frame: Frame, table: Table) -> list[Choice]:
