@@ -182,7 +182,7 @@ def wire_context(
         cursors=adapters.cursors,
         cipher=adapters.cipher,
         limiter=adapters.limiter,
-        requests=RequestLog(db, clock, settings.key_prefix, settings.request_log_bytes_per_day),
+        requests=RequestLog(db, clock, settings.key_prefix),
         node=adapters.node,
         new_egress=partial(way_out, settings),
         lease=lease or Lease(),

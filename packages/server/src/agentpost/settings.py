@@ -194,7 +194,6 @@ class Settings(BaseSettings):
     idempotency_seconds: Seconds
     request_log_seconds: Seconds
     operator_log_seconds: Seconds
-    request_log_bytes_per_day: Annotated[int, Field(ge=0)]
     upload_post_seconds: Seconds
     upload_keep_seconds: Seconds
     upload_pending_bytes_max: Count

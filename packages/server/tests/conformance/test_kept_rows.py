@@ -103,31 +103,6 @@ async def test_the_request_log(db: Database) -> None:
     assert gone == [40, 20, 0]
 
 
-async def test_long_bodies_are_packed_and_read_as_they_were(db: Database) -> None:
-    shown = new_id(ids.MESSAGE, 1)
-    bodies = (
-        ("é" * 300, f'{{"id":"{shown}"}}'),
-        ("a" * 32_768, "b" * 32_768),
-        (None, "🙂" * 200),
-        ("x" * 200, None),
-        ("x" * 99, "y" * 100),  # too short
-    )
-    made = [
-        replace(record(n), request_body=sent, response_body=answered)
-        for n, (sent, answered) in enumerate(bodies)
-    ]
-    made[0] = replace(made[0], message_id=shown)
-    stored = request_rows.pack(made)
-    assert [one.bodies is not None for one in stored] == [True, True, True, True, False]
-    assert len(stored[1].bodies or b"") < 1_000
-    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, stored))
-    for one in made:
-        get = partial(request_rows.get, account_id="acc_1", request_id=one.id)
-        assert await db.read(get) == one
-    lines, _ = await requests.recent(db, "acc_1", request_filter({"path": shown}, 0))
-    assert [line.id for line in lines] == [made[0].id]
-
-
 async def test_the_first_page_of_the_request_log_leaves_out_nothing(db: Database) -> None:
     """Whatever order the database sorts text in."""
     made = RequestRecord(**{**asdict(record(1)), "id": new_id(ids.REQUEST, 2**56 - 1)})

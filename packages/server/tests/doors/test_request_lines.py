@@ -9,7 +9,6 @@ import httpx2
 import pytest
 
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.waiting import eventually
 
@@ -87,7 +86,7 @@ def test_no_body_of_a_door_is_logged(server: AgentServer, caller: Caller) -> Non
         sql = f"SELECT * FROM requests WHERE id = '{answer.headers['request-id']}'"
         [line] = eventually(partial(server.rows, sql))
         assert line["response_bytes"] == len(answer.content)
-        assert [line[name] for name in ("request_body", "response_body", "bodies")] == [None] * 3
+        assert (line["request_body"], line["response_body"]) == (None, None)
 
 
 NO_MESSAGE = "msg_" + "0" * 32
@@ -101,21 +100,6 @@ REFUSALS = [
     (task("SendMessage", message={**A2A_MESSAGE, "parts": []}), None),
 ]
 CHANGES = [tool("send_message", text="hello"), task("SendMessage", message=A2A_MESSAGE)]
-
-
-def test_the_budget_of_the_log_keeps_the_calls_that_changed_something(
-    start_server: ServerMaker,
-) -> None:
-    """A refusal within an answer of JSON-RPC has the status 200, and changes nothing."""
-    server = start_server(request_log_bytes_per_day=0)
-    with httpx2.Client(base_url=server.url, headers=HEADERS, timeout=60, trust_env=False) as http:
-        for (path, request), _ in REFUSALS:
-            assert http.post(path, **request).status_code == 200
-        changes = [http.post(path, **request) for path, request in CHANGES]
-    ids = {each.headers["request-id"] for each in changes}
-    count = "SELECT count(*) AS n FROM requests"
-    eventually(lambda: server.rows(count)[0]["n"] >= len(ids), what="the lines of the changes")
-    assert {line["id"] for line in server.rows("SELECT id FROM requests")} == ids
 
 
 @pytest.mark.parametrize(("call", "code"), REFUSALS[:4])

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from agentpost.record.records import RequestRecord
-from agentpost.requests.rows import unpack
 from agentpost.requests.shapes import LEFT_OUT
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
@@ -28,7 +27,7 @@ def request_line(server: AgentServer, request_id: str) -> dict[str, Any]:
     """The line of a request with its bodies, once it is written."""
     sql = f"SELECT * FROM requests WHERE id = '{request_id}'"
     [found] = eventually(lambda: server.rows(sql), what=f"the line of {request_id}")
-    return asdict(unpack(RequestRecord(**found)))
+    return asdict(RequestRecord(**found))
 
 
 @pytest.mark.databases("sqlite", "postgres")
@@ -141,7 +140,7 @@ def test_a_key_knows_when_it_was_last_used(caller: Caller, server: AgentServer) 
 @pytest.mark.databases("sqlite", "postgres")
 def test_bodies_go_with_their_message(caller: Caller, server: AgentServer) -> None:
     def kept(word: str) -> set[str]:
-        lines = [unpack(RequestRecord(**row)) for row in server.rows("SELECT * FROM requests")]
+        lines = [RequestRecord(**row) for row in server.rows("SELECT * FROM requests")]
         return {
             f"{line.method} {line.path.partition('?')[0]}"
             for line in lines

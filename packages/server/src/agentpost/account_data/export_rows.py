@@ -15,7 +15,7 @@ from agentpost.jobs.work_rows import WORKS
 from agentpost.mail.rows import MAILS
 from agentpost.messages.rows import ENTRIES, FILES, JOBS, MESSAGES
 from agentpost.record.history_rows import ATTACHMENTS
-from agentpost.requests.rows import REQUESTS, unpack
+from agentpost.requests.rows import REQUESTS
 from agentpost.schedules.rows import SCHEDULES
 from agentpost.turns.conversation_rows import CONVERSATIONS
 from agentpost.uploads.rows import UPLOADS
@@ -91,7 +91,7 @@ def rows(tx: Tx, account_id: str, kind: str) -> Iterator[dict[str, Any]]:
     elif kind in _OF_ACCOUNT:
         mapper = _OF_ACCOUNT[kind]
         for record in _in_pages(tx, mapper, "account_id", "id", account_id):
-            yield _public(mapper, unpack(record) if kind == "requests" else record)
+            yield _public(mapper, record)
     else:
         _, of, mapper, column, order = next(part for part in _PARTS if part[0] == kind)
         owners = [account_id] if kind == "conversations" else []

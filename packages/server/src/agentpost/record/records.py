@@ -331,8 +331,7 @@ class MailRecord:
 class RequestRecord:
     """One request; bodies are there when they were small, without secrets.
 
-    ``message_id`` is the message that the bodies are about; they go with it. ``bodies`` are both of
-    them as they are stored, instead of those (`requests.rows.pack`).
+    ``message_id`` is the message that the bodies are about; they go with it.
     """
 
     id: str
@@ -350,13 +349,6 @@ class RequestRecord:
     response_body: str | None = None
     traceparent: str | None = None
     message_id: str | None = None
-    bodies: bytes | None = None
-
-    @property
-    def size(self) -> int:
-        """About how many bytes the row takes: 300 and its texts."""
-        texts = (self.path, self.request_body, self.response_body, self.traceparent)
-        return 300 + sum([len(t) if t.isascii() else len(t.encode()) for t in texts if t])
 
 
 @dataclass(slots=True)

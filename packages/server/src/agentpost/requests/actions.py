@@ -1,16 +1,14 @@
 """The request inspector: store every API request without slowing the request down.
 
 Each request adds an entry to a queue in memory; a background task writes the entries in batches.
-When the queue is full, a key has used its bytes for the day, or has been refused often within a
-minute, entries are dropped and counted: the log never delays the API, and what changes something is
-never dropped for another call's sake. Entries contain no secret: headers are left out, and
-`requests.redaction` cleans the bodies.
+When the queue is full, or a key has been refused often within a minute, entries are dropped and
+counted: the log never delays the API, and what changes something is never dropped. Entries contain
+no secret: headers are left out, and `requests.redaction` cleans the bodies.
 """
 
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections import deque
 from dataclasses import dataclass, replace
@@ -22,7 +20,7 @@ from agentpost.accounts import rows as account_rows
 from agentpost.clock import Clock
 from agentpost.db.session import Database, Tx
 from agentpost.domain import ids
-from agentpost.domain.times import DAY, MINUTE
+from agentpost.domain.times import MINUTE
 from agentpost.record.records import RequestRecord
 from agentpost.requests import rows as request_rows
 from agentpost.requests.filter_rules import RequestFilter
@@ -46,12 +44,8 @@ LONG_BODIES_BYTES_MAX = 16 * 2**20
 
 _METHOD_CHARACTERS_MAX = 20
 ALL = RequestFilter()
-NOBODY = ""
-"""Whose requests without a known key are; they share one budget."""
 REFUSED_KEPT_PER_MINUTE = 20
 """Of the refused calls of a key."""
-_LINES_ONLY_SHARE = 5
-"""This part of a budget, a fifth, is for lines without bodies."""
 _LOG_SECONDS = 60.0
 """Between two lines that say how many requests were left out."""
 
@@ -88,9 +82,9 @@ class RequestLogEntry:
         return not (self.reads or has_failed or self.method in READS)
 
     @property
-    def owner(self) -> str:
-        """Whose budget it uses."""
-        return _owner_of(self.key_id, self.account_id)
+    def owner(self) -> str | None:
+        """The key, or the account whose user was in the web app; None of a stranger."""
+        return self.key_id or self.account_id
 
     @property
     def long_bytes(self) -> int:
@@ -106,29 +100,15 @@ class RequestLogEntry:
         )
 
 
-@dataclass(slots=True)
-class _Use:
-    """What a key used of its budget on a UTC day, in bytes, and how many of its requests were left
-    out since that was last logged."""
-
-    used: int = 0
-    dropped: int = 0
-
-
 class RequestLog:
     """The queue and its writing. `append` is for the event loop that also calls `flush`.
 
     Args:
         clock: says which messages are past their retention: their bodies are not kept.
         key_prefix: how API keys begin: they are left out of what is kept.
-        bytes_per_day: what may be kept of one key and UTC day. Bodies are kept while there is
-            more than a fifth of it left, lines without them until it is used up, and then only
-            those of calls that changed something. Each process counts what it keeps itself.
     """
 
-    def __init__(
-        self, db: Database, clock: Clock, key_prefix: str, bytes_per_day: int = sys.maxsize
-    ) -> None:
+    def __init__(self, db: Database, clock: Clock, key_prefix: str) -> None:
         self._db = db
         self._clock = clock
         self._redaction = Redaction(key_prefix)
@@ -137,10 +117,7 @@ class RequestLog:
         self._strangers = 0
         self._lost = 0
         self._long = 0
-        self._bytes_per_day = bytes_per_day
-        self._day = 0
-        self._uses: dict[str, _Use] = {}  # on that day; there may be far more keys than ask
-        self._unlogged: set[str] = set()  # whose requests were left out
+        self._left_out: dict[str, int] = {}  # refused calls of keys that no log line tells yet
         self._logged_at: float | None = None
         self._minute = 0
         self._refused: dict[str, int] = {}  # of keys, within that minute
@@ -149,8 +126,8 @@ class RequestLog:
         """Remember a request, unless it changed nothing and the queue is full, or its key was
         refused often in this minute; without its bodies when they are long and too many of those
         wait. What changes something waited for a commit, which bounds how many there can be."""
-        if entry.is_refused and entry.account_id is not None and self._is_often(entry):
-            self._leave_out(entry.owner)
+        if entry.is_refused and (owner := entry.owner) and self._is_often(owner, entry.at):
+            self._left_out[owner] = self._left_out.get(owner, 0) + 1
             return
         full = len(self._queue) >= QUEUE_MAX and not entry.changes
         request_body, response_body, long = entry.request_body, entry.response_body, 0
@@ -172,14 +149,14 @@ class RequestLog:
             self._long += long
             self._queue.append(entry)
 
-    def _is_often(self, entry: RequestLogEntry) -> bool:
-        """Whether its key was refused in this minute as often as is kept."""
-        minute = entry.at // MINUTE
+    def _is_often(self, owner: str, at: int) -> bool:
+        """Whether a key was refused in this minute as often as is kept."""
+        minute = at // MINUTE
         if minute != self._minute:
             self._minute = minute
             self._refused.clear()
-        before = self._refused.get(entry.owner, 0)
-        self._refused[entry.owner] = before + 1
+        before = self._refused.get(owner, 0)
+        self._refused[owner] = before + 1
         return before >= REFUSED_KEPT_PER_MINUTE
 
     @property
@@ -200,14 +177,7 @@ class RequestLog:
             self._writing = batch[0]
             try:
                 long = sum(entry.long_bytes for entry in batch)
-                rows_ = await self._records(batch, on_thread=long > 0)
-                records = [
-                    record
-                    for entry, each in zip(batch, rows_, strict=True)
-                    if (record := self._within(each, changes=entry.changes))
-                ]
-                if records:
-                    await self._insert(records)
+                await self._insert(await self._records(batch, on_thread=long > 0))
                 self._long -= long
             except asyncio.CancelledError:  # at the end: the last flush writes them, once
                 self._queue.extendleft(reversed(batch))
@@ -226,13 +196,12 @@ class RequestLog:
                 await self._db.write(partial(_touch, used_at))
             except Exception as error:
                 log.warning("key_uses_not_noted", keys=len(used_at), error=str(error))
-        self._log_dropped()
+        self._log_refused()
 
     async def _insert(self, records: list[RequestRecord]) -> None:
         """Write lines; those about a deleted message without bodies, also when it is deleted
         meanwhile: another node's transaction may not see these lines, nor these what it deletes."""
         lines = [with_subject(each) for each in records]
-        lines = await asyncio.to_thread(request_rows.pack, lines)
         await self._db.write(lambda tx: _insert(tx, lines, self._clock.now()))
         if any(line.message_id for line in lines):
             deleted = await self._db.read(
@@ -241,45 +210,14 @@ class RequestLog:
             for message_id in deleted:
                 await self._db.write(partial(_forget, message_id))
 
-    def _within(self, record: RequestRecord, *, changes: bool) -> RequestRecord | None:
-        """The row of a request; None when its key has used up its budget and it changed nothing."""
-        if record.at // DAY > self._day:
-            self._day = record.at // DAY
-            self._uses = {
-                owner: _Use(dropped=self._uses[owner].dropped) for owner in self._unlogged
-            }
-        owner = _owner_of(record.key_id, record.account_id)
-        use = self._uses.setdefault(owner, _Use())
-        left = self._bytes_per_day - use.used
-        size = record.size
-        if left - size < self._bytes_per_day // _LINES_ONLY_SHARE:
-            record.request_body = record.response_body = None
-            size = record.size
-        if size > left and not changes:
-            self._leave_out(owner)
-            return None
-        use.used += size
-        return record
-
-    def _leave_out(self, owner: str) -> None:
-        self._uses.setdefault(owner, _Use()).dropped += 1
-        self._unlogged.add(owner)
-
-    def _log_dropped(self) -> None:
+    def _log_refused(self) -> None:
         now = time.monotonic()
         if self._logged_at is not None and now - self._logged_at < _LOG_SECONDS:
             return
-        for owner in sorted(self._unlogged):
-            use = self._uses[owner]
+        for owner, count in sorted(self._left_out.items()):
             self._logged_at = now
-            log.warning(
-                "request_log_full",
-                key_id=owner or None,
-                requests=use.dropped,
-                setting="request_log_bytes_per_day",
-            )
-            use.dropped = 0
-        self._unlogged.clear()
+            log.warning("request_log_refused", key_id=owner, requests=count)
+        self._left_out.clear()
 
     async def _records(
         self, batch: list[RequestLogEntry], *, on_thread: bool
@@ -314,11 +252,6 @@ class RequestLog:
         )
 
 
-def _owner_of(key_id: str | None, account_id: str | None) -> str:
-    """Whose budget a request uses: the key's, the web app's of an account, or `NOBODY`."""
-    return key_id or account_id or NOBODY
-
-
 def _size(body: bytes | LargeBody) -> int:
     return body.size if isinstance(body, LargeBody) else len(body)
 
@@ -336,7 +269,7 @@ def _insert(tx: Tx, lines: list[RequestRecord], now: int) -> None:
 
 
 def _bare(line: RequestRecord) -> RequestRecord:
-    return replace(line, request_body=None, response_body=None, bodies=None)
+    return replace(line, request_body=None, response_body=None)
 
 
 def _forget(message_id: str, tx: Tx) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
 
 from agentpost.db import as_json
 from agentpost.db.filtered import Conditions, containing, counts, newest
@@ -19,7 +16,7 @@ REQUESTS = Mapper(RequestRecord, "requests", "ON CONFLICT DO NOTHING")
 _LINE_COLUMNS = REQUESTS.columns[: REQUESTS.columns.index("request_body")]
 """What a list shows: the columns before the bodies, which may be long."""
 _BEGINNING = "SUBSTR(response_body, 1, 500)"
-"""Where the id of a message stands in the answer that shows it, unless its body is packed."""
+"""Where the id of a message stands in the answer that shows it."""
 _END = "(at + 1000 * ms)"
 """When a request ended, in microseconds."""
 _GONE = (
@@ -27,14 +24,10 @@ _GONE = (
     " COALESCE((SELECT m.expires_at FROM messages m WHERE m.id = about.key), 0) <= ?"
 )
 _FORGET = (
-    "UPDATE requests SET request_body = NULL, response_body = NULL, bodies = NULL WHERE id IN"
-    " (SELECT id FROM requests WHERE message_id = ? AND (bodies IS NOT NULL"
-    " OR request_body IS NOT NULL OR response_body IS NOT NULL) LIMIT ?)"
+    "UPDATE requests SET request_body = NULL, response_body = NULL WHERE id IN"
+    " (SELECT id FROM requests WHERE message_id = ?"
+    " AND (request_body IS NOT NULL OR response_body IS NOT NULL) LIMIT ?)"
 )
-_PACKED_CHARACTERS_MIN: Final = 200
-"""Of both bodies: what is shorter stays as it is."""
-_WINDOW_BITS: Final = 12
-"""A window of 4 KiB: one of 32 takes longer to set up than most bodies to pack."""
 
 
 def deleted_messages(tx: Tx, records: Sequence[RequestRecord], now: int) -> set[str]:
@@ -46,28 +39,6 @@ def deleted_messages(tx: Tx, records: Sequence[RequestRecord], now: int) -> set[
 def forget_bodies(tx: Tx, message_id: str, limit: int) -> int:
     """Take the bodies from lines about a message; from how many, ``limit`` if there are more."""
     return tx.execute(_FORGET, (message_id, limit))
-
-
-def pack(records: Sequence[RequestRecord]) -> list[RequestRecord]:
-    """The records as they are stored: their bodies in one value, since an answer repeats much of
-    what was asked. On any thread."""
-    return [_pack(record) for record in records]
-
-
-def _pack(record: RequestRecord) -> RequestRecord:
-    sent, answered = record.request_body or "", record.response_body or ""
-    if len(sent) + len(answered) < _PACKED_CHARACTERS_MIN:
-        return record
-    bodies = zlib.compress(f"{sent}\0{answered}".encode(), 1, _WINDOW_BITS)
-    return replace(record, request_body=None, response_body=None, bodies=bodies)
-
-
-def unpack(record: RequestRecord) -> RequestRecord:
-    """A stored record with its bodies."""
-    if record.bodies is None:
-        return record
-    sent, _, answered = zlib.decompress(record.bodies).decode().partition("\0")
-    return replace(record, request_body=sent or None, response_body=answered or None, bodies=None)
 
 
 def of_account(
@@ -175,5 +146,4 @@ def errors(tx: Tx, account_id: str, since: str) -> list[tuple[str | None, int, s
 def get(tx: Tx, account_id: str, request_id: str) -> RequestRecord | None:
     """One request of an account."""
     sql = f"{REQUESTS.select} WHERE id = ? AND account_id = ?"
-    record = REQUESTS.one(tx, sql, (request_id, account_id))
-    return record and unpack(record)
+    return REQUESTS.one(tx, sql, (request_id, account_id))

@@ -521,8 +521,7 @@ CREATE TABLE requests (
   request_body TEXT,
   response_body TEXT,
   traceparent TEXT,
-  message_id TEXT,
-  bodies BLOB
+  message_id TEXT
 );
 CREATE INDEX ix_requests_account ON requests (account_id, id);
 CREATE INDEX ix_requests_message ON requests (message_id) WHERE message_id IS NOT NULL;
