@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -159,11 +160,21 @@ def _follow_calendar(
 
 
 def _places(column: Column, groups: set[Any]) -> dict[Any, int]:
-    """The place of each group in the year or week, where all are months, weekdays or quarters."""
+    """The place of each group in the year or week, where all are months, weekdays or quarters. A
+    school year from September begins there, as its rows do."""
     if column.kind is Kind.NUMBER:
         return {group: int(group) for group in groups} if column.role is Role.CATEGORY else {}
     places = words_of_tables.calendar(map(str, groups))
-    return {group: places[str(group).lower().rstrip(".")] for group in groups} if places else {}
+    if not places:
+        return {}
+    length = max(places.values()) - min(places.values()) + 1
+    written = [places.get(value.lower().rstrip("."), 0) for value in column.values]
+    turns = sum(after < before for before, after in pairwise(written))
+    is_once_around = turns == 1 and (written[-1] - written[0]) % length <= (
+        max(written) - min(written)
+    )
+    first = written[0] if is_once_around else min(places.values())
+    return {group: (places[str(group).lower().rstrip(".")] - first) % length for group in groups}
 
 
 def _largest_first(groups: Sequence[tuple[Any, ...]], values: Sequence[Any]) -> dict[Any, int]:

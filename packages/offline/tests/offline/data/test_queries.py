@@ -244,6 +244,11 @@ def test_figures_whose_squares_are_infinite_are_left_out(tmp_path: Path) -> None
     ("name", "written", "groups"),
     [
         ("Monat", ("März", "Januar", "Februar"), ["Januar", "Februar", "März"]),
+        (
+            "Monat",
+            ("Oktober", "Dezember", "Januar", "März"),
+            ["Oktober", "Dezember", "Januar", "März"],
+        ),
         ("quarter", ("Q3", "Q1", "Q2"), ["Q1", "Q2", "Q3"]),
         ("Month", ("11", "2", "1"), [1.0, 2.0, 11.0]),
     ],
