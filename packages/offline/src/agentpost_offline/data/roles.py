@@ -103,9 +103,8 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
         return Role.RATE
     if _is_rate(name) or _names_reading(name, unit):
         return Role.RATE
-    if facts.whole and identifying and not words.names(name, "amount"):
-        return Role.IDENTIFIER
-    if _counts_up(facts) and not words.names(name, "amount"):
+    is_name = (facts.whole and identifying) or _counts_up(facts)
+    if is_name and unit is None and not words.names(name, "amount"):
         return Role.IDENTIFIER
     if _is_calendar(name, facts):
         return Role.CATEGORY
@@ -202,6 +201,8 @@ def _is_rate(name: str) -> bool:
     parts = words.tokens(name)
     if "per" in parts or "pro" in parts or "/" in name or _EACH & set(parts):
         return True
+    if parts[:1] in (["total"], ["gesamtpreis"]):
+        return False
     if words.names(name, "rate"):
         last_rate = max((i for i, w in enumerate(parts) if w in words.every("rate")), default=0)
         last_amount = max(

@@ -92,7 +92,7 @@ class _Parser:
         """Leave other names of columns only where a column is asked for: "total cost of our club"
         is not by club."""
         for at, term in enumerate(self.phrases):
-            if term.is_other_name and not self._is_asked_for(at):
+            if term.is_other_name and (self._is_own(term) or not self._is_asked_for(at)):
                 term.columns, term.typo_of = (), ""
             elif term.has("concept.person", "concept.customer") and self._is_each_row(term):
                 term.columns = ()
@@ -575,7 +575,8 @@ class _Parser:
         if after is not None and (is_unit or self._is_unit_of_column(after)):
             self.draft.comparing[-1].has_unit = True
             return end + 1 - at
-        if self.draft.comparing[-1].column is None and after is not None and after.columns:
+        names_column = after is not None and after.columns and not after.values
+        if self.draft.comparing[-1].column is None and after is not None and names_column:
             column = self._column(after)
             if column is not None and column.kind is Kind.NUMBER:
                 self.draft.comparing[-1].column = column.name
@@ -733,8 +734,24 @@ class _Parser:
                 return 0
         if term.columns and not term.has("ask") and self._follows_by(at):
             return 0
+        if self._ends_range(at):
+            return 0
         self._value(term, Op.IS)
         return 1
+
+    def _ends_range(self, at: int) -> bool:
+        """Whether a value ends a range, or is left out: "January to March" of months that are no
+        dates, "until March", "all shops but North"."""
+        before = at - 1
+        while before > 0 and self.phrases[before].is_glue and not self.phrases[before].has("small"):
+            before -= 1
+        joint, first = self._at(before), self._at(before - 1)
+        if joint is None or joint.has("small.and"):
+            return False
+        of_first = {name for name, _ in first.values} if first is not None else set()
+        is_second = not of_first.isdisjoint(name for name, _ in self.phrases[at].values)
+        is_bound = joint.has("period.until") and not joint.has("small.in")
+        return joint.has("small.but") or is_bound or (joint.has("small.to") and is_second)
 
     def _is_said_before(self, term: Term) -> bool:
         """Whether a word that fits several columns goes on with what was named: "how much plastic,
@@ -850,6 +867,8 @@ class _Parser:
         if not term.has("ask.which", "ask.who", "ask.what") or self._names(term):
             return 0
         key = "which" if term.has("ask.which") else "who" if term.has("ask.who") else "what"
+        if term.has("needs.hours"):
+            self.draft.marks.add("long")
         after = self._at(at + 1)
         if key == "what" and after is not None and (after.columns or after.has("grain")):
             key = "which"
@@ -881,6 +900,8 @@ class _Parser:
         for name in ("passage", "many", "much", "list"):
             if term.has(f"ask.{name}"):
                 key = name
+        if term.has("ask.many") and key == "much":  # "combien" is both
+            self.draft.marks.add("many")
         if key == "why":
             self.draft.model.append(("why", term.text))
         self.draft.asks.add(key)
@@ -891,7 +912,10 @@ class _Parser:
         key = term.key("aggregate")
         if key is None or (term.columns and not self._measure_follows(at)):
             return 0
-        if self.pending is not None and self.pending is not Aggregate.SUM:
+        joint = self._at(at - 1)
+        if self.pending is not None and (
+            self.pending is not Aggregate.SUM or (joint is not None and joint.has("small.and"))
+        ):  # of "total and average" only one is computed
             return 0
         between = self.phrases[self.last_measure_at + 1 : at] if self.draft.measures else []
         if any(one.has("small.verb") for one in between):  # "revenue by region, and show the total"
@@ -1038,6 +1062,12 @@ class _Parser:
             self.draft.filters.append(Filter(column.name, Op.IS, (yes,)))
             self.draft.marks.add("flag")
             return 1
+        if before is not None and before.has("having") and not self.draft.things:
+            return 0  # "donations with gift aid" are not told apart by it
+        if len(name_tokens(column.name)) > len(name_tokens(self.phrases[at].text)) and (
+            self.draft.measures or "many" in self.draft.asks
+        ):  # "visits" need not be the column "Visit type"
+            return 0
         self.draft.mentions.append(column.name)
         return 1
 
@@ -1047,6 +1077,9 @@ class _Parser:
             return 0
         if self.material is not None and self.calendar is None:
             return 0
+        article, joint = self._at(at - 1), self._at(at - 2)
+        if article is not None and article.is_glue and joint is not None and joint.has("small.in"):
+            return 0  # "within a day" says how long
         self._grain(str(term.key("grain")))
         self.draft.marks.add("per")
         return 1

@@ -152,7 +152,8 @@ def _edge(phrases: Sequence[Term], at: int) -> tuple[str, int]:
             size = 1
             while at + size < len(phrases) and phrases[at + size].is_glue:
                 size += 1
-            return ("since" if edge == "between" and term.has("small.in") else edge), size
+            begins = edge == "between" and term.has("small.in", "period.since")
+            return ("since" if begins else edge), size
     return "", 0
 
 

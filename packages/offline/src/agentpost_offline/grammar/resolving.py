@@ -431,9 +431,10 @@ class Resolved:
         shows_parts = self.thing is Thing.CHART and self.draft.style.chart in ("donut", "stacked")
         if column.role is Role.RATE:
             return self._usual_of_rate(column)
-        if roles.is_additive(column) or self._is_row_each or shows_parts:
-            return Aggregate.SUM
         ranking = self.draft.ranking
+        is_each = ranking is not None and ranking.concept == "hours"  # "the longest wait by doctor"
+        if self._is_row_each or shows_parts or (roles.is_additive(column) and not is_each):
+            return Aggregate.SUM
         if ranking is not None and not (self.groups or self.time):
             return Aggregate.MAX if ranking.is_top else Aggregate.MIN
         how = (Aggregate.SUM, Aggregate.MEAN)
@@ -480,7 +481,9 @@ class Resolved:
             if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):
                 return [Measure(sums[0].name, Aggregate.SUM)]
             raise Unclear("count_what", self._count_choices()[::-1], words=draft.text)
-        if draft.counts and quantities and self._is_counting:
+        money = {*self.material.takings, *self.material.concepts.get("revenue", ())}
+        is_money = any(one.column in money for one in quantities)
+        if quantities and self._is_counting and (draft.counts or is_money):
             raise Unclear("count_what", self._count_choices(), words=draft.text)
         if draft.counts:
             return [Measure(None, Aggregate.COUNT)]
@@ -660,6 +663,8 @@ class Resolved:
             sure = self.material.numbers
         elif self.thing in (Thing.ANSWER, Thing.CHART) or len(sure) != 1:
             raise Unclear("which_measure", self._measure_choices())
+        if "many" in draft.marks:
+            raise Unclear("count_what", self._count_choices(), words=draft.text)
         measure = self._measure(MeasureRequest(sure[0].name))
         says_how = draft.aggregate or draft.ranking or draft.derivation or "much" in draft.asks
         is_of_rows = draft.ranking is not None and "it" in draft.marks  # "most of them"
@@ -793,19 +798,22 @@ class Resolved:
 
     def _conditions(self, measures: list[Measure]) -> None:
         """Conditions with numbers: of the rows, or of the groups where their total is meant."""
+        is_count = measures == [Measure(None, Aggregate.COUNT)]
         for one in self.draft.comparing:
             column = self._compared_column(one, measures)
             result = Filter(column, one.op, one.values)
             if column == ROWS:
-                if not self.groups or measures != [Measure(None, Aggregate.COUNT)]:
+                if not (self.groups and is_count):
                     raise Unclear("which_condition", words=one.text)
                 self.having.append(result)
                 continue
             of_groups = bool(self.groups or self.time) and any(m.column == column for m in measures)
             lists = draft_lists(self.draft) and bool(self.groups) and not self._is_row_each
-            if lists and not of_groups and measures == [Measure(None, Aggregate.COUNT)]:
+            if lists and not of_groups and is_count:
                 self._list_by(column, result, measures)
-            elif not of_groups or self._is_row_each:
+            elif self._is_row_each or not (
+                of_groups or (is_count and self.groups and self.groups == self.draft.mentions)
+            ):  # "donors who gave over 500" each time, or in all
                 self.filters.append(result)
             elif draft_lists(self.draft):
                 self.having.append(result)
@@ -839,8 +847,8 @@ class Resolved:
         of_groups = bool(self.groups or self.time)  # whose totals may be larger than any row
         reached = {column.name for column in numbers if of_groups or _reaches(column, one)}
         columns = {measure.column for measure in measures} & reached
-        if len(columns) == 1:
-            return str(next(iter(columns)))
+        if len(columns) == 1 and (one.has_unit or len(reached) == 1 or not self.draft.counts):
+            return str(next(iter(columns)))  # "the fees of members over 40" may be of their age
         is_alone = len(numbers) == 1 and numbers[0].name in reached
         if is_alone and (one.has_unit or not self.material.row_name):
             return numbers[0].name
@@ -1142,12 +1150,33 @@ class Resolved:
             draft.unknown.append(draft.text)
         if draft.talk == "no":
             draft.unknown.append(draft.talk)
+        is_used = self.time or draft.periods or draft.exclusions or draft.time in used
+        if "time" in draft.marks and draft.time and not is_used:
+            column = self.material.column(draft.time)
+            draft.unknown += [column.label] if column.missing else []  # those that have one
+        if self._leaves_words(measures):
+            draft.unknown.append(draft.text)
         left = [name for name in (*draft.mentions, *draft.which_columns) if name not in used]
         draft.unknown += [self.material.column(name).label for name in left]
         if "split" in draft.marks and not (self.groups or self.time):
             draft.unknown.append(draft.text)
         if "which" in draft.options:
             draft.unknown.append(str(draft.options.pop("which")))
+
+    def _leaves_words(self, measures: Sequence[Measure]) -> bool:
+        """Whether a list would be one figure, or "how long" is answered without a time."""
+        draft = self.draft
+        columns = [self.material.column(one.column) for one in measures if one.column]
+        is_mean = any(one.aggregate is Aggregate.MEAN for one in measures)
+        is_one = is_mean and not (self.groups or self.time)
+        is_other = draft.measures and not set(draft.row_nouns) <= set(self.groups)
+        says_how = draft.aggregate or any(one.aggregate for one in draft.measures)
+        if "list" in draft.asks and not says_how and (is_one or is_other):
+            return True
+        return "long" in draft.marks and not any(
+            one.unit in ("s", "min", "h") or concept_of(one.name) == "hours"
+            or words.names(one.name, "duration") for one in columns
+        )  # fmt: skip
 
 
 def _reaches(column: Column, one: Comparing) -> bool:

@@ -166,6 +166,9 @@ class _Tagger:
         ):
             meanings = tuple(one for one in meanings if one != "small.verb")  # "by building"
         columns, is_literal, values = self._names(self.text[start:end], span, keys, meanings)
+        counts = len(span) > 2 and "ask.many" in self.words.exact.get(forms[:-1], ())
+        if counts and self.material and set(columns) & {one.name for one in self.material.groups}:
+            return None  # "number of orders" counts them
         is_inflected = len(span) == 1 and forms not in self.words.exact and all(
             one.startswith(("concept.", "idle.", "model.")) or one == "kind.grouped"
             for one in meanings
@@ -235,12 +238,14 @@ class _Tagger:
                     one.name for one in material.table.columns
                     if any(_is_part_or_kin(plain[0], fold(word)) for word in name_tokens(one.name))
                 ]  # fmt: skip
+        is_whole = any(fold(name) == fold(spelling) for name in columns)
         values = material.values.get(plain) or [
             one for one in material.values.get(keys, ())
-            if self.words.language == "ar" or _inflects(span, one[1])
+            if self.words.language == "ar" or (_inflects(span, one[1]) and not is_whole)
         ]  # fmt: skip
         by_meaning = [
-            pair for meaning in meanings if meaning.startswith("value.") and not values
+            pair for meaning in meanings
+            if meaning.startswith("value.") and not (values or is_whole)
             for pair in value_meant(material, meaning.removeprefix("value."))
         ]  # fmt: skip
         is_name = span[0].start > 0 and spelling[:1].isupper() and not is_small
@@ -255,9 +260,12 @@ class _Tagger:
         has_other = any(one.startswith(("period.", "extreme.", "edit.")) for one in meanings)
         if has_other and spelling.islower():  # "last" is no team called Last
             values = [one for one in values if one[1].islower()]
+        is_last = not self.text[span[-1].end :].strip(" .?!。？！؟")  # "how many are out?"
         by_name = tuple(
             (column, value) for column, value in values
-            if (_is_written(spelling, value) and not (is_small and spelling == spelling.casefold()))
+            if (_is_written(spelling, value) and (
+                not is_small or is_last or len(value) > _TINY or spelling != spelling.casefold()
+            ))
             or not (is_small or (len(value) <= _TINY and meanings))
         )  # fmt: skip
         return tuple(columns), is_literal, (*by_name, *by_meaning)

@@ -78,7 +78,52 @@ REFUNDS = _REFUND_COLUMNS + "\n".join(
     for n in range(1, 10)
 )  # fmt: skip
 LOANS = "Author,2021,2022,2023\nDonaldson,1308,1380,1641\nDahl,928,1106,1068\nKinney,40,66,95\n"
+CLINIC = "date,doctor,visit type,waiting time (min),charge ($),status\n" + "\n".join(
+    f"2025-0{n % 3 + 1}-{n + 1:02},{('Adams', 'Bell')[n % 2]},{('new', 'follow-up')[n % 4 > 1]},"
+    f"{10 + n},{(40, 25, 90)[n % 3]},{('attended', 'missed')[n % 3 == 0]}"
+    for n in range(12)
+)  # fmt: skip
+TASKS = "task,owner,state,where,hours\n" + "\n".join(
+    f"Task {'ABCDEFGHIJKL'[n]},{('Mia', 'Leo')[n % 2]},{('done', 'open', 'seen')[n % 3]},"
+    f"{('out', 'in')[n % 4 == 0]},{n + n % 2}"
+    for n in range(12)
+)  # fmt: skip
+MEMBERS = "name,section,fee (€),age,phone,fee paid?\n" + "\n".join(
+    f"Member {'ABCDEFGHIJKL'[n]},{('North', 'South')[n % 2]},{(60, 120)[n % 3 > 0]},{20 + 4 * n},"
+    f"{'' if n % 5 else f'0170-{n}'},{('yes', 'no')[n % 4 == 0]}"
+    for n in range(12)
+)  # fmt: skip
+TICKETS = "ticket,opened,closed,status,agent,hours open\n" + "\n".join(
+    f"T{n},2025-0{n % 3 + 1}-0{n % 7 + 1},{f'2025-04-0{n % 9 + 1}' if n % 3 else ''},"
+    f"{('Open', 'Closed')[n % 3 > 0]},{('Ann', 'Bo')[n % 2]},{n * 7 % 30}"
+    for n in range(12)
+)  # fmt: skip
+BUDGET = "month,income,rent\n" + "\n".join(
+    f"{month},{100 * n},{n}"
+    for n, month in enumerate(("January", "February", "March", "April", "May"), 1)
+)
+CARS = "no.,model,status,price per day,days,total price\n" + "\n".join(
+    f"V{n:02},{('Golf', 'Polo')[n % 2]},{('rented', 'repair')[n % 3 == 0]},{(49, 69)[n % 2]},"
+    f"{n % 5 + 1},{(49, 69)[n % 2] * (n % 5 + 1)}"
+    for n in range(12)
+)  # fmt: skip
+DONATIONS = "date,donor,purpose,amount,gift aid,currency\n" + "\n".join(
+    f"2024-0{n % 6 + 1}-10,{('Ann', 'Bo', 'Cy')[n % 3]},{('Roof', 'Youth')[n % 2]},{n * 10},"
+    f"{('Yes', 'No', 'n')[n % 3]},{('EUR', 'USD')[n % 4 == 0]}"
+    for n in range(12)
+)  # fmt: skip
+VENTAS = "Fecha,Producto,Importe,Pagado\n" + "\n".join(
+    f"2024-{n:02}-05,{('Pan', 'Queso')[n % 2]},{n},{('sí', 'no')[n % 4 == 0]}" for n in range(1, 13)
+)
+COTISATIONS = "Nom,Section,Cotisation (€),Payé\n" + "\n".join(
+    f"{'ABCDEFGH'[n]}bert,{('Judo', 'Tennis')[n % 2]},{(80, 95)[n % 3 > 0]},"
+    f"{('oui', 'non')[n % 4 == 0]}"
+    for n in range(8)
+)  # fmt: skip
 TABLES = {
+    "clinic.csv": CLINIC, "tasks.csv": TASKS, "members.csv": MEMBERS, "tickets.csv": TICKETS,
+    "budget.csv": BUDGET, "cars.csv": CARS, "donations.csv": DONATIONS, "ventas.csv": VENTAS,
+    "cotisations.csv": COTISATIONS,
     "refunds.csv": REFUNDS, "lessons.csv": LESSONS, "podcast.csv": EPISODES, "loans.csv": LOANS,
     "loaves.csv": LOAVES, "meter.csv": METER, "hives.csv": HIVES, "stays.csv": STAYS,
     "rentals.csv": RENTALS,
@@ -234,6 +279,50 @@ def open_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[s
         ("refunds.csv", "what's our balance", ASKED),
         # Years above columns are periods, whatever numbers stand below them.
         ("loans.csv", "total by year", "2023: 2,804"),
+        # What has a unit is a figure, and never the name of a row or a group.
+        ("clinic.csv", "total charge", "$620"),
+        ("clinic.csv", "average waiting time", "15.50\N{NO-BREAK SPACE}min"),
+        ("clinic.csv", "longest waiting time by doctor", ASKED),
+        ("cars.csv", "total price by model", "Polo: 1,173"),
+        # A part of a column's name makes no groups, and no kinds.
+        ("clinic.csv", "how many visits", ASKED),
+        ("clinic.csv", "average charge of attended visits", ASKED),
+        # A word of the table is that word, though it is small elsewhere.
+        ("clinic.csv", "average charge attended", "$57.50"),
+        ("tasks.csv", "how many tasks are done", "rows: 4"),
+        ("tasks.csv", "how many tasks are out", "rows: 9"),
+        ("tasks.csv", "hours of tasks that Mia has done", "Hours: 6"),
+        # A condition belongs to a figure that it stands at, or is asked about.
+        ("members.csv", "average fee of members over 40", ASKED),
+        ("members.csv", "fees of members older than 40", ASKED),
+        ("members.csv", "fees of members with age over 40", "Fee: €600"),
+        ("tickets.csv", "agents with more than 3 open tickets", ASKED),
+        ("donations.csv", "donors who gave more than 100", ASKED),
+        # "With" leaves out those who have none, and "but" what follows.
+        ("members.csv", "members with a phone by section", ASKED),
+        ("donations.csv", "amount with gift aid", ASKED),
+        ("donations.csv", "amount with gift aid in EUR", ASKED),
+        ("donations.csv", "donations in dollars", "rows: 3"),
+        ("tasks.csv", "hours of all owners but Mia", ASKED),
+        ("tasks.csv", "hours, but only Mia", "Hours: 30"),
+        # A column that is called as a word is written is meant, and no value that is like it.
+        ("tickets.csv", "how many tickets were opened in March", "rows: 4"),
+        ("tickets.csv", "how many tickets did Ann close", "rows: 4"),
+        ("tickets.csv", "how long are tickets open", ASKED),
+        ("tickets.csv", "tickets closed within a day", ASKED),
+        # Both ends of a range count, and both figures.
+        ("budget.csv", "income from January to March", ASKED),
+        ("budget.csv", "income until March", ASKED),
+        ("budget.csv", "income of January and March", "In all: 400"),
+        ("ventas.csv", "importe desde junio", "Importe: 63"),
+        ("tasks.csv", "total and average hours", ASKED),
+        # A list has its rows; "how many" is no sum of money, and "combien" may be either.
+        ("members.csv", "list members and ages", ASKED),
+        ("members.csv", "list name, age and section", ASKED),
+        ("donations.csv", "number of donations with amount under 50", "rows: 5"),
+        ("ventas.csv", "cuántas ventas no pagadas", ASKED),
+        ("cotisations.csv", "combien ont payé", ASKED),
+        ("cotisations.csv", "combien rapporte le tennis", "€365"),
         # Two questions are two demands.
         ("invoices.csv", "who is unpaid? customer + amount, and what does it come to", ASKED),
         ("invoices.csv", "how much is open, and how much by customer?", ASKED),
