@@ -110,6 +110,10 @@ def unclear(here: Surroundings, reading: Reading) -> None:
         elif question.key == "not_clear" and "many" in draft.asks and reading.table is not None:
             choices.append(nearby.count_of_rows(reading.table, here.language))
         choices += _under_conditions(choices, reading)
+    if frame is not None and question.key == "ask_anew":  # a change of what was made earlier
+        frames = (_without_text(here, frame),)
+        label, target = frame_text(frame, reading.table), reading.target
+        choices.append(Choice(label, frames, target=target, is_free=reading.is_free))
     if draft.unknown or not choices:
         choices += offering.sentences(here, draft)
     choices = choices[: max(_MOST_CHOICES, len(question.choices))]

@@ -24,7 +24,7 @@ from agentpost_offline import (
 )
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.draft import Draft
-from agentpost_offline.grammar.reading import Choice, Reading
+from agentpost_offline.grammar.reading import Choice, Question, Reading
 from agentpost_offline.grammar.requests import Surrounding
 from agentpost_offline.grammar.text import wish_and_material
 from agentpost_offline.grammar.typed_data import extend, typed_table
@@ -159,6 +159,9 @@ async def _answer(
         pending is not None and bool(pending.text)
     )
     readings = requests.read(text, around(here))
+    is_change = any(one.is_edit and one.draft.ordinal is None for one in readings)
+    if is_change and _is_after_new_request(here, pending):
+        readings[0].question = Question("ask_anew")
     if pending is not None and pending.text and not here.turn.message.files:
         readings = _complete(here, pending.text, text, readings)
     if not readings:
@@ -175,6 +178,19 @@ async def _answer(
         return
     for reading in readings:
         await _one(here, reading)
+
+
+def _is_after_new_request(here: Surroundings, pending: Pending | None) -> bool:
+    """Whether the message before asked for something new and was asked about, or left no result:
+    then a change is hardly one of what was made earlier."""
+    if requested.has_failed_last(here.turn):
+        return requested.unfinished_requests(here.turn)[-1].version == 1
+    if pending is None or not set(here.works[0].frame.files) <= set(pending.files):
+        return pending is not None
+    return any(
+        not one.is_edit and bool(one.draft.things or one.draft.measures)
+        for one in requests.read(pending.text, around(here))
+    )
 
 
 def _complete(

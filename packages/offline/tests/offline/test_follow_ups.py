@@ -370,3 +370,119 @@ async def test_a_format_after_an_answer_is_of_the_answer_or_of_the_file(csv: Fil
     turn = await talk.say("as pdf")
     assert turn.questions
     assert not turn.started
+
+
+BY_REGION = "chart revenue by region"
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("chart revenue by region in 2025", "vs 2024"),  # it would only replace the year
+        ("chart revenue by month in 2025", "include 2024"),
+        (BY_REGION, "add North"),  # it is shown already
+        ("chart revenue by region without South", "with South again"),
+        ("line chart of revenue by month and region", "by channel"),
+        ("excel of the rows in North", "by channel"),  # of rows, no figure is known
+        (BY_REGION, "sort by region"),
+        (BY_REGION, "colour by channel"),
+        (BY_REGION, "only the blue region"),
+        (BY_REGION, "the average"),
+        (BY_REGION, "average instead of sum"),
+        (BY_REGION, "with a table"),
+        (BY_REGION, "with orders"),
+        ("chart revenue by month in 2025", "until June"),
+        ("report on revenue, 3 pages", "one page less"),
+        ("a deck of 6 slides", "add a slide about orders"),
+        ("a deck of 6 slides", "two slides less"),
+        ("film of revenue by region", "10 seconds longer"),
+        ("revenue by region as excel. And a chart of orders by channel", "both in blue"),
+        ("revenue by region as excel. And a chart of orders by channel", "the excel for 2025"),
+    ],
+)
+async def test_a_change_that_would_drop_a_word_is_asked_about(
+    csv: File, first: str, then: str
+) -> None:
+    talk = Conversation()
+    assert (await talk.say(first, csv)).started
+    turn = await talk.say(then)
+    assert turn.questions
+    assert (turn.started, turn.replies) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "filters"),
+    [
+        ("line chart of revenue by month in North", "versus South", ["North South"]),
+        ("line chart of revenue by month in North", "plus South", ["North South"]),
+        ("excel of the rows in North", "add South", ["North South"]),
+        ("chart revenue by channel in North and South", "remove South", ["North"]),
+        ("chart revenue by region without South", "without 2024", ["South", "2024"]),
+        ("chart revenue by region in 2025", "without May 2025",
+         ["2025-01-01 2025-12-31", "2025-05"]),
+        (BY_REGION, "compare North and South", ["North South"]),
+    ],
+)  # fmt: skip
+async def test_values_join_what_is_shown_and_are_taken_from_it(
+    csv: File, first: str, then: str, filters: list[str]
+) -> None:
+    talk = Conversation()
+    await talk.say(first, csv)
+    (job,) = (await talk.say(then)).started
+    (query,) = frame(job).queries
+    assert [" ".join(map(str, one.values)) for one in query.filters] == filters
+    assert bool(query.measures) == bool(query.groups)
+
+
+async def test_a_figure_alone_takes_the_place_of_the_last_one(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("chart revenue and orders by region in 2025", csv)
+    for wish, measures in (("without revenue", (ORDERS,)), ("only revenue", (REVENUE,))):
+        (job,) = (await talk.say(wish)).started
+        (query,) = frame(job).queries
+        assert (query.measures, query.groups, len(query.filters)) == (measures, ("region",), 1)
+
+
+async def test_another_length_of_periods_keeps_the_lines(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("line chart of revenue by month and region", csv)
+    (job,) = (await talk.say("by quarter")).started
+    (query,) = frame(job).queries
+    assert (query.groups, query.grain) == (("region",), "quarter")
+
+
+async def test_other_groups_are_charged_and_another_order_is_not(csv: File) -> None:
+    talk = Conversation()
+    await talk.say("chart revenue by month, top 3", csv)
+    for wish, is_free in (("bottom 3", False), ("in blue", True)):
+        (job,) = (await talk.say(wish)).started
+        assert job.args.get("is_free", False) is is_free, wish
+
+
+@pytest.mark.parametrize("change", ["in orange", "only 2025", "by channel"])
+@pytest.mark.parametrize(
+    ("wish", "is_stopped"),
+    [("chart orders by salesperson", False), ("chart orders by channel", True)],
+)
+async def test_a_change_after_a_new_request_without_a_result_is_asked_about(
+    csv: File, wish: str, is_stopped: bool, change: str
+) -> None:
+    talk = Conversation()
+    await talk.say(BY_REGION, csv)
+    await talk.say(wish, stopped=is_stopped)
+    turn = await talk.say(change)
+    assert (turn.started, turn.replies) == ([], [])
+    (job,) = (await talk.say(turn.choices[0])).started
+    assert frame(job).queries[0].measures == (REVENUE,)
+    assert job.work == "work_0_0"
+
+
+async def test_a_change_after_a_new_file_is_not_of_the_old_one(csv: File, tmp_path: Path) -> None:
+    path = tmp_path / "clubs.csv"
+    path.write_text("club,members\nOtters,30\nFoxes,12\n")
+    talk = Conversation()
+    await talk.say(BY_REGION, csv)
+    assert (await talk.say("the same here", file(path, "text/csv"))).questions
+    turn = await talk.say("as a pie")
+    assert turn.questions
+    assert not turn.started

@@ -266,6 +266,11 @@ UNKNOWN = {
     "the revenue on one slide, on paper": "“paper”",
     "revenue by shoe_width": "no column for “shoe_width”",
     "chart revenue 800 px wide on a napkin": "“napkin”",
+    "total revenue until June": "“until”",
+    "bar chart of revenue by region, colour by channel": "“colour”",
+    "a report without charts": "“without",
+    "a report without orders": "“Orders”",
+    "chart both in North": "“both”",
 }
 
 
@@ -472,6 +477,12 @@ async def test_a_web_page_is_a_document_unless_it_is_a_table(tmp_path: Path) -> 
             assert (frame(job).thing, frame(job).formats) == (thing, ("pdf",)), (name, wish)
 
 
+async def test_a_document_is_not_translated(notes: File) -> None:
+    turn = await Conversation().say("as a PDF in German", notes)
+    assert "“German”" in turn.questions[0]
+    assert not turn.started
+
+
 async def test_a_document_takes_another_format_for_nothing(notes: File) -> None:
     conversation = Conversation()
     [first] = (await conversation.say("convert it to Word", notes)).started
@@ -493,6 +504,7 @@ async def test_a_document_takes_another_format_for_nothing(notes: File) -> None:
         ("cut off the top quarter", "“top”"),
         ("crop it", "How large should the picture be?"),
         ("make it blue", "“blue”"),
+        ("as a JPG with the title Beach", "“Beach”"),
         ("bigger please", "How large should the picture be?"),
         ("mach es größer bitte", "Wie groß soll das Bild werden?"),
     ],

@@ -130,7 +130,7 @@ class Draft:
             self.measures or self.groups or self.mentions or self.which_columns or self.grains
             or self.is_trend or self.values or self.filters or self.comparing or self.periods
             or self.exclusions or self.ranking or self.counts or self.row_nouns or self.derivation
-            or self.time
+            or self.time or self.unwanted
             or self.by_numbers or self.row_order
         )  # fmt: skip
 

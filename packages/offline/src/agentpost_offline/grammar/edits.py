@@ -74,19 +74,18 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         return None
     if draft.row_nouns and (draft.groups or draft.grains):  # "loans per month"
         return None
-    if (
-        draft.by_numbers
-        or draft.comparing
-        or not (_may_replace_measure(draft) or draft.several is not None)
-    ):
+    may_replace = _may_replace_measure(draft) or draft.several is not None
+    if draft.by_numbers or draft.comparing or not may_replace:
         return None
     work = _target(draft, works)
-    is_deck = work is not None and work.frame.thing is Thing.DECK and not draft.things
-    if draft.several and is_deck and (
-        "change" in draft.marks and draft.several_word.isdigit()
-    ):  # fmt: skip
+    is_paged = work and (work.frame.thing is Thing.DECK or work.frame.style.pages)
+    may_count = is_paged and not draft.things and "change" in draft.marks
+    if draft.several and may_count and draft.several_word.isdigit():
         draft.style = msgspec.structs.replace(draft.style, pages=draft.several)
         draft.several, draft.several_word = None, ""
+    names_several = draft.values or draft.measures or draft.groups or draft.mentions
+    if draft.several and works[0].id != ANSWERED and not names_several:
+        raise Unclear("ask_anew")  # "both in blue": only one is changed
     if draft.several is not None and work is not None and not draft.has_query:
         answers = _several(draft, works)
         draft.several_word = ""
@@ -104,6 +103,9 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         draft.formats = [FORMAT_OF_THING[one] for one in draft.things if one in FORMAT_OF_THING]
         draft.things = [] if draft.formats else draft.things
     thing = next((one for one in draft.things if one is not frame.thing), None)
+    adds = draft.style.length or draft.sort is not None or draft.ranking or "too" in draft.marks
+    if thing is None and adds and (draft.style.pages or draft.style.seconds):
+        raise Unclear("ask_anew")  # "add a slide", "10 seconds longer"
     is_drawn = frame.thing is Thing.ANSWER or (frame.thing is Thing.TABLE and frame.queries)
     if thing is None and draft.style.chart:
         if is_drawn:
@@ -241,8 +243,8 @@ def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
 
 def _may_replace_measure(draft: Draft) -> bool:
     """Whether a clause leaves the measure, or is one like "and the cost?", "as a share"."""
-    names_measure = draft.measures or draft.aggregate or draft.derivation or draft.unwanted
-    continues = draft.marks & {"about", "change", "it", "too"}
+    names_measure = draft.measures or draft.aggregate or draft.derivation
+    continues = draft.marks & {"about", "change", "it", "only", "too"}
     keeps_groups = draft.sort is not None and not (draft.groups or draft.mentions)
     names_column = not keeps_groups and (
         draft.groups or draft.mentions or draft.values or draft.filters or draft.ranking
@@ -298,6 +300,9 @@ def _target(draft: Draft, works: Sequence[Work]) -> Work | None:
     thing = draft.things[0] if draft.things else None
     if thing is not None and "it" in draft.marks and draft.ordinal is None:
         return works[0]  # "a chart of that", whatever it was
+    is_of_table = Thing.TABLE in (work.frame.thing for work in works[1:])
+    if thing is None and "source" in draft.marks and is_of_table:
+        raise Unclear("ask_anew")  # "the excel only for 2025": the file, or a table that was made
     same = [work for work in works if work.frame.thing is thing]
     candidates = same or list(works)
     if draft.has_look and not draft.has_query and not thing:  # an answer has no colour or format
@@ -371,18 +376,20 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         )
     groups = (*draft.groups, *(one for one in draft.mentions if one not in old.groups))
     if groups or draft.grains or draft.is_trend:
+        if not old.measures:
+            raise Unclear("ask_anew")  # of rows, no figure is known
         fields |= _axes(old, draft, groups, calendar)
-    filters = _filters(draft, calendar, old.filters)
-    if "too" in draft.marks:
-        filters, joint = _together_with(old, filters)
-        if joint and joint not in (*old.groups, *groups) and len(old.groups) + bool(old.time) < 2:
-            fields["groups"] = (*old.groups, joint)
+    filters, joint = _combined(old, _filters(draft, calendar, old.filters), draft)
+    has_room = old.measures and len(old.groups) + bool(old.time) < 2
+    if joint and has_room and joint not in (*old.groups, *groups):
+        fields["groups"] = (*old.groups, joint)
     if filters:
-        replacements = {(one.column, one.grain) for one in filters}
+        inside = [one for one in filters if one.op is not Op.IS_NOT]
+        replacements = {(one.column, one.grain) for one in inside}
         rest = [one for one in old.filters if (one.column, one.grain) not in replacements]
-        dates = {one.column for one in filters if calendar and one.column == calendar.column}
+        dates = {one.column for one in inside if calendar and one.column == calendar.column}
         rest = [one for one in rest if one.column not in dates]
-        fields["filters"] = (*rest, *filters)
+        fields["filters"] = tuple(dict.fromkeys((*rest, *filters)))
     if draft.row_order is not None:
         return msgspec.structs.replace(
             old, measures=(), groups=(), time=None, grain=None, having=(),
@@ -396,6 +403,8 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     if draft.ranking is not None:
         fields["order"] = Order(draft.ranking.is_top, draft.ranking.count)
     elif draft.sort is not None:
+        if {name for name, _ in draft.sort_by} - {one.column for one in old.measures}:
+            raise Unclear("ask_anew")  # groups stand in the order of what is shown of them
         count = old.order.count if old.order and not groups else None
         fields["order"] = Order(draft.sort, count)
     result = msgspec.structs.replace(old, **fields)
@@ -408,14 +417,31 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     return result
 
 
-def _together_with(old: Query, filters: Sequence[Filter]) -> tuple[list[Filter], str]:
-    """Filters where "add Harbour" joins the value that was shown, and the column of such values."""
+def _combined(old: Query, filters: Sequence[Filter], draft: Draft) -> tuple[list[Filter], str]:
+    """New filters together with what was shown: "add Harbour" and "versus Harbour" join its value,
+    "without Harbour" takes it away; and the column of joined values. Raises `Unclear` where
+    nothing was shown that they could join, or what is hidden is to be shown."""
     results, joint = [], ""
-    before = {one.column: one for one in old.filters if one.op is Op.IS and one.grain is None}
+    plain = [one for one in old.filters if one.grain is None]
+    visible = {one.column: one.values for one in plain if one.op is Op.IS}
+    hidden = {(one.column, value) for one in plain if one.op is Op.IS_NOT for value in one.values}
+    joins = bool(draft.marks & {"too", "versus"})
+    is_bound = joins and not ("only" in draft.marks or draft.things or draft.has_look)
     for one in filters:
-        if one.op is Op.IS and one.grain is None and one.column in before:
-            values = dict.fromkeys((*before[one.column].values, *one.values))
-            one, joint = Filter(one.column, Op.IS, tuple(values)), one.column
+        before = visible.get(one.column, ()) if one.grain is None else ()
+        are_all = "versus" in draft.marks and one.op is Op.IS and len(one.values) > 1
+        if one.op is Op.IS_NOT and before:
+            rest = tuple(value for value in before if value not in one.values)
+            if not rest:
+                raise Unclear("ask_anew")
+            one = Filter(one.column, Op.IS, rest)
+        elif joins and one.op is Op.IS and before:
+            values = tuple(dict.fromkeys((*before, *one.values)))
+            one, joint = Filter(one.column, Op.IS, values), one.column
+        elif one.op is not Op.IS_NOT and ((is_bound and not are_all) or (
+            "only" not in draft.marks and hidden & {(one.column, value) for value in one.values}
+        )):  # fmt: skip
+            raise Unclear("ask_anew")
         results.append(one)
     return results, joint
 
@@ -433,10 +459,12 @@ def _axes(
         axes: dict[str, object] = {"groups": items, "time": time, "grain": grain}
     elif groups:
         by_time = bool(draft.grains or draft.is_trend)
+        if old.time and old.groups and not by_time:
+            raise Unclear("ask_anew")  # in place of the groups, or of the time
         axes = {"groups": tuple(groups), "time": time if by_time else None,
                 "grain": grain if by_time else None}  # fmt: skip
     else:
-        axes = {"groups": (), "time": time, "grain": grain}
+        axes = {"groups": old.groups if old.time else (), "time": time, "grain": grain}
     if len(tuple(groups)) + (axes["time"] is not None) > 2:
         raise Unclear("too_many_groups")
     return axes
@@ -551,22 +579,13 @@ def _undone(draft: Draft, work: Work) -> Edit | None:
 
 def _only_renders(before: Frame, after: Frame) -> bool:
     """Whether a change only draws again: other colours, words, formats or order."""
-
-    def queries_of(frame: Frame) -> list[Query]:
-        return [
-            msgspec.structs.replace(
-                query, order=query.order and Order(True, query.order.count)
-            )
-            for query in frame.queries
-        ]  # fmt: skip
-
     same_length = all(
         getattr(before.style, name) == getattr(after.style, name)
         for name in ("pages", "seconds", "length")
     )
     queries = [
         [msgspec.structs.replace(q, order=None) if q.order and q.order.count is None else q
-         for q in queries_of(frame)]
+         for q in frame.queries]
         for frame in (before, after)
     ]  # fmt: skip
     return queries[0] == queries[1] and same_length

@@ -396,10 +396,6 @@ class _Parser:
     def _measure_out(self, unit: str, value: float) -> None:
         options = self.draft.options
         if unit in ("slides", "pages"):
-            names_thing = any(one.has("thing", "kind", "format") for one in self.phrases)
-            if unit == "pages" and value == 1 and not names_thing and self.material is not None:
-                self.draft.things.append(Thing.SITE)  # "everything on one page"
-                return
             self._set("pages", int(value), f"{value:g}")
             if unit == "slides" and Thing.DECK not in self.draft.things:
                 self.draft.things.append(Thing.DECK)
@@ -517,7 +513,9 @@ class _Parser:
             return 0
         if term.has("thing", "kind"):
             others = [*self.phrases[:at], *self.phrases[start + 1 :]]
-            return start + 1 - at if any(one.has("thing", "kind") for one in others) else 0
+            parts = ("kind", "thing.chart", "thing.table", "thing.image")  # of a report or a deck
+            same = parts if term.has(*parts) else ("thing", "kind")
+            return start + 1 - at if any(one.has(*same) for one in others) else 0
         places = [one for one in (start, start + 1)
                   if (word := self._at(one)) is not None and word.has("aggregate.sum")]  # fmt: skip
         beside = self._at(start + (start in places))
@@ -1205,6 +1203,7 @@ class _Parser:
             if self.draft.language not in (None, key):
                 return 0
             self.draft.language = key
+            self.draft.look_words["language"] = term.text
         elif (key := term.key("option")) is not None and key != "caption":
             self.draft.options.setdefault(key, True)
             self.draft.look_words.setdefault(key, term.text)
@@ -1317,6 +1316,19 @@ class _Parser:
             if is_format:  # "as a csv file"
                 return 0
             self.draft.marks.add("source")
+        if term.has("having") and all(one.is_glue or one.has("small") for one in self.phrases[:at]):
+            self.draft.marks.add("with")
+        if at == 0 and term.has("small.and") and not term.has("edit"):
+            self.draft.marks.add("too")  # "plus Harbour"
+        if term.has("small.colour") and not any(one.has("colour") or one.kind == "hex"
+                                                for one in self.phrases):  # fmt: skip
+            return 0  # "colour by town"
+        if (
+            term.has("period.until")
+            and self.calendar
+            and periods.read(self.phrases, self._skip(at + 1), self.calendar)[0]
+        ):
+            return 0  # "until June", of several years
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
         if term.has("axis"):  # "clients down, quarters across"
             return int(any(one.has("option.pivot", "kind.heatmap") for one in self.phrases))

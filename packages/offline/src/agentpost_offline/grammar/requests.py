@@ -41,6 +41,7 @@ _OPTIONS = {
 }  # fmt: skip
 _RACING = 2
 """So many bars race at least."""
+_UNTRANSLATED = (Thing.DOCUMENT, Thing.IMAGE, Thing.TABLE)
 _PAGED = (Thing.DECK, Thing.REPORT, Thing.SITE, Thing.DOCUMENT)
 
 
@@ -295,20 +296,14 @@ def _reading(
             around.has_files or is_later
         ) else None  # fmt: skip
         if edit is not None:
-            result.frame, result.target, result.is_free = (
-                edit.frame,
-                edit.target,
-                edit.is_free,
-            )
+            result.frame, result.target, result.is_free = edit.frame, edit.target, edit.is_free
             result.is_edit = True
             _check_colour_of_part(draft)
             _check_look(draft, edit.frame.thing or Thing.ANSWER)
             result.notes = edit.notes
             return result
-        if around.works and not draft.has_query and draft.things and (
-            "it" in draft.marks and not (around.has_files or is_later)
-        ):  # fmt: skip
-            raise Unclear("ask_anew")  # "draw them" once more
+        if around.works and _is_of_before(draft) and not (around.has_files or is_later):
+            raise Unclear("ask_anew")
         if draft.asks == {"many"} and "it" in draft.marks and not (
             draft.measures or draft.groups or draft.values or draft.filters or draft.periods
         ):  # fmt: skip
@@ -320,8 +315,10 @@ def _reading(
         if is_share and any(query.filters for query in last):
             raise Unclear("ask_anew")  # "how much of that is …": of what was left after a filter
         are_files = draft.several == len(around.names) == 2 and around.has_files
+        names_several = (*draft.groups, *draft.mentions, *draft.values[1:], *draft.measures[1:],
+                         *draft.periods[1:])  # fmt: skip
         if draft.several and draft.several_word and not are_files and (
-            not draft.has_query or draft.several_word.isdigit()
+            not names_several or draft.several_word.isdigit()
         ):  # fmt: skip
             draft.unknown.append(draft.several_word)
         result.frame = _frame(draft, material, around, drafts, result)
@@ -334,10 +331,21 @@ def _reading(
     return result
 
 
+def _is_of_before(draft: Draft) -> bool:
+    """Whether a clause that is no edit speaks of what was made before: "with a chart", "draw them"
+    once more, "only those who have not paid", "the average"."""
+    names_anew = draft.things or draft.measures
+    is_again = bool(draft.things) and "it" in draft.marks and not draft.has_query
+    is_part = "only" in draft.marks and (not draft.asks or "it" in draft.marks)
+    is_bare = draft.aggregate is not None and not (draft.has_query or draft.asks)
+    return "with" in draft.marks or is_again or (not names_anew and (is_part or is_bare))
+
+
 def _check_colour_of_part(draft: Draft) -> None:
     """A colour is that of the whole result: "make the cats orange" is not understood."""
     names_part = bool(draft.values or draft.measures or draft.mentions)
-    if draft.style.colour is not None and names_part and not draft.marks & {"only", "split"}:
+    is_whole = "split" in draft.marks or ("only" in draft.marks and bool(draft.values))
+    if draft.style.colour is not None and names_part and not is_whole:
         draft.unknown.append(draft.look_words["colour"])
         draft.marks.add("unable")
 
@@ -578,13 +586,14 @@ def _check_look(draft: Draft, thing: Thing) -> None:
     unfit += [
         (name, str(value))
         for name, value, is_unfit in (
-            ("pages", style.pages, thing not in _PAGED),
+            ("pages", style.pages, thing not in _PAGED or "more" in draft.marks),
             ("length", style.length, thing not in (*_PAGED, Thing.VIDEO)),
             ("seconds", style.seconds and f"{style.seconds:g} s", thing is not Thing.VIDEO),
             ("chart", style.chart, thing in (Thing.ANSWER, Thing.IMAGE, Thing.DOCUMENT)),
-            ("colour", style.colour, is_answer or lacks_text), ("title", style.title, is_answer),
+            ("colour", style.colour, is_answer or lacks_text),
+            ("title", style.title, is_answer or lacks_text),
             ("size", size, is_answer),
-            ("language", draft.language, is_answer or thing in (Thing.IMAGE, Thing.TABLE)),
+            ("language", draft.language, is_answer or thing in _UNTRANSLATED),
         ) if value is not None and is_unfit
     ]  # fmt: skip
     draft.unknown += dict.fromkeys(draft.look_words.get(key, value) for key, value in unfit)
