@@ -198,8 +198,10 @@ def _complete(
 ) -> list[Reading]:
     """A short message as the answer to the question before it: "revenue", "the average"."""
     bare = all(one.draft.is_fragment and not one.is_edit for one in readings)
-    if not readings or not bare:
-        return readings
+    first = requests.read(first_text, around(here)) if readings and bare else []
+    keys = {one.question.key for one in first if one.question is not None}
+    if not first or "ask_anew" in keys or any(one.is_edit for one in first):
+        return readings  # a change is not completed
     together = requests.read(f"{first_text.rstrip(' .!?。！？؟')} · {text}", around(here))
     if any("about" in one.draft.marks for one in readings):  # "and net?" goes on with the question
         return together or readings

@@ -486,3 +486,14 @@ async def test_a_change_after_a_new_file_is_not_of_the_old_one(csv: File, tmp_pa
     turn = await talk.say("as a pie")
     assert turn.questions
     assert not turn.started
+
+
+@pytest.mark.parametrize("change", ["with a chart", "the chart in blue"])
+async def test_a_question_after_a_refused_change_is_a_question(csv: File, change: str) -> None:
+    talk = Conversation()
+    await talk.say(BY_REGION, csv)
+    await talk.say("report on orders", stopped=True)
+    assert (await talk.say(change)).questions
+    turn = await talk.say("total revenue")
+    assert not turn.started
+    assert turn.text.startswith("Total Revenue")

@@ -1323,11 +1323,9 @@ class _Parser:
         if term.has("small.colour") and not any(one.has("colour") or one.kind == "hex"
                                                 for one in self.phrases):  # fmt: skip
             return 0  # "colour by town"
-        if (
-            term.has("period.until")
-            and self.calendar
-            and periods.read(self.phrases, self._skip(at + 1), self.calendar)[0]
-        ):
+        if term.has("period.until") and self.calendar and (
+            periods.read(self.phrases, self._skip(at + 1), self.calendar)[0]
+        ):  # fmt: skip
             return 0  # "until June", of several years
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
         if term.has("axis"):  # "clients down, quarters across"
