@@ -174,3 +174,45 @@ async def test_a_greeting_takes_no_demand_away(tmp_path: Path) -> None:
     )
     assert "“coach”" in turn.questions[0]
     assert turn.choices[0] == "Do this"
+
+
+RIDES = """day,late min,fee €
+2024-01-03,20,9
+2024-02-04,5,12
+2024-02-06,31,7
+2024-03-06,16,7
+"""
+
+
+async def test_a_list_of_rows_without_names_is_no_number(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "rides more than 15 min late, complete list please", csv_file(tmp_path, RIDES, "rides.csv")
+    )
+    assert turn.choices[:2] == [
+        "a spreadsheet: rides.csv, Late min > 15", "number of rows, Late min > 15",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("edit", ["by month joined", "no, by month joined"])
+async def test_months_after_the_best_group_come_in_their_order(tmp_path: Path, edit: str) -> None:
+    talk = Conversation()
+    await talk.say("which section has the highest fee?",
+                   csv_file(tmp_path, MEMBERS, "members.csv"))  # fmt: skip
+    turn = await talk.say(f"{edit} as a line chart")
+    (query,) = frame(turn.started[0]).queries
+    assert (query.groups, query.order) == ((), None)
+
+
+async def test_months_are_no_parts_of_a_pie(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("donut of the fee by section", csv_file(tmp_path, MEMBERS, "members.csv"))
+    turn = await talk.say("by month joined")
+    assert frame(turn.started[0]).style.chart is None
+
+
+async def test_what_is_drawn_of_an_average_has_a_figure_for_each_group(tmp_path: Path) -> None:
+    talk = Conversation()
+    turn = await talk.say("average members per section as a bar chart",
+                          csv_file(tmp_path, MEMBERS, "members.csv"))  # fmt: skip
+    assert turn.choices[0] == "a chart: number of rows by Section"
+    assert not any("average of" in one for one in turn.choices)

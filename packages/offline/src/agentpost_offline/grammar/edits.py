@@ -120,6 +120,8 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         calendar = _calendar(draft, material, today)
         queries = tuple(_query(query, draft, calendar, material) for query in frame.queries)
     style = _style(frame.style, draft)
+    if style.chart == "donut" and draft.style.chart is None and (draft.grains or draft.is_trend):
+        style = msgspec.structs.replace(style, chart=None)  # months are no parts of a whole
     if thing is not None:
         return _another(frame, thing, queries, style, draft)
     if frame.thing is Thing.ANSWER and (draft.formats or style != frame.style):
@@ -408,6 +410,9 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         count = old.order.count if old.order and not groups else None
         fields["order"] = Order(draft.sort, count)
     result = msgspec.structs.replace(old, **fields)
+    orders = draft.ranking is not None or draft.sort is not None
+    if (draft.grains or draft.is_trend) and not (orders or result.groups):
+        result = msgspec.structs.replace(result, order=None)  # months come in their own order
     if result.order is not None and not (result.groups or result.time):
         raise Unclear("nothing_to_rank")
     if any(one.derived in (Derivation.GROWTH, Derivation.DIFFERENCE) for one in old.measures) and (

@@ -568,6 +568,8 @@ def _check_picture(draft: Draft) -> None:
         draft.unknown.append(draft.ranking.word if draft.ranking else draft.text)
     if draft.options.keys() in ({"resize"}, {"crop"}) and draft.style.size is None:
         raise Unclear("picture_size")
+    if not (draft.options or draft.formats or draft.style.size):  # nothing is to be done with it
+        raise Unclear("not_clear")
 
 
 def _check_look(draft: Draft, thing: Thing) -> None:

@@ -136,6 +136,12 @@ class Resolved:
         self._is_whole(measures)
         self._one_currency(measures)
         is_count = measures == [Measure(None, Aggregate.COUNT)]
+        if is_count and "list" in draft.asks and not (
+            self.groups or self.time or self._is_counting or self.thing is not Thing.ANSWER
+        ):  # fmt: skip
+            self.groups = list(filter(None, [self.material.row_name]))
+            if not self.groups:  # rows that nothing names stand in a table only
+                raise Unclear("no_names", self._row_choices())
         says_nothing = (
             is_count
             and self.groups
@@ -471,7 +477,8 @@ class Resolved:
         """Of "how many": rows, different values, or a quantity; never rows for want of better."""
         draft = self.draft
         if draft.aggregate not in (None, Aggregate.SUM) and draft.aggregate not in _COUNTING:
-            if draft.aggregate is not Aggregate.MEAN or not (self.groups or self.time):
+            is_average = draft.aggregate is Aggregate.MEAN and self.thing is Thing.ANSWER
+            if not is_average or not (self.groups or self.time):
                 raise Unclear("count_what", self._count_choices(), words=draft.text)
             return [Measure(None, Aggregate.COUNT, Derivation.AVERAGE)]
         conditions = {one.measure_at for one in draft.comparing}
@@ -787,6 +794,13 @@ class Resolved:
         except Unclear:
             return None
 
+    def _row_choices(self) -> list[Choice]:
+        """The rows themselves as a spreadsheet, and how many they are."""
+        rows = self._over(())
+        frame = Frame(Act.MAKE, Thing.TABLE, (rows,), language=self.language, said=self.draft.text)
+        table = Choice(frame_text(frame, self.material.table), (frame,))
+        return [table, self._choice(self._over([Measure(None, Aggregate.COUNT)]))]
+
     def _choice(self, query: Query) -> Choice:
         act = Act.ASK if self.thing is Thing.ANSWER else Act.MAKE
         style = msgspec.structs.replace(self.draft.style, options=dict(self.draft.options))
@@ -954,6 +968,11 @@ class Resolved:
             self.time, self.grain, self.groups = None, None, []
             return
         query = self._over(measures)
+        if self.thing is not Thing.ANSWER:  # what is drawn has a figure for each group
+            if self.time is None:
+                return
+            sums = self._over([Measure(column.name, Aggregate.SUM)])
+            raise Unclear("average_of_what", [self._choice(query), self._choice(sums)])
         total = Measure(column.name, Aggregate.SUM, Derivation.AVERAGE)
         of_totals = msgspec.structs.replace(query, measures=(total,))
         choices = [self._choice(of_totals), self._choice(query)]

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from agentpost_offline.data.model import Column, Table, by_name
 from agentpost_offline.data.wording import filter_text, unit_of, upper
-from agentpost_offline.frame import Filter, Grain, Measure, Query
+from agentpost_offline.frame import Derivation, Filter, Grain, Measure, Query
 from agentpost_offline.style import numbers
 from agentpost_offline.style.languages import language, texts
 
@@ -39,7 +39,7 @@ def measure(one: Measure, table: Table, code: str = "en") -> str:
     else:
         pattern = tongue[one.aggregate.value]
         base = pattern.format(name if pattern.startswith("{") else inner(name, code))
-    if one.derived is None:
+    if one.derived in (None, Derivation.AVERAGE):  # of groups, each shown by itself
         return str(base)
     return str(tongue[one.derived.value].format(inner(str(base), code)))
 
