@@ -98,7 +98,9 @@ def large_bodies() -> Iterator[tuple[str, Route, bytes]]:
     yield "large message text", route, _encoded({"message": long})
     nested = _nested(55, 9_900)
     yield "large message nested", route, _encoded({"message": "x", "more": nested})
-    yield "large message short texts", route, _encoded({"message": "x", "more": ["ab"] * 600_000})
+    for what, text in {"short": "ab", "empty": "", "escaped": '"'}.items():
+        body = {"message": "x", "more": [text] * 600_000}
+        yield f"large message {what} texts", route, _encoded(body)
     for name, schema_call in _schema_calls({"enum": nested}).items():
         yield f"large {name} schema nested", ("POST", f"/openai/v1/{name}"), _encoded(schema_call)
     for name, form in forms().items():

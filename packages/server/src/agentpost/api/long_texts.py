@@ -29,9 +29,6 @@ _BLOCK_BYTES = 64 * 1024
 allocator, which takes the event loop ten milliseconds."""
 
 # No group is repeated possessively: Python before 3.11.5 finds too short a match then (gh-106052).
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*"'
-_COMPLETE = re.compile(rb'[^"]*+(?:%b[^"]*+)*' % _STRING, re.DOTALL)
-_TO_QUOTE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*', re.DOTALL)
 _UNITS = re.compile(rb"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|[^u])[^\\]*+)*", re.DOTALL)
 _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 
@@ -131,6 +128,14 @@ def _check_plain(raw: bytes) -> None:
         _unescape(raw)  # says what is wrong
 
 
+def _hide_escapes(data: bytes | bytearray) -> bytes | bytearray:
+    """As many bytes, in which each quote begins or ends a text, and a backslash that stands last
+    escapes what comes next. A pattern that repeats a group takes several times as long."""
+    if b"\\" not in data:
+        return data
+    return data.replace(b"\\\\", b"..").replace(b'\\"', b"..")
+
+
 def _unescape(raw: bytes) -> str:
     text: str = json.loads(b'"%b"' % raw)
     return text
@@ -175,14 +180,14 @@ class TakenApart:
 
     def _outside(self, data: bytes | bytearray, at: int) -> int:
         """Read on to the first text that does not end within the next bytes."""
-        piece_ends = min(at + _TEXT_BYTES, len(data))
-        match = _COMPLETE.match(data, at, piece_ends)
-        assert match is not None
-        end = match.end()
-        self.rest += data[at:end]
-        if end < piece_ends:  # a quote whose text goes on
+        piece = _hide_escapes(data[at : at + _TEXT_BYTES])
+        end = at + len(piece)
+        if piece.count(b'"') % 2:  # the last quote begins a text that goes on
+            begins = at + piece.rindex(b'"')
+            self.rest += data[at:begins]
             self._text = [bytearray()]
-            end += 1
+            return begins + 1
+        self.rest += data[at:end]
         return end
 
     def _inside(self, data: bytes | bytearray, at: int) -> int:
@@ -190,27 +195,29 @@ class TakenApart:
         assert text is not None
         if len(text[-1]) >= _BLOCK_BYTES:
             text.append(bytearray())
-        begins = at
-        if self._escaped:
-            self._escaped = False
-            at += 1
-        end = data.find(b'"', at)
-        if data.find(b"\\", at, end if end >= 0 else len(data)) >= 0:
-            match = _TO_QUOTE.match(data, at)
-            assert match is not None
-            end = match.end()
-            if end == len(data) - 1 and data[end] == 0x5C:  # what it escapes comes next
-                self._escaped = True
-                end = -1
-            elif end == len(data):
-                end = -1
+        end = self._end_of_text(data, at)
         if end < 0:
-            text[-1] += data[begins:]
+            text[-1] += data[at:]
             return len(data)
-        text[-1] += data[begins:end]
+        text[-1] += data[at:end]
         self._put_aside(text)
         self._text = None
         return end + 1
+
+    def _end_of_text(self, data: bytes | bytearray, at: int) -> int:
+        """Where the quote is that ends the text; -1 when that is not among the next bytes."""
+        at += self._escaped
+        self._escaped = False
+        while at < len(data):
+            piece = _hide_escapes(data[at : at + _TEXT_BYTES])
+            end = piece.find(b'"')
+            if end >= 0:
+                return at + end
+            at += len(piece)
+            if piece.endswith(b"\\"):  # it escapes what comes next
+                self._escaped = at == len(data)
+                at += 1
+        return -1
 
     def _put_aside(self, text: list[bytearray]) -> None:
         if len(text) == 1 and len(text[0]) <= _TEXT_BYTES:
