@@ -19,6 +19,9 @@ _OPTIONS = {"crf": "21", "preset": "veryfast", "threads": "2"}
 _STILL = {"tune": "stillimage", "rc-lookahead": "15"}
 _MOVING = {"x264-params": "mbtree=0:rc-lookahead=5:subme=1:ref=1"}
 """Half the work for pictures that all differ a little; the files are larger."""
+THREADS = 1
+"""For changing the form of a picture. PyAV 19 keeps more than one as long as the thread lives that
+asked for it: a process that uvloop starts in another thread hangs then, and its server with it."""
 _SLACK = 0.6
 
 
@@ -41,7 +44,7 @@ def encode(frames: Iterator[Image], path: Path, size: tuple[int, int], *, still:
         last: Image | None = None
         for number, image in enumerate(frames):
             if image is not last:
-                frame: Any = from_image(image).reformat(size[0], size[1], "yuv420p")
+                frame: Any = from_image(image).reformat(*size, "yuv420p", threads=THREADS)
                 last = image
             frame.pts = number
             container.mux(stream.encode(frame))
@@ -64,7 +67,7 @@ def check(path: Path, size: tuple[int, int], seconds: float) -> None:
             for part in (0.0, 0.5, 0.95):
                 container.seek(int(part * length * av.time_base))
                 frame: Any = next(container.decode(stream))
-                darkest, lightest = frame.to_image().convert("L").getextrema()
+                darkest, lightest = frame.to_image(threads=THREADS).convert("L").getextrema()
                 if lightest - darkest < 8:
                     raise JobFailed("The film came out with empty pictures.")
     except (av.FFmpegError, StopIteration, IndexError) as error:

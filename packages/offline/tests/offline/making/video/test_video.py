@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import av
 import pytest
 from msgspec import structs
-from PIL import ImageChops
+from PIL import Image, ImageChops
 
 from agentpost.agents import File, JobFailed
 from agentpost_offline.data.dataset import open_tables
@@ -47,7 +48,18 @@ def pictures(path: Path, *parts: float) -> list[Any]:
     with av.open(str(path)) as container:
         frames: list[Any] = list(container.decode(video=0))
         places = [min(len(frames) - 1, int(part * len(frames))) for part in parts]
-        return [frames[place].to_image() for place in places]
+        return [frames[place].to_image(threads=encoding.THREADS) for place in places]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc says how many threads there are")
+def test_no_thread_stays_behind_a_film(tmp_path: Path) -> None:
+    """Where one does, with PyAV 19, a process that uvloop starts in another thread hangs."""
+    path, size, tasks = tmp_path / "film.mp4", (320, 180), Path("/proc/self/task")
+    threads = set(tasks.iterdir())
+    pictures = [Image.linear_gradient("L").convert("RGB").resize(size)] * film.RATE
+    encoding.encode(iter(pictures), path, size, still=True)
+    encoding.check(path, size, 1.0)
+    assert set(tasks.iterdir()) <= threads
 
 
 async def test_a_race_moves_and_lasts_as_long_as_asked(tmp_path: Path, orders: File) -> None:
