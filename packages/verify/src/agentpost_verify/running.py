@@ -10,6 +10,7 @@ import pytest
 
 from agentpost_verify.answers import Difference, Exchange, Gone, shown
 from agentpost_verify.probe import Probe
+from agentpost_verify.samples import PROBE
 
 HERE: Final = Path(__file__).parent
 ADDITION: Final = "addition"
@@ -171,13 +172,9 @@ class _Plugin:
     compared: tuple[str, object, object] = ("", None, None)
     samples_missing: list[BaseException] = field(default_factory=list)
 
-    @pytest.fixture(scope="session")
-    def probe(self) -> Probe | None:
-        """The run that the checks belong to."""
-        return self.own_probe
-
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
+        config.stash[PROBE] = self.own_probe
         config.pluginmanager.unregister(name="terminalreporter")  # the command prints
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

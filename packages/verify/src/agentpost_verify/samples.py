@@ -27,8 +27,17 @@ PAGES_MAX: Final = 50
 JOB_PATH: Final = "/job"
 """Where our receiver gets the events of the job."""
 
+PROBE: Final = pytest.StashKey[Probe | None]()
+"""Where the configuration has the run that the checks belong to; None while they are listed."""
+
 Log = tuple[list[Json], Exchange]
 """All entries of a message, and the answer that was the last page."""
+
+
+@pytest.fixture(scope="session")
+def probe(pytestconfig: pytest.Config) -> Probe | None:
+    """The run that the checks belong to."""
+    return pytestconfig.stash[PROBE]
 
 
 @pytest.fixture(scope="session")
