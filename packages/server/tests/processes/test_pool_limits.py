@@ -128,7 +128,7 @@ async def test_workers_go_first_when_the_system_runs_out_of_memory(
 
 
 async def test_workers_yield_the_processor_to_the_server(bench: Callable[..., Bench]) -> None:
-    assert await bench().call("niceness") == os.nice(0) + 5
+    assert await bench().call("niceness") == min(os.nice(0) + 5, 19)  # it goes no further
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
