@@ -261,8 +261,10 @@ def test_a_wait_that_is_no_number_of_seconds(caller: Caller) -> None:
     assert [problem["field"] for problem in body["problems"]] == ["wait"]
 
 
-def test_a_parameter_given_twice(caller: Caller) -> None:
-    caller.refusal(400, "invalid_request", "GET", "/v1/work?limit=1&limit=2")
+@pytest.mark.parametrize("query", ["limit=1&limit=2", "limit=1&&%6Cim%69t=2", "limit=1&limit"])
+def test_a_parameter_given_twice(caller: Caller, query: str) -> None:
+    body = caller.refusal(400, "invalid_request", "GET", f"/v1/work?{query}")
+    assert body["problems"] == [{"field": "limit", "problem": "the parameter is given twice"}]
 
 
 def test_an_unknown_endpoint_is_not_found(caller: Caller) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from urllib.parse import parse_qsl
+from collections.abc import Iterable, Iterator
+from urllib.parse import unquote_plus
 
 from starlette.requests import Request
 
@@ -31,9 +31,7 @@ def optional_int_param(request: Request, query: Query) -> int | None:
     """The parameter's value, None when absent; raises ``invalid_request``."""
     if not request.scope["query_string"]:
         return None
-    # Not `request.query_params`: the request keeps them for as long as the call is held.
-    text = request.scope["query_string"].decode("latin-1")
-    values = [v for name, v in parse_qsl(text, keep_blank_values=True) if name == query.name]
+    values = list(_values_of(query.name, request.scope["query_string"].decode("latin-1")))
     if not values:
         return None
     if len(values) > 1:
@@ -45,6 +43,15 @@ def optional_int_param(request: Request, query: Query) -> int | None:
     if not query.least <= value <= query.most:
         raise InvalidRequest(Problem(query.name, f"must be {query.least} {most}"))
     return value
+
+
+def _values_of(name: str, query_string: str) -> Iterator[str]:
+    """The values of a parameter. Not by `request.query_params`, which the request keeps for as long
+    as the call is held; and the values of the other parameters, which may be long, are not read."""
+    for pair in query_string.split("&"):
+        own_name, _, value = pair.partition("=")
+        if unquote_plus(own_name) == name:
+            yield unquote_plus(value)
 
 
 def text_param(request: Request, name: str) -> str | None:
