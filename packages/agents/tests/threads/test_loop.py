@@ -141,9 +141,12 @@ def test_exceptions_are_logged(loop: AgentLoop) -> None:
 
     with capture_logs() as logs:
         loop.submit(fail).ended.result(PATIENCE)
+        loop.submit(fail_plainly).ended.result(PATIENCE)  # type: ignore[arg-type]
         loop.call_soon(fail_plainly)
         eventually(lambda: lines_of(logs, "agent_loop_callback_failed"))
-    assert "in a task" in str(lines_of(logs, "agent_loop_task_failed")[0]["exc_info"])
+    in_a_task, before_it = lines_of(logs, "agent_loop_task_failed")
+    assert "in a task" in str(in_a_task["exc_info"])
+    assert before_it["exc_info"]
     assert "in a callback" in str(lines_of(logs, "agent_loop_callback_failed")[0]["exc_info"])
 
 

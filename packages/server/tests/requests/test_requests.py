@@ -59,7 +59,7 @@ async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
     assert end is None
     assert found[0].path == "/v1/me?limit=2"
     assert (found[0].status, found[0].request_bytes, found[0].response_bytes) == (500, 8, 2)
-    assert (found[0].request_body, found[0].response_body) == ('{"a": 1}', "{}")
+    assert (found[-1].request_body, found[-1].response_body) == ('{"a": 1}', "{}")
     assert await requests.get(at.ctx.db, at.caller.account_id, found[0].id) == found[0]
     assert await requests.get(at.ctx.db, "acc_other", found[0].id) is None
     assert await requests.recent(at.ctx.db, "acc_other") == ([], None)
@@ -214,6 +214,32 @@ async def test_refused_calls_do_not_blind_the_log(
     log.append(made_entry(at, 60_000, status=403))
     await log.flush()
     assert await at.count("requests", "status = 403") == few + 1
+
+
+async def test_bodies_of_so_many_calls_are_kept_in_a_minute(at: ManualHarness) -> None:
+    """A program that reads long answers all day would fill the disk."""
+    most = requests.BODIES_KEPT_PER_MINUTE
+    for n in range(most + 5):
+        at.ctx.requests.append(made_entry(at, n, response_body=b'{"a": 1}'))
+    at.ctx.requests.append(made_entry(at, 500, response_body=b'{"a": 1}', key_id="key_other"))
+    await at.ctx.requests.flush()
+    assert await at.count("requests") == most + 6
+    assert await at.count("requests", "response_body IS NOT NULL") == most + 1
+    at.clock.advance(60)
+    at.ctx.requests.append(made_entry(at, 600, response_body=b'{"a": 1}'))
+    await at.ctx.requests.flush()
+    assert await at.count("requests", "response_body IS NOT NULL") == most + 2
+
+
+async def test_refused_calls_that_were_left_out_are_told_once_in_a_minute(
+    at: ManualHarness, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for round_ in range(2):
+        for n in range(requests.REFUSED_KEPT_PER_MINUTE + 3):
+            at.ctx.requests.append(made_entry(at, 100 * round_ + n, status=403))
+        await at.ctx.requests.flush()
+        at.clock.advance(60)
+    assert capsys.readouterr().out.count("request_log_refused") == 1
 
 
 async def test_a_flush_that_is_cancelled_loses_nothing(at: ManualHarness) -> None:

@@ -178,7 +178,13 @@ class AgentLoop:
         if self._stopping.is_set():
             submission._end()
             return
-        submission._task = asyncio.get_running_loop().create_task(factory())
+        try:
+            coroutine = factory()
+        except Exception:
+            log.exception("agent_loop_task_failed")
+            submission._end()
+            return
+        submission._task = asyncio.get_running_loop().create_task(coroutine)
         submission._task.add_done_callback(submission._end)
 
     def _main(self) -> None:

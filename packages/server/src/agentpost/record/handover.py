@@ -29,7 +29,9 @@ class Handover:
         """Give the message to who waits for it, once the transaction is committed; ``snapshot`` is
         called when somebody does, and what it returns does not change after the commit. To be
         called before a hint is published: what a hint wakes looks here first."""
-        if message_id in self._wakeups.waits:
+        with self._wakeups.lock:
+            is_awaited = any(one.takes_state for one in self._wakeups.waits.get(message_id, ()))
+        if is_awaited:
             tx.after(partial(self.give, message_id, snapshot()))
 
     def give(self, message_id: str, snapshot: Snapshot | None) -> None:

@@ -46,6 +46,9 @@ _METHOD_CHARACTERS_MAX = 20
 ALL = RequestFilter()
 REFUSED_KEPT_PER_MINUTE = 20
 """Of the refused calls of a key."""
+BODIES_KEPT_PER_MINUTE = 60
+"""So many calls of a key are kept with their bodies, the others without: a program that reads long
+answers all day would fill the disk."""
 _LOG_SECONDS = 60.0
 """Between two lines that say how many requests were left out."""
 
@@ -121,14 +124,20 @@ class RequestLog:
         self._logged_at: float | None = None
         self._minute = 0
         self._refused: dict[str, int] = {}  # of keys, within that minute
+        self._kept: dict[str, int] = {}
 
     def append(self, entry: RequestLogEntry) -> None:
         """Remember a request, unless it changed nothing and the queue is full, or its key was
         refused often in this minute; without its bodies when they are long and too many of those
         wait. What changes something waited for a commit, which bounds how many there can be."""
-        if entry.is_refused and (owner := entry.owner) and self._is_often(owner, entry.at):
-            self._left_out[owner] = self._left_out.get(owner, 0) + 1
-            return
+        owner = entry.owner
+        if owner is not None:
+            self._begin_minute(entry.at)
+            if entry.is_refused and _count(self._refused, owner) > REFUSED_KEPT_PER_MINUTE:
+                _count(self._left_out, owner)
+                return
+            if _count(self._kept, owner) > BODIES_KEPT_PER_MINUTE:
+                entry = entry.without_bodies()
         full = len(self._queue) >= QUEUE_MAX and not entry.changes
         request_body, response_body, long = entry.request_body, entry.response_body, 0
         if (
@@ -149,15 +158,12 @@ class RequestLog:
             self._long += long
             self._queue.append(entry)
 
-    def _is_often(self, owner: str, at: int) -> bool:
-        """Whether a key was refused in this minute as often as is kept."""
+    def _begin_minute(self, at: int) -> None:
         minute = at // MINUTE
         if minute != self._minute:
             self._minute = minute
             self._refused.clear()
-        before = self._refused.get(owner, 0)
-        self._refused[owner] = before + 1
-        return before >= REFUSED_KEPT_PER_MINUTE
+            self._kept.clear()
 
     @property
     def unwritten_since(self) -> int | None:
@@ -250,6 +256,11 @@ class RequestLog:
             response_body=body(a.response_body, a.raw_path) if is_known else None,
             traceparent=a.traceparent,
         )
+
+
+def _count(counts: dict[str, int], name: str) -> int:
+    counts[name] = counts.get(name, 0) + 1
+    return counts[name]
 
 
 def _size(body: bytes | LargeBody) -> int:

@@ -92,6 +92,11 @@ class Wait:
             self._hinted = False
 
     @property
+    def takes_state(self) -> bool:
+        """Whether it is the state that is waited for, and no texts on their way."""
+        return self._texts is None
+
+    @property
     def has_texts(self) -> bool:
         """Whether `texts` has any."""
         return bool(self._texts)
