@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -85,11 +85,6 @@ class RequestLogEntry:
         return not (self.reads or has_failed or self.method in READS)
 
     @property
-    def owner(self) -> str | None:
-        """The key, or the account whose user was in the web app; None of a stranger."""
-        return self.key_id or self.account_id
-
-    @property
     def long_bytes(self) -> int:
         """How many bytes of long bodies it holds."""
         return _long_bytes(self.request_body) + _long_bytes(self.response_body)
@@ -120,23 +115,29 @@ class RequestLog:
         self._strangers = 0
         self._lost = 0
         self._long = 0
-        self._left_out: dict[str, int] = {}  # refused calls of keys that no log line tells yet
+        self._left_out = Counter[str]()  # refused calls of keys that no log line tells yet
         self._logged_at: float | None = None
         self._minute = 0
-        self._refused: dict[str, int] = {}  # of keys, within that minute
-        self._kept: dict[str, int] = {}
+        self._refused = Counter[str]()  # of keys, within that minute
+        self._kept = Counter[str]()
 
     def append(self, entry: RequestLogEntry) -> None:
         """Remember a request, unless it changed nothing and the queue is full, or its key was
         refused often in this minute; without its bodies when they are long and too many of those
         wait. What changes something waited for a commit, which bounds how many there can be."""
-        owner = entry.owner
-        if owner is not None:
-            self._begin_minute(entry.at)
-            if entry.is_refused and _count(self._refused, owner) > REFUSED_KEPT_PER_MINUTE:
-                _count(self._left_out, owner)
+        if (minute := entry.at // MINUTE) != self._minute:
+            self._minute = minute
+            self._refused.clear()
+            self._kept.clear()
+        owner = entry.key_id or entry.account_id  # of the web app: the account of the user
+        if owner is not None and entry.is_refused:
+            self._refused[owner] += 1
+            if self._refused[owner] > REFUSED_KEPT_PER_MINUTE:
+                self._left_out[owner] += 1
                 return
-            if _count(self._kept, owner) > BODIES_KEPT_PER_MINUTE:
+        if owner is not None:
+            self._kept[owner] += 1
+            if self._kept[owner] > BODIES_KEPT_PER_MINUTE:
                 entry = entry.without_bodies()
         full = len(self._queue) >= QUEUE_MAX and not entry.changes
         request_body, response_body, long = entry.request_body, entry.response_body, 0
@@ -157,13 +158,6 @@ class RequestLog:
         else:
             self._long += long
             self._queue.append(entry)
-
-    def _begin_minute(self, at: int) -> None:
-        minute = at // MINUTE
-        if minute != self._minute:
-            self._minute = minute
-            self._refused.clear()
-            self._kept.clear()
 
     @property
     def unwritten_since(self) -> int | None:
@@ -256,11 +250,6 @@ class RequestLog:
             response_body=body(a.response_body, a.raw_path) if is_known else None,
             traceparent=a.traceparent,
         )
-
-
-def _count(counts: dict[str, int], name: str) -> int:
-    counts[name] = counts.get(name, 0) + 1
-    return counts[name]
 
 
 def _size(body: bytes | LargeBody) -> int:

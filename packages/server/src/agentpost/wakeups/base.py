@@ -38,7 +38,10 @@ class Wait:
     """One listener's place; a context manager that belongs to the event loop that entered it. Hints
     from the entry on are not missed."""
 
-    __slots__ = ("_future", "_hinted", "_hub", "_over", "_subject", "_texts", "loop", "newest")
+    __slots__ = (
+        *("_future", "_hinted", "_hub", "_over", "_subject", "_texts"),
+        *("loop", "newest", "takes_state"),
+    )
 
     def __init__(self, hub: Wakeups, subject: str, texts: bool) -> None:
         self._hub = hub
@@ -48,6 +51,8 @@ class Wait:
         self._hinted = False
         self._over = False
         self._texts: list[str] | None = [] if texts else None
+        self.takes_state = not texts
+        """Whether it is the state that is waited for, and no texts on their way."""
         self.newest: Snapshot | None = None
         """What the last commit of this process made of the message (`record.handover`). Not to be
         changed: every call that waits gets the same."""
@@ -90,11 +95,6 @@ class Wait:
                 del ends[loop, number]
             self._future = None
             self._hinted = False
-
-    @property
-    def takes_state(self) -> bool:
-        """Whether it is the state that is waited for, and no texts on their way."""
-        return self._texts is None
 
     @property
     def has_texts(self) -> bool:
