@@ -21,7 +21,6 @@ from agentpost_offline.replying import details, list_text, quote_words, say
 from agentpost_offline.scope import Surroundings, files_by_id
 
 logger = logging.getLogger(__name__)
-_MOST_CHOICES = 6
 
 
 async def from_tables(here: Surroundings, reading: Reading) -> None:
@@ -116,7 +115,7 @@ def unclear(here: Surroundings, reading: Reading) -> None:
         choices.append(Choice(label, frames, target=target, is_free=reading.is_free))
     if draft.unknown or not choices:
         choices += offering.sentences(here, draft)
-    choices = choices[: max(_MOST_CHOICES, len(question.choices))]
+    choices = choices[: max(offering.MOST_CHOICES, len(question.choices))]
     if choices:
         choices.append(Choice(say(language, "leave_it")))
     questions.ask(here, " ".join(parts), choices, text=draft.text)
@@ -189,7 +188,7 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     ]  # fmt: skip
     if for_model:
         parts.append(say(language, "needs_model", words=quote_words(language, for_model, "and")))
-    choices = [*choices, *offering.sentences(here, readings[0].draft)][:_MOST_CHOICES]
+    choices = [*choices, *offering.sentences(here, readings[0].draft)][: offering.MOST_CHOICES]
     choices.append(Choice(say(language, "leave_it")))
     questions.ask(here, " ".join(dict.fromkeys(parts)), choices)
 

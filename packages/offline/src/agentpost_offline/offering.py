@@ -16,7 +16,8 @@ from agentpost_offline.making import catalogue, queries
 from agentpost_offline.replying import details, knows, list_text, quote_words, say, shorten
 from agentpost_offline.scope import Surroundings
 
-_OFFERS = 6
+MOST_CHOICES = 6
+"""So many are offered at once, beside "leave it"."""
 _PDF = re.compile(r"\.pdf$", re.IGNORECASE)
 """A PDF is read, and not made another document of."""
 _FORMS = frozenset(("pdf", "word", "docx", "powerpoint", "pptx", "html"))
@@ -59,7 +60,7 @@ def table_sentences(table: Table, language: str, named: Collection[str] = ()) ->
     else:
         texts.append(say(language, "offers.rows"))
     texts += [say(language, "offers.report"), say(language, "offers.deck")]
-    return texts[:_OFFERS]
+    return texts[:MOST_CHOICES]
 
 
 def _named_columns(draft: Draft) -> set[str]:

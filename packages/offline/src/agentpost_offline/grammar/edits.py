@@ -398,21 +398,9 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
             filters=tuple(fields.get("filters", old.filters)),  # type: ignore[arg-type]
             order=Order(bool(draft.sort)), rows_by=draft.row_order,
         )  # fmt: skip
-    if draft.ranking is not None and draft.ranking.is_judged and any(
-        one.column and not is_better_higher(material.column(one.column)) for one in old.measures
-    ):  # fmt: skip
-        raise Unclear("ask_anew")
-    if draft.ranking is not None:
-        fields["order"] = Order(draft.ranking.is_top, draft.ranking.count)
-    elif draft.sort is not None:
-        if {name for name, _ in draft.sort_by} - {one.column for one in old.measures}:
-            raise Unclear("ask_anew")  # groups stand in the order of what is shown of them
-        count = old.order.count if old.order and not groups else None
-        fields["order"] = Order(draft.sort, count)
     result = msgspec.structs.replace(old, **fields)
-    orders = draft.ranking is not None or draft.sort is not None
-    if (draft.grains or draft.is_trend) and not (orders or result.groups):
-        result = msgspec.structs.replace(result, order=None)  # months come in their own order
+    order = _order(old, draft, material, result.groups, is_regrouped=bool(groups))
+    result = msgspec.structs.replace(result, order=order)
     if result.order is not None and not (result.groups or result.time):
         raise Unclear("nothing_to_rank")
     if any(one.derived in (Derivation.GROWTH, Derivation.DIFFERENCE) for one in old.measures) and (
@@ -420,6 +408,24 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     ):
         raise Unclear("ask_anew")
     return result
+
+
+def _order(
+    old: Query, draft: Draft, material: Material, groups: Sequence[str], *, is_regrouped: bool
+) -> Order | None:
+    """The order of what is shown by ``groups`` after a change. Raises `Unclear`."""
+    if draft.ranking is not None:
+        if draft.ranking.is_judged and any(
+            one.column and not is_better_higher(material.column(one.column)) for one in old.measures
+        ):  # fmt: skip
+            raise Unclear("ask_anew")
+        return Order(draft.ranking.is_top, draft.ranking.count)
+    if draft.sort is not None:
+        if {name for name, _ in draft.sort_by} - {one.column for one in old.measures}:
+            raise Unclear("ask_anew")  # groups stand in the order of what is shown of them
+        return Order(draft.sort, old.order.count if old.order and not is_regrouped else None)
+    is_by_time_alone = (draft.grains or draft.is_trend) and not groups
+    return None if is_by_time_alone else old.order  # months come in their own order
 
 
 def _combined(old: Query, filters: Sequence[Filter], draft: Draft) -> tuple[list[Filter], str]:

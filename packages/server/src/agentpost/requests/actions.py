@@ -123,8 +123,9 @@ class RequestLog:
 
     def append(self, entry: RequestLogEntry) -> None:
         """Remember a request, unless it changed nothing and the queue is full, or its key was
-        refused often in this minute; without its bodies when they are long and too many of those
-        wait. What changes something waited for a commit, which bounds how many there can be."""
+        refused often in this minute; without its bodies when its key made many calls in it, or they
+        are long and too many of those wait. What changes something waited for a commit, which
+        bounds how many there can be."""
         if (minute := entry.at // MINUTE) != self._minute:
             self._minute = minute
             self._refused.clear()
