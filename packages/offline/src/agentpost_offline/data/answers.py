@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agentpost.agents import File
 from agentpost_offline.answer import Answer, Outcome
-from agentpost_offline.data import wording
+from agentpost_offline.data import formulas, wording
 from agentpost_offline.data.comparing import Comparison
 from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.data.model import Kind, Result, Role, Table
@@ -225,16 +225,18 @@ class _Answer(wording.TableWords):
         measure = query.measures[0]
         if measure.column is None or measure.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT):
             return []
-        count = Query(
-            query.table,
-            (Measure(None, Aggregate.COUNT), Measure(measure.column, Aggregate.COUNT)),
-            filters=query.filters,
-        )
-        rows, value_count = self._data.run(count).rows[0]
-        missing_count = int(float(rows or 0) - float(value_count or 0))
-        label = self._columns[measure.column].label
-        text = wording.upper(wording.plural(self._words, "missing", missing_count, label))
-        return [f"{text}."] if missing_count else []
+        column = self._columns[measure.column]
+        is_of_totals = formulas.is_of_totals(measure, column)
+        names = column.formula[::2] if is_of_totals else (column.name,)
+        counts = (Measure(None, Aggregate.COUNT), *(Measure(n, Aggregate.COUNT) for n in names))
+        count = Query(query.table, counts, filters=query.filters)
+        rows, *value_counts = (int(float(one or 0)) for one in self._data.run(count).rows[0])
+        return [
+            wording.upper(
+                wording.plural(self._words, "missing", rows - values, self._columns[name].label)
+            ) + "."
+            for name, values in zip(names, value_counts, strict=True) if rows > values
+        ]  # fmt: skip
 
     # Groups
 

@@ -54,6 +54,8 @@ class Column(msgspec.Struct, frozen=True, omit_defaults=True):
     last: str | float | None = None
     grain: Grain | None = None
     """Of dates: how exact they are (hours when they have a time of day)."""
+    formula: tuple[str, ...] = ()
+    """Of a figure of two columns: the one's name, the sign, the other's name (`data.formulas`)."""
 
 
 class Table(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -68,11 +70,6 @@ class Table(msgspec.Struct, frozen=True, omit_defaults=True):
     columns: tuple[Column, ...]
     notes: tuple[str, ...] = ()
     """What the reader must know: rows that were left out, columns that were unpivoted."""
-
-
-def by_name(table: Table) -> dict[str, Column]:
-    """The columns of a table by their names."""
-    return {column.name: column for column in table.columns}
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True):

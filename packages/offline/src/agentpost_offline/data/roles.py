@@ -117,6 +117,8 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
 def is_additive(column: Column) -> bool:
     """Whether the values of a column surely add up: by its name, or since they are money or a
     physical quantity. Stocks and counts of people do not, over time."""
+    if column.formula:
+        return column.role is Role.AMOUNT
     if column.role is not Role.AMOUNT or words.names(column.name, "level"):
         return False
     return column.unit is not None or words.names(column.name, "amount")

@@ -13,6 +13,7 @@ from agentpost.agents import JobFailed
 from agentpost_offline.data import limits, roles, wording
 from agentpost_offline.data import words as words_of_tables
 from agentpost_offline.data.coverage import partial_periods
+from agentpost_offline.data.formulas import by_name
 from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table
 from agentpost_offline.data.sql import Compiler, axes, is_average
@@ -77,8 +78,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
 
 def _mixed_currencies(table: Table, query: Query, texts: Mapping[str, Any]) -> list[str]:
     """A note where amounts are computed over several currencies, told by a column beside them."""
-    by_name = {column.name: column for column in table.columns}
-    measures = [by_name[m.column] for m in query.measures if m.column in by_name]
+    measures = by_name(table).operands(one.column for one in query.measures)
     column = roles.currencies(table.columns, measures)
     if column is None or column.name in query.groups:
         return []

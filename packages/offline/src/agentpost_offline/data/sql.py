@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentpost.agents import JobFailed
+from agentpost_offline.data import formulas
+from agentpost_offline.data.formulas import Sign, by_name
 from agentpost_offline.data.loading import Loaded
-from agentpost_offline.data.model import Column, Kind, by_name
+from agentpost_offline.data.model import Column, Kind
 from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Op, Query
 from agentpost_offline.style import dates
 
@@ -46,9 +48,15 @@ class Compiler:
             raise JobFailed(f"{table} has no column “{name}”.") from None
 
     def field(self, name: str) -> str:
-        """The database's name for a column."""
-        self.column(name)
-        return self._loaded.fields[name]
+        """The database's name for a column, or the figure of two in each row."""
+        column = self.column(name)
+        if not column.formula:
+            return self._loaded.fields[name]
+        left, sign, right = column.formula
+        if sign == Sign.OVER:
+            return f"({self.field(left)} / nullif({self.field(right)}, 0))"
+        operator = "-" if sign == Sign.MINUS else "*"
+        return f"({self.field(left)} {operator} {self.field(right)})"
 
     def where(self, filters: Sequence[Filter]) -> Clause:
         """The condition for the rows that count."""
@@ -98,6 +106,12 @@ class Compiler:
             return "cast(count(*) as double)"
         column, name = self.column(measure.column), self.field(measure.column)
         how = measure.aggregate
+        if formulas.is_of_totals(measure, column):
+            left, right = (
+                self.aggregate(Measure(part, Aggregate.SUM)) for part in column.formula[::2]
+            )
+            is_ratio = Sign.OVER in column.formula
+            return f"(({left}) / nullif(({right}), 0))" if is_ratio else f"(({left}) - ({right}))"
         if how is Aggregate.COUNT:
             return f"cast(count({name}) as double)"
         if how is Aggregate.DISTINCT:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from agentpost_offline.data.model import Column, Kind, Note, Result, Table, by_name
+from agentpost_offline.data import formulas
+from agentpost_offline.data.formulas import Sign, by_name
+from agentpost_offline.data.model import Column, Kind, Note, Result, Table
 from agentpost_offline.frame import Aggregate, Cell, Derivation, Filter, Grain, Measure, Op, Query
 from agentpost_offline.style import dates, languages, numbers
 
@@ -55,6 +57,9 @@ def measure(one: Measure, column: Column | None, language: str) -> str:
     else:
         phrase = words[str(one.aggregate)]
     text = phrase.format(column.label if column else "")
+    if column is not None and formulas.is_of_totals(one, column):
+        joint = f" {column.formula[1]} "
+        text = joint.join(map(str(words["sum"]).format, column.label.split(joint, 1)))
     return str(words[str(one.derived)]).format(text) if one.derived else str(text)
 
 
@@ -69,6 +74,8 @@ def filter_text(one: Filter, column: Column, language: str, joint: str = "or") -
         return str(words["contains"]).format(label, _any(one.values, words))
     if column.kind is Kind.DATE:
         return _date_text(one, language, joint)
+    if Sign.MINUS in column.formula and one.values == (0.0,):  # two columns of each row
+        return label.replace(Sign.MINUS, _SIGNS[one.op], 1)
     return _comparison_text(one, label, column.unit, language, joint)
 
 
@@ -168,7 +175,7 @@ def reading(table: Table, result: Result, language: str) -> str:
     words = texts(language)
     query = result.query
     columns = by_name(table)
-    phrases = [measure(one, columns.get(one.column or ""), language) for one in query.measures]
+    phrases = [measure(one, columns.find(one.column), language) for one in query.measures]
     groups = [columns[name].label for name in query.groups]
     if query.time is not None and query.grain is not None:
         groups.append(str(words[str(query.grain)]))
@@ -181,7 +188,7 @@ def reading(table: Table, result: Result, language: str) -> str:
     )
     joint = "and" if is_comparison else "or"
     parts += [filter_text(one, columns[one.column], language, joint) for one in query.filters]
-    parts += [group_filter_text(one, columns.get(one.column), language) for one in query.having]
+    parts += [group_filter_text(one, columns.find(one.column), language) for one in query.having]
     parts.append(plural(words, "rows", result.counted))
     return (", " if language != "zh" else "，").join(parts)
 
@@ -198,7 +205,7 @@ class TableWords:
         return str(self._words[key]).format(*values, **places)
 
     def _column(self, measure: Measure) -> Column | None:
-        return self._columns.get(measure.column) if measure.column else None
+        return self._columns.find(measure.column)
 
     def _subject(self, one: Measure) -> str:
         return measure(one, self._column(one), self._language)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from agentpost_offline.data import wording
-from agentpost_offline.data.model import Table, by_name
+from agentpost_offline.data.formulas import by_name
+from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Derivation, Frame, Query, Thing
 from agentpost_offline.replying import knows, say, shorten
 from agentpost_offline.style.languages import language as tongue
@@ -14,10 +15,7 @@ _MOST = 190
 def query_text(query: Query, table: Table, language: str) -> str:
     """As in "total revenue by region, 2025"."""
     columns, words = by_name(table), wording.texts(language)
-    measures = [
-        wording.measure(one, columns.get(one.column) if one.column else None, language)
-        for one in query.measures
-    ]
+    measures = [wording.measure(one, columns.find(one.column), language) for one in query.measures]
     groups = [columns[name].label for name in query.groups]
     if query.time is not None:
         groups.append(str(words[query.grain]) if query.grain else columns[query.time].label)
@@ -38,7 +36,7 @@ def query_text(query: Query, table: Table, language: str) -> str:
         for one in query.filters
     ]
     for one in query.having:
-        column = columns.get(one.column) if one.column else None
+        column = columns.find(one.column)
         phrase = wording.group_filter_text(one, column, language)
         conditions.append(phrase.replace(column.label, measures[0], 1) if column else phrase)
     if query.rows_by is not None:

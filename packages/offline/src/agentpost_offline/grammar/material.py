@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from agentpost_offline.data import roles
+from agentpost_offline.data.formulas import Columns, Sign, by_name, formula
 from agentpost_offline.data.model import Column, Kind, Role, Table
 from agentpost_offline.frame import Grain
 from agentpost_offline.grammar.text import fold, name_tokens, normal
@@ -48,7 +50,12 @@ class Material:
 
     def column(self, name: str) -> Column:
         """The column of this name."""
-        return next(one for one in self.table.columns if one.name == name)
+        return self.columns_by_name[name]
+
+    @cached_property
+    def columns_by_name(self) -> Columns:
+        """The columns of the table, and the figures of two of them."""
+        return by_name(self.table)
 
     def narrow(self, names: Sequence[str]) -> tuple[str, ...]:
         """Of several columns that a word fits, those that people mean: a name before its number."""
@@ -150,6 +157,7 @@ def material_of(table: Table, words: Lexicon) -> Material:
         if column.kind in (Kind.TEXT, Kind.BOOLEAN):
             for value in column.values:
                 _add_value(result, column, value, words)
+    _add_formulas(result)
     for column in table.columns:
         tokens = name_tokens(without_brackets(column.name))
         if len(tokens) == _PAIR and not any(map(str.isdigit, tokens)):  # "pagado marzo"
@@ -159,6 +167,32 @@ def material_of(table: Table, words: Lexicon) -> Material:
     items = [word for word in name_tokens(stem) if len(word) > 2]
     result.own, result.own_words = frozenset(map(words.key, items)), frozenset(map(fold, items))
     return result
+
+
+_FORMULAS = (
+    ("profit", "revenue", Sign.MINUS, "cost"),
+    ("revenue", "quantity", Sign.TIMES, "price"),
+    ("worth", "stock", Sign.TIMES, "price"),
+    ("worth", "quantity", Sign.TIMES, "price"),
+)
+
+
+def _add_formulas(material: Material) -> None:
+    """What two columns make together where no column says it: what was earned and what it cost
+    are a profit, pieces and the price of one are what was sold for."""
+    numbers = {
+        concept: [one for one in map(material.column, names) if one.kind is Kind.NUMBER]
+        for concept, names in material.concepts.items()
+    }
+    for concept, first, sign, second in _FORMULAS:
+        left, right = numbers.get(first, []), numbers.get(second, [])
+        is_there = concept in material.concepts or (concept == "revenue" and material.takings)
+        if is_there or len(left) != 1 or len(right) != 1:
+            continue
+        if sign is Sign.TIMES and right[0].role is not Role.RATE:
+            continue  # what all pieces of a row cost together
+        if name := formula(left[0], sign, right[0]):
+            material.concepts[concept] = [name]
 
 
 def _add_unit(material: Material, column: Column, words: Lexicon) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Op, Thing
 from agentpost_offline.grammar import periods
@@ -34,6 +35,11 @@ _FIGURES: Final = tuple(
 """Words for figures: where a table is called so, its rows are not meant."""
 _DAYS_MAX: Final = 366
 """Of a column that is named: with more days, a result is by weeks, months or years."""
+_SIGNS: Final = {
+    "-": Sign.MINUS, "–": Sign.MINUS, "−": Sign.MINUS, "*": Sign.TIMES, "×": Sign.TIMES,
+    "÷": Sign.OVER,
+}  # fmt: skip
+"""A slash is none: of "takings/costs" both are meant."""
 _SEVERAL: Final = (2, 3, 4, 5, 6)
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
@@ -544,7 +550,7 @@ class _Parser:
         end = self._skip(at + 1)
         value, end = self._figure(end)
         if value is None:
-            return 0
+            return self._compare_columns(at, end, op)
         values = [value]
         if between:
             joint = self._at(end)
@@ -580,6 +586,16 @@ class _Parser:
                 self.draft.comparing[-1].column = column.name
                 end += 1
         return end - at
+
+    def _compare_columns(self, at: int, place: int, op: Op | None) -> int:
+        """As in "stock below reorder level", of the two figures of each row."""
+        is_beside = self._skip(self.last_measure_at + 1, "small.verb") == at
+        name = self._formula(self._at(self.last_measure_at), Sign.MINUS, self._at(place))
+        if op is None or name is None or not (self.draft.measures and is_beside):
+            return 0
+        self.draft.measures.pop()
+        self.draft.filters.append(Filter(name, op, (0.0,)))
+        return place + 1 - at
 
     def _spans_time(self, at: int, end: int, value: float) -> bool:
         """Whether "over the two years" says how long, and compares nothing: all of the table, or
@@ -645,6 +661,61 @@ class _Parser:
             return 0
         self._compare(at, end + 1, op, (value,))
         return end + 1 - at
+
+    def figure_of_two(self, at: int) -> int:
+        """As in "takings minus costs" and "stock × price"."""
+        sign_at = at + 1
+        while (sign := self._sign(self._at(sign_at))) is None and self._skip(sign_at) > sign_at:
+            sign_at += 1
+        place = self._skip(sign_at + 1, "aggregate.sum")
+        name = self._formula(self._at(at), sign, self._at(place)) if sign is not None else None
+        if name is None:
+            return 0
+        how = None if sign is Sign.OVER and self.pending is Aggregate.SUM else self.pending
+        text = self.text[self.phrases[at].start : self.phrases[place].end]
+        self.draft.measures.append(MeasureRequest(name, how, text))
+        self.last_measure_at, self.pending = place, None
+        return place + 1 - at
+
+    @staticmethod
+    def _sign(term: Term | None) -> Sign | None:
+        if term is None:
+            return None
+        return _SIGNS.get(term.text) or next(
+            (sign for sign in Sign if term.has(f"formula.{sign.name.lower()}")), None
+        )
+
+    def _formula(self, left: Term | None, sign: Sign, right: Term | None) -> str | None:
+        """The name of the figure that the columns of two terms make."""
+        columns = [
+            self._column(one) for one in (left, right)
+            if one is not None and len(one.columns) == 1 and not one.values
+        ]  # fmt: skip
+        if len(columns) < 2 or columns[0] is None or columns[1] is None:
+            return None
+        if any(one.has("kind.scatter", "kind.heatmap") for one in self.phrases):
+            return None
+        return formula(columns[0], sign, columns[1])
+
+    def _ratio(self, at: int) -> bool:
+        """Whether a column behind "per" divides the figure before it: "cost per km"."""
+        name = self._formula(self._at(self.last_measure_at), Sign.OVER, self._at(at))
+        if name is None or not self.draft.measures or self._is_length_of_time(at):
+            return False
+        before = self.draft.measures[-1]
+        if before.aggregate in (None, Aggregate.SUM, Aggregate.MEAN):
+            self.draft.measures[-1] = MeasureRequest(name, None, before.word)
+            return True
+        return False
+
+    def _is_length_of_time(self, at: int) -> bool:
+        """Whether a column behind "per" may as well be a part of the time axis: "per month"."""
+        grain = self.phrases[at].key("grain")
+        column = self.material.column(self.calendar.column) if (
+            self.material and self.calendar
+        ) else None  # fmt: skip
+        is_hourly = column is not None and column.grain is Grain.HOUR
+        return grain is not None and (grain != Grain.HOUR or is_hourly)
 
     def counted_group(self, at: int) -> int:
         """The number of "the 3 products with the highest revenue"."""
@@ -810,6 +881,8 @@ class _Parser:
             elif column is not None and column.role in (Role.AMOUNT, Role.RATE):
                 if end > start:
                     break
+                if per and self._skip(self.last_measure_at + 1) == at and self._ratio(end):
+                    return end + 1 - at
                 self.draft.by_numbers.append(MeasureRequest(column.name, self.pending, one.text))
                 self.pending = None
             elif column is not None and (per or self.pending is Aggregate.MEAN) and (
@@ -971,6 +1044,13 @@ class _Parser:
                 self.draft.marks.add("time")
         elif column.role in (Role.AMOUNT, Role.RATE):
             how = self.pending or self._shared_aggregate(at)
+            if (
+                column.formula
+                and self.draft.measures
+                and self.last_measure_at == at - 1
+                and (self.draft.measures[-1].column in column.formula)
+            ):  # "stock worth"
+                how = how or self.draft.measures.pop().aggregate
             if how is None and self.material is not None and column.name in self.material.takings:
                 how = Aggregate.SUM if term.has("concept.revenue") else None
             self.draft.measures.append(MeasureRequest(column.name, how, term.text))
@@ -1363,7 +1443,7 @@ _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (
     _Parser.title, _Parser.caption, _Parser.place, _Parser.amount, _Parser.sorting,
     _Parser.exclusion,
     _Parser.period, _Parser.comparison, _Parser.postfix, _Parser.which, _Parser.ranking,
-    _Parser.counted_group,
+    _Parser.counted_group, _Parser.figure_of_two,
     _Parser.value, _Parser.axis, _Parser.aggregate, _Parser.column, _Parser.grain,
     _Parser.derivation,
     _Parser.asking, _Parser.thing, _Parser.look, _Parser.several, _Parser.word, _Parser.glue,

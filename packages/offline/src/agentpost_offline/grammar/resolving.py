@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from agentpost_offline.data import roles, words
+from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
     Act,
@@ -1056,6 +1057,9 @@ class Resolved:
             return
         pairs = [f for f in self.filters if f.op is Op.IS and len(f.values) > 1]
         if "difference" in marks:
+            if not pairs and (difference := self._of_two(measures)):
+                measures[:] = [difference]
+                return
             is_two = len(pairs) == 1 and len(pairs[0].values) == 2 and len(measures) == 1
             if not is_two or self.groups != [pairs[0].column] or self.time:
                 raise Unclear("difference_of_what")
@@ -1069,6 +1073,14 @@ class Resolved:
             or (self._names_one_side and not pairs and len(measures) < 2)
         ):
             raise Unclear("difference_of_what")
+
+    def _of_two(self, measures: Sequence[Measure]) -> Measure | None:
+        """The difference of two figures, as of "the difference between takings and costs"."""
+        if len(measures) != 2 or measures[0].aggregate is not measures[1].aggregate:
+            return None
+        left, right = (self.material.column(one.column) for one in measures if one.column)
+        name = formula(left, Sign.MINUS, right)
+        return Measure(name, measures[0].aggregate) if name else None
 
     @property
     def _names_one_side(self) -> bool:
@@ -1137,8 +1149,7 @@ class Resolved:
 
     def _one_currency(self, measures: list[Measure]) -> None:
         """Amounts that a column beside them tells to be in several currencies are not added up."""
-        by_name = {column.name: column for column in self.material.table.columns}
-        columns = [by_name[one.column] for one in measures if one.column in by_name]
+        columns = self.material.columns_by_name.operands(one.column for one in measures)
         column = roles.currencies(self.material.table.columns, columns)
         if column is None or column.name in self.groups or self._is_row_each or self.is_choice:
             return

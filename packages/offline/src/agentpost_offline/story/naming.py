@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from agentpost_offline.data.model import Column, Table, by_name
+from agentpost_offline.data.formulas import Sign, by_name
+from agentpost_offline.data.model import Column, Table
 from agentpost_offline.data.wording import filter_text, unit_of, upper
-from agentpost_offline.frame import Derivation, Filter, Grain, Measure, Query
+from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Query
 from agentpost_offline.style import numbers
 from agentpost_offline.style.languages import language, texts
 
@@ -19,7 +20,7 @@ _LOWERED = ("en", "es", "fr")
 
 def column(name: str | None, table: Table) -> Column | None:
     """The table's column of that name."""
-    return by_name(table).get(name) if name else None
+    return by_name(table).find(name)
 
 
 def label(name: str | None, table: Table) -> str:
@@ -37,7 +38,9 @@ def measure(one: Measure, table: Table, code: str = "en") -> str:
     if one.column is None:
         base = tongue["rows"]
     else:
-        pattern = tongue[one.aggregate.value]
+        own = column(one.column, table)
+        is_ratio = own is not None and Sign.OVER in own.formula
+        pattern = tongue[(Aggregate.SUM if is_ratio else one.aggregate).value]
         base = pattern.format(name if pattern.startswith("{") else inner(name, code))
     if one.derived in (None, Derivation.AVERAGE):  # of groups, each shown by itself
         return str(base)

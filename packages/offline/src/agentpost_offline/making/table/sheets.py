@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentpost_offline.data.model import Column, Kind, Result, Role, Table, by_name
+from agentpost_offline.data.formulas import by_name
+from agentpost_offline.data.model import Column, Kind, Result, Role, Table
 from agentpost_offline.frame import Aggregate, Cell, Grain, Query
 from agentpost_offline.story import naming
 from agentpost_offline.story.shape import Grid, grid, is_additive

@@ -21,7 +21,8 @@ from agentpost_offline.content.blocks import Paper
 from agentpost_offline.data import roles
 from agentpost_offline.data.archives import unpacking
 from agentpost_offline.data.dataset import open_tables
-from agentpost_offline.data.model import Role, Table, by_name
+from agentpost_offline.data.formulas import by_name
+from agentpost_offline.data.model import Role, Table
 from agentpost_offline.frame import Aggregate, Frame, Query, Thing, from_json
 from agentpost_offline.making import catalogue, papers, queries
 from agentpost_offline.making.content import Section
