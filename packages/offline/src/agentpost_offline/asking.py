@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import re
 from collections.abc import Sequence
@@ -14,12 +15,19 @@ from agentpost.extraction import Unreadable
 from agentpost_offline import offering, questions, requested, steps
 from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.frame import Frame, Thing, to_json
-from agentpost_offline.grammar import nearby
+from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.describing import frame_text
+from agentpost_offline.grammar.material import material_of
 from agentpost_offline.grammar.reading import Choice, Question, Reading
+from agentpost_offline.grammar.suggesting import can_suggest_all, suggest
+from agentpost_offline.grammar.vocabulary import lexicon
 from agentpost_offline.replying import details, list_text, quote_words, say
 from agentpost_offline.scope import Surroundings, files_by_id
 
+_OPEN = ("which_measure", "count_what", "rank_what", "not_clear")
+"""Questions whose choices only differ in one part."""
+_FEW = 3
+"""With fewer choices, sentences over the file are offered too."""
 logger = logging.getLogger(__name__)
 
 
@@ -106,26 +114,73 @@ def unclear(here: Surroundings, reading: Reading) -> None:
             choices.append(
                 Choice(say(language, "do_this"), frames, target=target, is_free=reading.is_free)
             )
-        elif question.key == "not_clear" and "many" in draft.asks and reading.table is not None:
-            choices.append(nearby.count_of_rows(reading.table, here.language))
-        choices += _under_conditions(choices, reading)
     if frame is not None and question.key == "ask_anew":  # a change of what was made earlier
         frames = (_without_text(here, frame),)
         label, target = frame_text(frame, reading.table), reading.target
         choices.append(Choice(label, frames, target=target, is_free=reading.is_free))
-    if draft.unknown or not choices:
-        choices += offering.sentences(here, draft)
+    is_told = question.key == "ambiguous" and bool(draft.unknown)
+    choices = [each for one in choices for each in _settled(here, one, is_told=is_told)]
+    choices = _with_suggestions(here, choices, reading)
     choices = choices[: max(offering.MOST_CHOICES, len(question.choices))]
     if choices:
         choices.append(Choice(say(language, "leave_it")))
     questions.ask(here, " ".join(parts), choices, text=draft.text)
 
 
-def _under_conditions(choices: Sequence[Choice], reading: Reading) -> list[Choice]:
-    """The likeliest answer under each condition that a word may stand for."""
-    if reading.table is None or reading.is_edit or not (choices and choices[0].frames):
-        return []
-    return nearby.with_conditions(choices[0].frames[0], reading.table)
+def _settled(here: Surroundings, choice: Choice, *, is_told: bool) -> list[Choice]:
+    """A choice whose message would be asked about again, as what may then be chosen; ``is_told``:
+    words of the message were not understood, so that the choice has to say all of it."""
+    if choice.frames or not choice.text:
+        return [choice]
+    around = here.around
+    if choice.table:
+        around.tables = [one for one in around.tables if one.id == choice.table]
+    readings = requests.read(choice.text, around)
+    if len(readings) != 1 or readings[0].draft.is_talk:
+        return [choice]
+    (reading,) = readings
+    if reading.question is not None:
+        return [one for one in reading.question.choices if one.frames] or [choice]
+    if reading.frame is None or reading.is_edit or (reading.is_sure and not is_told):
+        return [choice]
+    return [Choice(frame_text(reading.frame, reading.table), (reading.frame,))]
+
+
+def _with_suggestions(
+    here: Surroundings, choices: Sequence[Choice], reading: Reading
+) -> list[Choice]:
+    """The choices, then what a request over a table probably means; sentences over the files where
+    there is little to choose."""
+    suggestions: list[Choice] = []
+    draft = reading.draft
+    if reading.table is not None and (draft.has_query or not draft.model):
+        material = material_of(reading.table, lexicon(here.language))
+        thing = requests.thing_of(copy.deepcopy(draft), here.around)
+        if "unable" not in draft.marks or thing is Thing.ANSWER:
+            suggestions = suggest(
+                copy.deepcopy(draft), reading.frame, thing, material, here.works,
+                here.around.today, here.language,
+            )  # fmt: skip
+    suggestions = [_with_files(here, one) for one in suggestions]
+    is_open = reading.question is not None and reading.question.key in _OPEN
+    results = [*suggestions, *choices] if is_open and can_suggest_all(draft) else [
+        *choices, *suggestions
+    ]  # fmt: skip
+    results = _each_once(results)
+    is_little = len(results) < _FEW and (draft.unknown or not results)
+    return [*results, *offering.sentences(here, draft)] if is_little else results
+
+
+def _each_once(choices: Sequence[Choice]) -> list[Choice]:
+    """The choices, but of those that do the same only the first."""
+    results: list[Choice] = []
+    acts: list[object] = []
+    for one in choices:
+        act = [(frame.thing, frame.queries) for frame in one.frames] or one.text
+        if act not in acts:
+            acts.append(act)
+            results.append(one)
+    return results
 
 
 def _is_made(frame: Frame) -> bool:
@@ -188,7 +243,14 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     ]  # fmt: skip
     if for_model:
         parts.append(say(language, "needs_model", words=quote_words(language, for_model, "and")))
-    choices = [*choices, *offering.sentences(here, readings[0].draft)][: offering.MOST_CHOICES]
+    table = next((one.table for one in readings if one.table is not None), None)
+    whole = requests.read_whole(here.turn.message.text, here.around, table) if table else None
+    first, rest = choices[: bool(frames)], choices[bool(frames) :]
+    rest = [each for one in rest for each in _settled(here, one, is_told=False)]
+    if whole is not None:
+        whole.question = whole.question or Question("not_clear")
+    choices = _each_once([*first, *_with_suggestions(here, rest, whole or readings[0])])
+    choices = choices[: offering.MOST_CHOICES]
     choices.append(Choice(say(language, "leave_it")))
     questions.ask(here, " ".join(dict.fromkeys(parts)), choices)
 

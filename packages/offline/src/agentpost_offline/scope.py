@@ -13,6 +13,7 @@ from agentpost.agents.base import File, Turn
 from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Frame, Thing, from_json
 from agentpost_offline.grammar.edits import Work
+from agentpost_offline.grammar.requests import Surrounding
 
 _TABLES = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|json|jsonl|parquet)$", re.IGNORECASE)
 _SHEETS = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|parquet)$", re.IGNORECASE)
@@ -50,6 +51,15 @@ class Surroundings:
     """Whether the message before was a request that was asked about, or failed."""
     too_much: bool = False
     """Whether looking at the files took more memory or time than it may."""
+
+    @property
+    def around(self) -> Surrounding:
+        """What a message is read over."""
+        return Surrounding(
+            self.tables, frozenset(self.kinds), self.works, self.turn.message.at[:10],
+            self.language, bool(self.turn.message.files or self.brings_material),
+            self.is_unanswered, [file.name for file in self.files],
+        )  # fmt: skip
 
     @property
     def brings_material(self) -> bool:

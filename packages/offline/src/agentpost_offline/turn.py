@@ -158,7 +158,7 @@ async def _answer(
     here.is_unanswered = requested.has_failed_last(here.turn) or (
         pending is not None and bool(pending.text)
     )
-    readings = requests.read(text, around(here))
+    readings = requests.read(text, here.around)
     is_change = any(one.is_edit and one.draft.ordinal is None for one in readings)
     if is_change and _is_after_new_request(here, pending):
         readings[0].question = Question("ask_anew")
@@ -189,7 +189,7 @@ def _is_after_new_request(here: Surroundings, pending: Pending | None) -> bool:
         return pending is not None
     return any(
         not one.is_edit and bool(one.draft.things or one.draft.measures)
-        for one in requests.read(pending.text, around(here))
+        for one in requests.read(pending.text, here.around)
     )
 
 
@@ -198,23 +198,14 @@ def _complete(
 ) -> list[Reading]:
     """A short message as the answer to the question before it: "revenue", "the average"."""
     bare = all(one.draft.is_fragment and not one.is_edit for one in readings)
-    first = requests.read(first_text, around(here)) if readings and bare else []
+    first = requests.read(first_text, here.around) if readings and bare else []
     keys = {one.question.key for one in first if one.question is not None}
     if not first or "ask_anew" in keys or any(one.is_edit for one in first):
         return readings  # a change is not completed
-    together = requests.read(f"{first_text.rstrip(' .!?。！？؟')} · {text}", around(here))
+    together = requests.read(f"{first_text.rstrip(' .!?。！？؟')} · {text}", here.around)
     if any("about" in one.draft.marks for one in readings):  # "and net?" goes on with the question
         return together or readings
     return together if together and all(one.is_sure for one in together) else readings
-
-
-def around(here: Surroundings) -> Surrounding:
-    """What a message is read over."""
-    return Surrounding(
-        here.tables, frozenset(here.kinds), here.works, here.turn.message.at[:10], here.language,
-        bool(here.turn.message.files or here.brings_material), here.is_unanswered,
-        [file.name for file in here.files],
-    )  # fmt: skip
 
 
 def _is_clear(reading: Reading) -> bool:

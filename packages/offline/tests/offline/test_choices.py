@@ -95,9 +95,9 @@ async def test_a_word_that_stops_work_is_no_part_of_a_question(tmp_path: Path) -
     assert "“cancelled”" in turn.questions[0]
 
 
-async def test_the_nearest_sentences_are_over_the_named_columns(tmp_path: Path) -> None:
+async def test_what_is_suggested_has_the_named_columns(tmp_path: Path) -> None:
     turn = await Conversation().say("merch per town for my aunt", csv_file(tmp_path, GIGS))
-    assert "total merch € by month" in turn.choices
+    assert turn.choices[:2] == ["Do this", "total Merch"]
     assert not any("fee" in one.casefold() for one in turn.choices)
 
 
@@ -216,3 +216,60 @@ async def test_what_is_drawn_of_an_average_has_a_figure_for_each_group(tmp_path:
                           csv_file(tmp_path, MEMBERS, "members.csv"))  # fmt: skip
     assert turn.choices[0] == "a chart: number of rows by Section"
     assert not any("average of" in one for one in turn.choices)
+
+
+VISITS = """date,owner,species,fee €,vet,paid
+2024-03-01,Lowe,dog,50,Ames,no
+2024-05-02,Kim,cat,30,Ames,yes
+2024-05-09,Lowe,dog,20,Bell,no
+2025-05-11,Novak,rabbit,40,Bell,yes
+"""
+PLOTS = """plot,section,holder,rent,rent paid
+A1,North,Vera,15,yes
+A2,North,,60,no
+B1,South,Olwen,50,no
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "messages", "suggestion"),
+    [
+        (VISITS, ["who still owes us and what does each of them owe"],
+         "total Fee by Owner, Paid = no"),
+        (VISITS, ["fee by vet, paid ones dont coount"], "total Fee by Vet, Paid = no"),
+        (VISITS, ["fee in May 2024", "the year by month in excel for our bookkeeper"],
+         "a spreadsheet: total Fee by month, 2024"),
+        (VISITS, ["which species do we see most, roughly"], "top 1: number of rows by Species"),
+        (PLOTS, ["which plots are free at the mo"], "number of rows by Plot, Holder missing"),
+        (PLOTS, ["rent with it paid or without it"], "total Rent by Rent paid"),
+    ],
+)  # fmt: skip
+async def test_a_request_is_suggested_whole(
+    tmp_path: Path, table: str, messages: list[str], suggestion: str
+) -> None:
+    talk = Conversation()
+    files = [csv_file(tmp_path, table)]
+    for message in messages:
+        turn = await talk.say(message, *files)
+        files = []
+    assert suggestion in turn.choices, (turn.choices, turn.text)
+
+
+async def test_a_suggestion_does_what_it_says(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("which plots are free at the mo", csv_file(tmp_path, PLOTS))
+    turn = await talk.say("number of rows by Plot, Holder missing")
+    assert "A2" in turn.text
+    assert "B1" not in turn.text
+
+
+async def test_what_is_suggested_is_never_asked_about_again(tmp_path: Path) -> None:
+    for message in ("make a report with the takings for the bank", "the best? for my aunt",
+                    "how many visits did people like", "fee and fee, roundish"):  # fmt: skip
+        talk = Conversation()
+        first = await talk.say(message, csv_file(tmp_path, VISITS))
+        for choice in first.choices[:-1]:
+            talk = Conversation()
+            await talk.say(message, csv_file(tmp_path, VISITS))
+            turn = await talk.say(choice)
+            assert not turn.questions, (message, choice, turn.questions)

@@ -17,6 +17,7 @@ from agentpost_offline.style.numbers import is_currency
 class Sign(StrEnum):
     """How two columns make one figure."""
 
+    PLUS = "+"
     MINUS = "−"
     TIMES = "×"
     OVER = "÷"
@@ -64,7 +65,9 @@ def formula(left: Column, sign: Sign, right: Column) -> str | None:
     is_alike = left.unit == right.unit or None in (left.unit, right.unit)
     if not amounts or left.formula or right.formula:
         return None
-    if sign is Sign.MINUS and not (is_alike and Role.RATE not in (left.role, right.role)):
+    if sign in (Sign.MINUS, Sign.PLUS) and not (
+        is_alike and Role.RATE not in (left.role, right.role)
+    ):
         return None
     if sign is Sign.OVER and Role.RATE in (left.role, right.role):
         return None
@@ -75,7 +78,8 @@ def is_of_totals(measure: Measure, column: Column) -> bool:
     """Whether a measure puts two totals together, and not the two figures of each row."""
     if Sign.OVER in column.formula:
         return measure.aggregate in (Aggregate.SUM, Aggregate.MEAN)
-    return Sign.MINUS in column.formula and measure.aggregate is Aggregate.SUM
+    is_sum = measure.aggregate is Aggregate.SUM
+    return is_sum and not {Sign.PLUS, Sign.MINUS}.isdisjoint(column.formula)
 
 
 def _column(left: Column, sign: Sign, right: Column) -> Column:

@@ -21,6 +21,7 @@ from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measur
 from agentpost_offline.style import dates
 
 _ISO = re.compile(r"\d{4}(?:-(?:Q[1-4]|\d\d(?:-\d\d(?:[T ].+)?)?))?")
+_OPERATORS = {Sign.PLUS: "+", Sign.MINUS: "-", Sign.TIMES: "*", Sign.OVER: "/"}
 _COMPARISONS = {Op.AT_LEAST: ">=", Op.ABOVE: ">", Op.AT_MOST: "<=", Op.BELOW: "<"}
 
 
@@ -53,10 +54,8 @@ class Compiler:
         if not column.formula:
             return self._loaded.fields[name]
         left, sign, right = column.formula
-        if sign == Sign.OVER:
-            return f"({self.field(left)} / nullif({self.field(right)}, 0))"
-        operator = "-" if sign == Sign.MINUS else "*"
-        return f"({self.field(left)} {operator} {self.field(right)})"
+        divisor = f"nullif({self.field(right)}, 0)" if sign == Sign.OVER else self.field(right)
+        return f"({self.field(left)} {_OPERATORS[Sign(sign)]} {divisor})"
 
     def where(self, filters: Sequence[Filter]) -> Clause:
         """The condition for the rows that count."""
@@ -111,7 +110,8 @@ class Compiler:
                 self.aggregate(Measure(part, Aggregate.SUM)) for part in column.formula[::2]
             )
             is_ratio = Sign.OVER in column.formula
-            return f"(({left}) / nullif(({right}), 0))" if is_ratio else f"(({left}) - ({right}))"
+            right = f"nullif({right}, 0)" if is_ratio else right
+            return f"(({left}) {_OPERATORS[Sign(column.formula[1])]} ({right}))"
         if how is Aggregate.COUNT:
             return f"cast(count({name}) as double)"
         if how is Aggregate.DISTINCT:

@@ -37,7 +37,7 @@ _DAYS_MAX: Final = 366
 """Of a column that is named: with more days, a result is by weeks, months or years."""
 _SIGNS: Final = {
     "-": Sign.MINUS, "–": Sign.MINUS, "−": Sign.MINUS, "*": Sign.TIMES, "×": Sign.TIMES,
-    "÷": Sign.OVER,
+    "÷": Sign.OVER, "+": Sign.PLUS,
 }  # fmt: skip
 """A slash is none: of "takings/costs" both are meant."""
 _SEVERAL: Final = (2, 3, 4, 5, 6)

@@ -83,6 +83,14 @@ def read(text: str, around: Surrounding) -> list[Reading]:
     return best
 
 
+def read_whole(text: str, around: Surrounding, table: Table) -> Reading | None:
+    """A message as one clause over a table, whatever its sentences; None where it says nothing."""
+    text = normal(text[:WISH_CHARACTERS])
+    material = material_of(table, lexicon(around.language))
+    readings = _read_clauses(text, [terms(text, around.language, material)], material, around)
+    return readings[0] if readings else None
+
+
 def _cost(readings: Sequence[Reading]) -> tuple[int, int, int, int]:
     """How badly a message is understood over a table: unknown words, then questions, then figures
     that are named by a part of their names, then columns that are not found: "room" is a column of

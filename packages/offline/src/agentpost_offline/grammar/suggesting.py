@@ -1,0 +1,394 @@
+"""What a request probably means that is not sure: whole requests of the parts that were understood,
+of what was asked before, and of what an unknown word may stand for, the likeliest first.
+
+Each part has a weight, and a suggestion the sum of its parts. None is done unasked, so that a part
+may be guessed; the words of the button say all of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from agentpost_offline.data import roles
+from agentpost_offline.data.formulas import Sign, formula
+from agentpost_offline.data.model import Column, Kind, Role
+from agentpost_offline.frame import (
+    Act,
+    Aggregate,
+    Derivation,
+    Filter,
+    Frame,
+    Grain,
+    Measure,
+    Op,
+    Order,
+    Query,
+    Thing,
+)
+from agentpost_offline.grammar import comparing
+from agentpost_offline.grammar.describing import frame_text
+from agentpost_offline.grammar.draft import Draft
+from agentpost_offline.grammar.edits import Work
+from agentpost_offline.grammar.material import Material, calendar_of, no_value, yes_value
+from agentpost_offline.grammar.reading import Choice
+from agentpost_offline.grammar.text import fold, name_tokens, tokens
+from agentpost_offline.grammar.vocabulary import concept_of, word_list
+
+MOST = 6
+"""So many are suggested."""
+_ALIKE = 0.3
+"""What a part is worth less for each suggestion before that has it."""
+_DERIVED = (Derivation.SHARE, Derivation.CUMULATIVE)
+_ROWS = Measure(None, Aggregate.COUNT)
+_OPTIONS = 5
+"""So many measures, axes and conditions are put together."""
+_FEW = 4
+"""As many values of a column "status" are offered."""
+_MOST_GROUPS = 30
+_BEGINNING = 4
+"""Letters by which a word of a request is like one of a column's name."""
+_SHORT = 6
+"""A message of so few words may go on with the one before."""
+_NAMED, _LIKE, _GUESS, _FAINT = 3.0, 1.5, 1.0, 0.3
+"""The weights of what was named, of what is like a word, of what is usual, of what is possible."""
+
+
+_Part = TypeVar("_Part")
+
+
+class _Axes(NamedTuple):
+    groups: tuple[str, ...] = ()
+    time: str | None = None
+    grain: Grain | None = None
+
+    @property
+    def size(self) -> int:
+        """How many groups and time axes there are."""
+        return len(self.groups) + (self.time is not None)
+
+
+def suggest(
+    draft: Draft, frame: Frame | None, thing: Thing, material: Material, works: Sequence[Work],
+    today: str, language: str,
+) -> list[Choice]:  # fmt: skip
+    """Whole requests that a draft may mean, the likeliest first.
+
+    Args:
+        draft: what was understood of the request.
+        frame: what would be done, where that is known.
+        thing: what is asked for.
+        material: the table.
+        works: what was made or answered before, newest first.
+        today: the day, ISO 8601.
+        language: of the labels.
+    """
+    suggester = _Suggester(draft, frame, thing, material, works, today, language)
+    template = frame or Frame(
+        Act.ASK if thing is Thing.ANSWER else Act.MAKE, thing, (),
+        msgspec.structs.replace(draft.style, options=dict(draft.options)), tuple(draft.formats),
+        draft.language or language, said=draft.text,
+    )  # fmt: skip
+    frames = (msgspec.structs.replace(template, queries=(one,)) for one in suggester.queries())
+    return [Choice(frame_text(one, material.table), (one,)) for one in frames]
+
+
+def can_suggest_all(draft: Draft) -> bool:
+    """Whether suggestions have all parts of a draft; else they stand behind what has them."""
+    is_growth = draft.derivation is not None and draft.derivation not in _DERIVED
+    return not (
+        is_growth or len(draft.periods) > 1 or any(one.column is None for one in draft.comparing)
+    )
+
+
+class _Suggester:
+    def __init__(
+        self, draft: Draft, frame: Frame | None, thing: Thing, material: Material,
+        works: Sequence[Work], today: str, language: str,
+    ) -> None:  # fmt: skip
+        self.draft, self.thing, self.material, self.language = draft, thing, material, language
+        words = [one for one in tokens(draft.text) if one.kind != "mark"]
+        text = f" {' '.join(fold(one.text) for one in words)} "
+        denials = word_list(language)["not"]["not"].split(";")
+        self.denies = any(
+            one.strip() in text if language == "zh" else f" {one.strip()} " in text
+            for one in denials
+        )
+        self.beginnings = {
+            fold(one.text)[:_BEGINNING] for one in words if len(one.text) >= _BEGINNING
+        }
+        self.query = self._only_query(frame)
+        self.before = self._only_query(works[0].frame if works else None)
+        goes_on = bool(draft.marks & {"it", "about", "too", "change", "only"})
+        self.goes_on = _LIKE if goes_on or len(words) <= _SHORT else _FAINT
+        dates = material.date_columns
+        time = next((one for one in dates if one.name == draft.time), dates[0] if dates else None)
+        self.calendar = calendar_of(time, today) if time is not None else None
+
+    def _only_query(self, frame: Frame | None) -> Query | None:
+        """The query of a frame that has one, over this table."""
+        if frame is None or len(frame.queries) != 1:
+            return None
+        (query,) = frame.queries
+        names = [
+            *(one.column for one in query.measures), *(one.column for one in query.filters),
+            *query.groups, query.time,
+        ]  # fmt: skip
+        columns = self.material.columns_by_name
+        is_known = all(columns.find(name) for name in names if name)
+        return query if query.table == self.material.table.id and is_known else None
+
+    def queries(self) -> list[Query]:
+        """The likeliest queries, each once."""
+        parts = itertools.product(
+            _best(self._measures()), _best(self._axes()), _best(self._conditions())
+        )
+        weights: dict[Query, float] = {}
+        for (measures, weight), (axes, of_axes), (filters, of_filters) in parts:
+            query = self._query(measures, axes, filters)
+            if query is not None:
+                weights.setdefault(query, weight + of_axes + of_filters)
+        results: list[Query] = []
+        while weights and len(results) < MOST:
+            best = max(weights, key=lambda one: weights[one])
+            results.append(best)
+            del weights[best]
+            for other in weights:  # what differs is worth more than one more of the same
+                weights[other] -= _ALIKE * (
+                    (other.measures == best.measures) + (other.filters == best.filters)
+                    + ((other.groups, other.time) == (best.groups, best.time))
+                )  # fmt: skip
+        return results
+
+    def _query(
+        self, measures: tuple[Measure, ...], axes: _Axes, filters: tuple[Filter, ...]
+    ) -> Query | None:
+        """The query of some parts; None where they do not go together."""
+        fixed = {one.column for one in filters if one.op is Op.IS and len(one.values) == 1}
+        if fixed & {*axes.groups} or axes.size > 2:
+            return None
+        if self.thing is Thing.CHART and not axes.size and len(measures) < 2:  # of a scatter plot
+            return None
+        names = [one.column for one in measures]
+        columns = self.material.columns_by_name.operands(names)
+        code = roles.currencies(self.material.table.columns, columns)
+        if code is not None and code.name not in {*axes.groups, *fixed}:
+            return None
+        order, ranking = None, self.draft.ranking
+        if axes.size and ranking is not None:
+            is_top = ranking.is_top or (ranking.is_judged and measures == (_ROWS,))
+            order = Order(is_top, ranking.count or 1)  # the worst offender has most
+        elif axes.size and self.draft.sort is not None:
+            order = Order(self.draft.sort)
+        if axes.size and self.draft.derivation in _DERIVED:
+            measures = tuple(
+                Measure(one.column, one.aggregate, self.draft.derivation) for one in measures
+            )
+        return Query(
+            self.material.table.id, measures, axes.groups, axes.time, axes.grain, filters,
+            order=order,
+        )  # fmt: skip
+
+    # Measures
+
+    def _measures(self) -> Iterator[tuple[tuple[Measure, ...], float]]:
+        draft = self.draft
+        named = [
+            Measure(one.column, one.aggregate or self._usual(one.column)) for one in draft.measures
+        ]
+        for like in (one for _, names in draft.ambiguous for one in names):
+            if self.material.column(like) in self.material.numbers:
+                yield (Measure(like, draft.aggregate or self._usual(like)),), _NAMED - _FAINT
+        counts = "many" in draft.asks or draft.counts
+        if self.query is not None and self.query.measures:
+            is_named = bool(draft.measures or counts or not draft.unknown) and not self._lists
+            yield self.query.measures, _NAMED if is_named else _LIKE
+        if len(named) > 1:
+            yield tuple(dict.fromkeys(named)), _NAMED
+            left, right = (self.material.column(str(one.column)) for one in named[:2])
+            sign = Sign.MINUS if "difference" in draft.marks else Sign.OVER
+            if name := formula(left, sign, right):
+                yield (Measure(name, self._usual(name)),), _GUESS
+        yield from (((one,), _NAMED - _FAINT) for one in named)
+        if counts or (self._lists and not named):
+            yield (_ROWS,), _NAMED
+        if self.before is not None and self.before.measures:
+            yield self.before.measures, self.goes_on
+        yield from ((ratio, _NAMED) for ratio in self._ratios(named))
+        for column in self.material.numbers:
+            if named and not self._is_like(column):
+                continue
+            weight = _LIKE if self._is_like(column) else _GUESS if self._is_main(column) else _FAINT
+            yield (Measure(column.name, draft.aggregate or self._usual(column.name)),), weight
+        if not named:
+            yield from ((rest, _GUESS - _FAINT) for rest in self._rest())
+            # "which animals do we see most" counts them
+            yield (_ROWS,), _GUESS if draft.ranking is not None else _GUESS - _FAINT
+
+    def _rest(self) -> Iterator[tuple[Measure, ...]]:
+        """What one amount of money leaves of the other, where there are two."""
+        money = [one for one in self.material.numbers if one.unit in roles.CURRENCIES]
+        if len(money) == 2 and (name := formula(money[0], Sign.MINUS, money[1])):
+            yield (Measure(name, Aggregate.SUM),)
+
+    def _ratios(self, named: Sequence[Measure]) -> Iterator[tuple[Measure, ...]]:
+        """As in "and per km?": a figure for each of a column behind "per"."""
+        before = self.before.measures if self.before is not None else ()
+        for one, by in itertools.product((*named, *before)[:1], self.draft.by_numbers):
+            names = (one.column, by.column)
+            left, right = (self.material.columns_by_name.find(name) for name in names)
+            if left and right and (name := formula(left, Sign.OVER, right)):
+                yield (Measure(name, Aggregate.MEAN),)
+
+    @property
+    def _lists(self) -> bool:
+        """Whether the rows themselves are asked for, and have names."""
+        asks = self.draft.asks & {"which", "list"} and self.draft.ranking is None
+        return bool(asks) and self.material.row_name is not None
+
+    def _is_like(self, column: Column) -> bool:
+        """Whether a word of a column's name begins as one of the request does."""
+        names = name_tokens(column.name)
+        return any(fold(word)[:_BEGINNING] in self.beginnings for word in names)
+
+    def _is_main(self, column: Column) -> bool:
+        money = [*self.material.takings, *self.material.concepts.get("revenue", ())]
+        return column.name in (money or [self.material.numbers[0].name])
+
+    def _usual(self, name: str) -> Aggregate:
+        column = self.material.column(name)
+        is_price = self.material.is_price_of_row(column) or name in self.material.takings
+        return Aggregate.MEAN if column.role is Role.RATE and not is_price else Aggregate.SUM
+
+    # Groups and periods
+
+    def _axes(self) -> Iterator[tuple[_Axes, float]]:
+        draft = self.draft
+        names = dict.fromkeys((*draft.groups, *draft.which_columns, *draft.mentions))
+        groups = tuple(names)
+        time = self.calendar.column if self.calendar and (draft.grains or draft.is_trend) else None
+        grain = draft.grains[-1] if draft.grains else None
+        whole = _Axes(groups[: 2 - (time is not None)], time, grain)
+        if self.query is not None:
+            axes = _Axes(self.query.groups, self.query.time, self.query.grain)
+            yield axes, _NAMED if axes.size or not self._lists else _GUESS
+        if whole.size:
+            yield whole, _NAMED
+            if whole.size > 1:
+                yield from ((_Axes((one,)), _NAMED - _FAINT) for one in groups)
+        if self.before is not None and not whole.size:
+            before = _Axes(self.before.groups, self.before.time, self.before.grain)
+            yield before, self.goes_on
+        if "who" in draft.asks:
+            yield from ((_Axes((one,)), _NAMED) for one in self._people())
+        if self._lists and not groups:
+            yield _Axes((str(self.material.row_name),)), _NAMED
+        flags = (one.column for one in self._known() if self._opposite(one) != one)
+        weight = _LIKE + _FAINT if self.denies else _GUESS  # "with a raffle and without"
+        yield from ((_Axes((name,)), weight) for name in flags)
+        for column in self._categories():
+            is_asked = draft.ranking or "which" in draft.asks or self.thing is not Thing.ANSWER
+            yield _Axes((column.name, *groups[:1])[:1]), _GUESS if is_asked and not groups else 0
+        yield _Axes(), 0 if whole.size else _GUESS
+
+    def _people(self) -> Sequence[str]:
+        """The column that names people: else the one of texts with the most different values."""
+        concepts = self.material.concepts
+        texts = [one for one in self.material.groups if one.kind is Kind.TEXT]
+        likely = [one.name for one in sorted(texts, key=lambda one: -one.distinct)]
+        return (concepts.get("person") or concepts.get("customer") or likely)[:1]
+
+    def _categories(self) -> list[Column]:
+        columns = [
+            one for one in self.material.groups
+            if one.role is Role.CATEGORY and 1 < one.distinct <= _MOST_GROUPS and not yes_value(one)
+        ]  # fmt: skip
+        return columns[:3]
+
+    # Conditions
+
+    def _conditions(self) -> Iterator[tuple[tuple[Filter, ...], float]]:
+        known = tuple(dict.fromkeys(self._known()))
+        weight = _LIKE * len(known)
+        yield known, weight + _LIKE
+        if self.before is not None and self.before.filters:
+            columns = {one.column for one in known}
+            kept = tuple(one for one in self.before.filters if one.column not in columns)
+            yield (*kept, *known), weight + _GUESS + self.goes_on
+            if self.draft.grains and self.calendar is not None:
+                yield (
+                    (*(_whole_year(one, self.calendar.column) for one in kept), *known),
+                    (weight + _GUESS + self.goes_on + _FAINT),
+                )
+        rest = tuple(one for one in known if self._opposite(one) == one)
+        if rest != known and self.denies:
+            yield rest, weight + _LIKE
+        opposite = tuple(map(self._opposite, known))
+        if opposite != known and self.draft.unknown:
+            yield opposite, weight + (_LIKE if self.denies else _FAINT)
+        fixed = {one.column for one in known}
+        for one, likeness in self._possible():
+            if one.column not in fixed:
+                yield (*known, one), weight + likeness
+
+    def _known(self) -> Iterator[Filter]:
+        """The conditions that were understood."""
+        if self.query is not None:
+            yield from self.query.filters
+            return
+        yield from self.draft.filters
+        if self.calendar is not None:
+            yield from (one.filter(self.calendar, Op.IS_NOT) for one in self.draft.exclusions)
+        by_column: dict[str, list[str]] = {}
+        for column, value in self.draft.values:
+            by_column.setdefault(column, []).append(value)
+        yield from (Filter(name, Op.IS, tuple(values)) for name, values in by_column.items())
+        periods = [one for one in self.draft.periods if not one.weekdays]
+        if self.calendar is not None and len(periods) == 1 and (
+            comparing.last_covered(periods[0], self.calendar, self.language) is None
+        ):  # fmt: skip
+            yield periods[0].filter(self.calendar)
+        for one in self.draft.comparing:
+            if one.column:
+                yield Filter(one.column, one.op, one.values)
+
+    def _opposite(self, one: Filter) -> Filter:
+        column = self.material.columns_by_name.find(one.column)
+        yes, no = (yes_value(column), no_value(column)) if column else ("", "")
+        if one.op is not Op.IS or not (yes and no) or len(one.values) != 1:
+            return one
+        return msgspec.structs.replace(one, values=(no if one.values[0] == yes else yes,))
+
+    def _possible(self) -> Iterator[tuple[Filter, float]]:
+        """Conditions that a word may stand for which was not understood, as "that nobody picked
+        up" does for a column "Collected"."""
+        if not self.draft.unknown:
+            return
+        for column in self.material.table.columns:
+            weight = _LIKE if self._is_like(column) else 0
+            weight += _GUESS if self.denies else 0
+            values = [value for value in (no_value(column), yes_value(column)) if value]
+            if concept_of(column.name) == "status" and column.distinct <= _FEW:
+                values = list(column.values)
+            yield from ((Filter(column.name, Op.IS, (value,)), weight) for value in values)
+            if column.missing and not values and column.kind in (Kind.DATE, Kind.TEXT):
+                yield Filter(column.name, Op.MISSING), weight
+                yield Filter(column.name, Op.PRESENT), weight - _FAINT / 2
+
+
+def _whole_year(one: Filter, time: str) -> Filter:
+    """A condition on days of one year as that on the year: "by month" is of more than May."""
+    years = {str(value)[:4] for value in one.values}
+    is_within = one.column == time and one.op is Op.BETWEEN and len(years) == 1
+    return Filter(time, Op.IS, tuple(years)) if is_within else one
+
+
+def _best(options: Iterable[tuple[_Part, float]]) -> list[tuple[_Part, float]]:
+    """The likeliest options, each once with its best weight."""
+    weights: dict[_Part, float] = {}
+    for one, weight in options:
+        weights[one] = max(weight, weights.get(one, weight))
+    return sorted(weights.items(), key=lambda one: -one[1])[:_OPTIONS]
