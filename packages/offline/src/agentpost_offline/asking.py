@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import re
 from collections.abc import Sequence
@@ -17,15 +16,11 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.frame import Frame, Thing, to_json
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.describing import frame_text
-from agentpost_offline.grammar.material import material_of
 from agentpost_offline.grammar.reading import Choice, Question, Reading
-from agentpost_offline.grammar.suggesting import can_suggest_all, suggest
-from agentpost_offline.grammar.vocabulary import lexicon
+from agentpost_offline.grammar.suggesting import suggest
 from agentpost_offline.replying import details, list_text, quote_words, say
 from agentpost_offline.scope import Surroundings, files_by_id
 
-_OPEN = ("which_measure", "count_what", "rank_what", "not_clear")
-"""Questions whose choices only differ in one part."""
 _FEW = 3
 """With fewer choices, sentences over the file are offered too."""
 logger = logging.getLogger(__name__)
@@ -140,7 +135,8 @@ def _settled(here: Surroundings, choice: Choice, *, is_told: bool) -> list[Choic
         return [choice]
     (reading,) = readings
     if reading.question is not None:
-        return [one for one in reading.question.choices if one.frames] or [choice]
+        framed = [one for one in reading.question.choices if one.frames]
+        return framed or suggest(reading, around)[:_FEW] or [choice]
     if reading.frame is None or reading.is_edit or (reading.is_sure and not is_told):
         return [choice]
     return [Choice(frame_text(reading.frame, reading.table), (reading.frame,))]
@@ -151,21 +147,8 @@ def _with_suggestions(
 ) -> list[Choice]:
     """The choices, then what a request over a table probably means; sentences over the files where
     there is little to choose."""
-    suggestions: list[Choice] = []
     draft = reading.draft
-    if reading.table is not None and (draft.has_query or not draft.model):
-        material = material_of(reading.table, lexicon(here.language))
-        thing = requests.thing_of(copy.deepcopy(draft), here.around)
-        if "unable" not in draft.marks or thing is Thing.ANSWER:
-            suggestions = suggest(
-                copy.deepcopy(draft), reading.frame, thing, material, here.works,
-                here.around.today, here.language,
-            )  # fmt: skip
-    suggestions = [_with_files(here, one) for one in suggestions]
-    is_open = reading.question is not None and reading.question.key in _OPEN
-    results = [*suggestions, *choices] if is_open and can_suggest_all(draft) else [
-        *choices, *suggestions
-    ]  # fmt: skip
+    results = [*choices, *suggest(reading, here.around)]
     results = _each_once(results)
     is_little = len(results) < _FEW and (draft.unknown or not results)
     return [*results, *offering.sentences(here, draft)] if is_little else results
@@ -247,8 +230,6 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     whole = requests.read_whole(here.turn.message.text, here.around, table) if table else None
     first, rest = choices[: bool(frames)], choices[bool(frames) :]
     rest = [each for one in rest for each in _settled(here, one, is_told=False)]
-    if whole is not None:
-        whole.question = whole.question or Question("not_clear")
     choices = _each_once([*first, *_with_suggestions(here, rest, whole or readings[0])])
     choices = choices[: offering.MOST_CHOICES]
     choices.append(Choice(say(language, "leave_it")))

@@ -273,3 +273,10 @@ async def test_what_is_suggested_is_never_asked_about_again(tmp_path: Path) -> N
             await talk.say(message, csv_file(tmp_path, VISITS))
             turn = await talk.say(choice)
             assert not turn.questions, (message, choice, turn.questions)
+
+
+async def test_a_percent_sign_of_a_columns_name_asks_for_no_share(tmp_path: Path) -> None:
+    table = "member,voice,attendance %\nAnn,alto,40\nBo,bass,80\nCy,alto,90\n"
+    turn = await Conversation().say("who is attendance % under 50 %", csv_file(tmp_path, table))
+    assert "Ann" in turn.text
+    assert "Bo" not in turn.text

@@ -643,7 +643,7 @@ class _Parser:
         text = self.text[self.phrases[at].start : self.phrases[end - 1].end]
         result = Comparing(op, values, text=text)
         if self.draft.measures and at - self.last_measure_at <= _BEFORE and all(
-            term.is_glue or term.has("small", "only")
+            term.is_glue or term.has("small", "only") or term.text == "%"
             for term in self.phrases[self.last_measure_at + 1 : at]
         ):  # fmt: skip
             result.column = self.draft.measures[-1].column
@@ -1166,6 +1166,10 @@ class _Parser:
         term = self.phrases[at]
         if not term.has("derived") or self._names(term):
             return 0
+        before = self._at(at - 1)
+        column = self._column(before) if before is not None and term.text == "%" else None
+        if column is not None and column.unit == "%":
+            return 1  # of the column's own name: "attendance %"
         derivation = Derivation(str(term.key("derived")))
         if self.draft.derivation not in (None, derivation):
             return 0

@@ -43,8 +43,6 @@ from agentpost_offline.grammar.text import fold, name_tokens
 from agentpost_offline.grammar.vocabulary import concept_of
 
 _MOST_CHOICES = 4
-_BEGINNING = 4
-"""Letters by which a word of a request is like one of a column's name."""
 _NAMED = 12
 """As many values are named beside their number; more of them are listed."""
 _COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
@@ -88,7 +86,6 @@ class Resolved:
             raise Unclear("ambiguous", labels, word=word)
         if draft.is_dateless:
             raise Unclear("no_dates", table=material.table.name, words=draft.is_dateless)
-        self.beginnings = {fold(word)[:_BEGINNING] for word in name_tokens(draft.text)}
         self.query = self._query()
 
     def _instead(self, word: str, name: str) -> str:
@@ -152,7 +149,7 @@ class Resolved:
         if (is_count and not (draft.counts or self._counts_all)) or (
             self._names_only_the_table or (says_nothing and self.material.numbers)
         ):  # fmt: skip
-            raise Unclear("which_measure", self._measure_choices())
+            raise Unclear("which_measure")
         return self._over(measures, order, self.having)
 
     def _over(
@@ -480,7 +477,7 @@ class Resolved:
         if draft.aggregate not in (None, Aggregate.SUM) and draft.aggregate not in _COUNTING:
             is_average = draft.aggregate is Aggregate.MEAN and self.thing is Thing.ANSWER
             if not is_average or not (self.groups or self.time):
-                raise Unclear("count_what", self._count_choices(), words=draft.text)
+                raise Unclear("count_what", words=draft.text)
             return [Measure(None, Aggregate.COUNT, Derivation.AVERAGE)]
         conditions = {one.measure_at for one in draft.comparing}
         quantities = [one for at, one in enumerate(draft.measures) if at not in conditions]
@@ -488,18 +485,18 @@ class Resolved:
             sums = [one for one in self.material.numbers if roles.is_additive(one)]
             if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):
                 return [Measure(sums[0].name, Aggregate.SUM)]
-            raise Unclear("count_what", self._count_choices()[::-1], words=draft.text)
+            raise Unclear("count_what", words=draft.text)
         money = {*self.material.takings, *self.material.concepts.get("revenue", ())}
         is_money = any(one.column in money for one in quantities)
         if quantities and self._is_counting and (draft.counts or is_money):
-            raise Unclear("count_what", self._count_choices(), words=draft.text)
+            raise Unclear("count_what", words=draft.text)
         if draft.counts:
             return [Measure(None, Aggregate.COUNT)]
         if quantities:
             draft.measures = quantities
             results = [self._measure(one) for one in draft.measures]
             if any(one.aggregate is Aggregate.MEAN for one in results):
-                raise Unclear("count_what", self._count_choices(), words=draft.text)
+                raise Unclear("count_what", words=draft.text)
             return results
         if "time" in draft.marks and draft.time and not draft.counts:  # "how many rehearsals"
             days = Measure(draft.time, Aggregate.DISTINCT)
@@ -538,7 +535,7 @@ class Resolved:
         if has_condition and self._numbers_rows and "quantity" not in self.material.concepts:
             draft.counts.append("")  # each visit has a number: "how many dogs did we see?"
             return [Measure(None, Aggregate.COUNT)]
-        raise Unclear("count_what", self._count_choices(), words=draft.text)
+        raise Unclear("count_what", words=draft.text)
 
     def _is_each_a_person(self, name: str) -> bool:
         """Whether each row is a person, though two may share a name: there is a number of each."""
@@ -553,11 +550,6 @@ class Resolved:
             one.role is Role.IDENTIFIER and one.distinct >= self.material.table.rows
             for one in self.material.groups
         )
-
-    def _count_choices(self) -> list[Choice]:
-        sums = [Measure(one.name, Aggregate.SUM) for one in self.material.numbers
-                if roles.is_additive(one)]  # fmt: skip
-        return self._as_choices([Measure(None, Aggregate.COUNT), *sums[: _MOST_CHOICES - 1]])
 
     def _of_concept(self, *concepts: str) -> Measure:
         """The measure of the first concept that the table has exactly one column of."""
@@ -574,7 +566,7 @@ class Resolved:
                 if how is None:
                     how = self._usual(self.material.column(names[0]))
                 return Measure(names[0], how)
-        raise Unclear("which_measure", self._measure_choices())
+        raise Unclear("which_measure")
 
     def _is_signed(self, name: str) -> bool:
         """Whether a column holds what came in and what went out."""
@@ -590,7 +582,7 @@ class Resolved:
         if draft.aggregate in (Aggregate.SUM, Aggregate.MEAN, Aggregate.MEDIAN) and (
             "time" in draft.marks
         ):  # dates are not added up
-            raise Unclear("which_measure", self._measure_choices())
+            raise Unclear("which_measure")
         if not draft.has_query and draft.aggregate is None:
             return []
         listing = self.thing is Thing.ANSWER and self.groups and not (
@@ -614,7 +606,7 @@ class Resolved:
         draft, ranking = self.draft, self.draft.ranking
         is_often = ranking is not None and ranking.concept == "rows"
         if is_often and not self.material.row_name:  # a row may stand for many
-            raise Unclear("which_measure", self._measure_choices())
+            raise Unclear("which_measure")
         if is_often or ("flag" in draft.marks and not draft.aggregate and (
             self.groups or self.time or draft.derivation or self.thing is Thing.CHART
         )):  # fmt: skip
@@ -639,7 +631,7 @@ class Resolved:
             if mark == "sold" and not draft.asks & {"many", "much"} and (
                 self.material.concepts.keys() >= {"quantity", "revenue"}
             ):  # fmt: skip
-                raise Unclear("which_measure", self._measure_choices())
+                raise Unclear("which_measure")
             return self._of_concept(*(concepts[::-1] if "much" in draft.asks else concepts))
         return None
 
@@ -670,9 +662,9 @@ class Resolved:
         if len(self.material.numbers) == 1 and not (draft.ranking and is_rate):
             sure = self.material.numbers
         elif self.thing in (Thing.ANSWER, Thing.CHART) or len(sure) != 1:
-            raise Unclear("which_measure", self._measure_choices())
+            raise Unclear("which_measure")
         if "many" in draft.marks:
-            raise Unclear("count_what", self._count_choices(), words=draft.text)
+            raise Unclear("count_what", words=draft.text)
         measure = self._measure(MeasureRequest(sure[0].name))
         says_how = draft.aggregate or draft.ranking or draft.derivation or "much" in draft.asks
         is_of_rows = draft.ranking is not None and "it" in draft.marks  # "most of them"
@@ -695,7 +687,7 @@ class Resolved:
         if not names:
             self.draft.unknown.append(ranking.word)
         if len(names) != 1:
-            raise Unclear("which_measure", self._measure_choices())
+            raise Unclear("which_measure")
         column = self.material.column(names[0])
         adds = roles.is_additive(column) and column.unit is not None and not self._is_row_each
         if adds and self.groups == self.draft.mentions:
@@ -703,52 +695,6 @@ class Resolved:
         if (self.groups or self.time) and adds:
             return Measure(column.name, Aggregate.SUM)
         return Measure(column.name, Aggregate.MAX if ranking.is_top else Aggregate.MIN)
-
-    def _measure_choices(self) -> list[Choice]:
-        """The same request with each column of numbers as its measure, the likeliest first: money,
-        but of a share or a table without any the number of rows."""
-        choices = []
-        takings = self.material.takings
-        numbers = sorted(
-            self.material.numbers, key=lambda one: (-self._nearness(one), one.name not in takings)
-        )
-        for one in numbers[:_MOST_CHOICES]:
-            if self.draft.aggregate is Aggregate.SUM and one.role is Role.RATE:
-                continue
-            query = self._with_measure(Measure(one.name, self._likely(one)))
-            if query is None:
-                text = self.draft.text.rstrip(" .!?。！？؟")
-                choices.append(Choice(one.label, text=f"{text} · {one.name}"))
-            else:
-                choices.append(self._choice(query))
-        with_axis = self.groups or self.time or self.filters or self.draft.filters
-        if with_axis and not (self.draft.aggregate or self.is_choice or self._is_row_each):
-            is_share = self.draft.derivation is Derivation.SHARE
-            rows = self._as_choices([Measure(None, Aggregate.COUNT)])
-            if is_share and len(self._value_filters) == 1 and not (self.groups or self.time):
-                share = Measure(None, Aggregate.COUNT, Derivation.SHARE)
-                groups = (self._value_filters[0].column,)
-                query = msgspec.structs.replace(self._over([share]), groups=groups)
-                rows = [self._choice(query)]
-            is_named = any(map(self._nearness, numbers))
-            is_likely = is_share or not (takings or is_named or "revenue" in self.material.concepts)
-            choices[0 if is_likely else 1 : 0 if is_likely else 1] = rows
-        return list({one.label: one for one in choices}.values())[:_MOST_CHOICES]
-
-    def _nearness(self, column: Column) -> int:
-        """How many words of a column's name begin as words of the request do."""
-        return sum(
-            len(word) >= _BEGINNING and fold(word)[:_BEGINNING] in self.beginnings
-            for word in name_tokens(column.name)
-        )
-
-    def _likely(self, column: Column) -> Aggregate:
-        """How a column is computed in a choice, which says so."""
-        aggregate = self.draft.aggregate
-        if aggregate is not None:
-            return aggregate
-        is_rate = column.role is Role.RATE and column.name not in self.material.takings
-        return Aggregate.MEAN if is_rate else Aggregate.SUM
 
     def _condition_choices(self) -> list[Choice]:
         """Of "revenue over 1000" alone: the rows that it leaves, counted or summed."""
@@ -841,7 +787,7 @@ class Resolved:
     def _list_by(self, column: str, condition: Filter, measures: list[Measure]) -> None:
         """As in "which products have more than 100 units": the total of each decides."""
         if any(one is not condition for one in self.having):
-            raise Unclear("which_measure", self._measure_choices())
+            raise Unclear("which_measure")
         measures[:] = [self._measure(MeasureRequest(column))]
         if measures[0].aggregate is not Aggregate.SUM:
             of_rows = Query(
@@ -887,7 +833,7 @@ class Resolved:
             return measures, Order(bool(draft.sort)) if wants_order else None
         if any(self._has_no_best(one) for one in measures):
             is_group = has_axis or ranking.count is None
-            ends = self._both_ends(measures) if is_group else self._rank_choices()
+            ends = self._both_ends(measures) if is_group else []
             column = self.material.column(str(measures[0].column))
             if self.language == "de" and roles.is_scale(column):  # 1 is the best mark
                 ends = ends[::-1]
@@ -898,11 +844,11 @@ class Resolved:
             ) for one in draft.measures
         )  # fmt: skip
         if not has_axis and names_class and len(self.material.numbers) > _CLASS:
-            raise Unclear("rank_what", self._rank_choices())  # "biggest club" of many clubs
+            raise Unclear("rank_what")  # "biggest club" of many clubs
         if not has_axis and (
             draft.asks & {"which", "who"} or draft.marks & {"sold"} or ranking.concept == "sold"
         ):  # the best of what is not understood
-            raise Unclear("rank_what", self._rank_choices())
+            raise Unclear("rank_what")
         if not has_axis:
             return [self._extreme(one, ranking.is_top) for one in measures], None
         count = ranking.count
@@ -983,37 +929,12 @@ class Resolved:
     def _extreme(self, one: Measure, is_top: bool) -> Measure:
         how = Aggregate.MAX if is_top else Aggregate.MIN
         if one.column is None or self.draft.ranking is None or self.draft.ranking.count:
-            raise Unclear("rank_what", self._rank_choices())
+            raise Unclear("rank_what")
         if self.draft.aggregate is not None or one.aggregate not in (
             Aggregate.SUM, Aggregate.MEAN, how
         ):  # fmt: skip
-            raise Unclear("rank_what", self._rank_choices())
+            raise Unclear("rank_what")
         return Measure(one.column, how)
-
-    def _rank_choices(self) -> list[Choice]:
-        ranking = self.draft.ranking
-        groups = [one for one in self.material.groups if one.role is Role.CATEGORY]
-        concept = self.material.concepts.get(ranking.concept, []) if ranking else []
-        names = [*concept, *(one.name for one in self.material.numbers)]
-        numbers = self.draft.measures or [MeasureRequest(name) for name in names[:1]]
-        results = []
-        for group in groups[:_MOST_CHOICES]:
-            self.groups = [group.name]
-            try:
-                measure = self._measure(numbers[0]) if numbers else Measure(None, Aggregate.COUNT)
-            except Unclear:
-                continue
-            order = Order(ranking.is_top if ranking else True, (ranking and ranking.count) or 1)
-            query = Query(
-                self.material.table.id, (measure,), (group.name,), filters=tuple(self.filters),
-                order=order,
-            )  # fmt: skip
-            results.append(self._choice(query))
-            if measure.column and not roles.is_additive(self.material.column(measure.column)):
-                reverse = Order(not order.descending, order.count)  # of marks the lowest are best
-                results.append(self._choice(msgspec.structs.replace(query, order=reverse)))
-        self.groups = []
-        return results[:_MOST_CHOICES]
 
     def _derive(self, measures: list[Measure]) -> list[Measure]:
         derivation = self.draft.derivation
@@ -1031,7 +952,7 @@ class Resolved:
             if not measures or any(
                 one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in measures
             ):
-                raise Unclear("share_what", self._count_choices())
+                raise Unclear("share_what")
             value_filters = self._value_filters
             if (self.groups or self.time) and any(
                 f.column not in self.groups for f in value_filters
@@ -1041,7 +962,7 @@ class Resolved:
             if not self.groups and not self.time and len(value_filters) == 1:
                 self.groups = [value_filters[0].column]
             elif not self.groups and not self.time:
-                raise Unclear("share_what", self._rank_choices())
+                raise Unclear("share_what")
         return [Measure(one.column, one.aggregate, derivation) for one in measures]
 
     @property

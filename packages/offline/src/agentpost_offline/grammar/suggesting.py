@@ -7,6 +7,7 @@ may be guessed; the words of the button say all of it.
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
@@ -31,12 +32,19 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing
 from agentpost_offline.grammar.describing import frame_text
-from agentpost_offline.grammar.draft import Draft
-from agentpost_offline.grammar.edits import Work
-from agentpost_offline.grammar.material import Material, calendar_of, no_value, yes_value
-from agentpost_offline.grammar.reading import Choice
+from agentpost_offline.grammar.draft import Draft, MeasureRequest
+from agentpost_offline.grammar.material import (
+    Material,
+    calendar_of,
+    material_of,
+    no_value,
+    yes_value,
+)
+from agentpost_offline.grammar.reading import Choice, Reading, Unclear
+from agentpost_offline.grammar.requests import Surrounding, thing_of
+from agentpost_offline.grammar.resolving import Resolved
 from agentpost_offline.grammar.text import fold, name_tokens, tokens
-from agentpost_offline.grammar.vocabulary import concept_of, word_list
+from agentpost_offline.grammar.vocabulary import concept_of, lexicon, word_list
 
 MOST = 6
 """So many are suggested."""
@@ -71,62 +79,56 @@ class _Axes(NamedTuple):
         return len(self.groups) + (self.time is not None)
 
 
-def suggest(
-    draft: Draft, frame: Frame | None, thing: Thing, material: Material, works: Sequence[Work],
-    today: str, language: str,
-) -> list[Choice]:  # fmt: skip
-    """Whole requests that a draft may mean, the likeliest first.
+def suggest(reading: Reading, around: Surrounding) -> list[Choice]:
+    """Whole requests that a reading may mean, the likeliest first; none where it is about no table,
+    or where what is made would lack what was asked for.
 
     Args:
-        draft: what was understood of the request.
-        frame: what would be done, where that is known.
-        thing: what is asked for.
-        material: the table.
-        works: what was made or answered before, newest first.
-        today: the day, ISO 8601.
-        language: of the labels.
+        reading: what was understood, and what would be done where that is known.
+        around: what the message was read over.
     """
-    suggester = _Suggester(draft, frame, thing, material, works, today, language)
-    template = frame or Frame(
+    draft, table = copy.deepcopy(reading.draft), reading.table
+    if table is None or (draft.model and not draft.has_query):
+        return []
+    thing = thing_of(draft, around)
+    if "unable" in draft.marks and thing is not Thing.ANSWER:
+        return []
+    suggester = _Suggester(
+        reading, draft, thing, material_of(table, lexicon(around.language)), around
+    )
+    template = reading.frame or Frame(
         Act.ASK if thing is Thing.ANSWER else Act.MAKE, thing, (),
         msgspec.structs.replace(draft.style, options=dict(draft.options)), tuple(draft.formats),
-        draft.language or language, said=draft.text,
+        draft.language or around.language, said=draft.text,
     )  # fmt: skip
-    frames = (msgspec.structs.replace(template, queries=(one,)) for one in suggester.queries())
-    return [Choice(frame_text(one, material.table), (one,)) for one in frames]
-
-
-def can_suggest_all(draft: Draft) -> bool:
-    """Whether suggestions have all parts of a draft; else they stand behind what has them."""
-    is_growth = draft.derivation is not None and draft.derivation not in _DERIVED
-    return not (
-        is_growth or len(draft.periods) > 1 or any(one.column is None for one in draft.comparing)
+    frames = (
+        msgspec.structs.replace(template, queries=(one,), text="") for one in suggester.queries()
     )
+    return [Choice(frame_text(one, table), (one,)) for one in frames]
 
 
 class _Suggester:
     def __init__(
-        self, draft: Draft, frame: Frame | None, thing: Thing, material: Material,
-        works: Sequence[Work], today: str, language: str,
-    ) -> None:  # fmt: skip
-        self.draft, self.thing, self.material, self.language = draft, thing, material, language
+        self, reading: Reading, draft: Draft, thing: Thing, material: Material, around: Surrounding
+    ) -> None:
+        self.draft, self.thing, self.material, self.around = draft, thing, material, around
         words = [one for one in tokens(draft.text) if one.kind != "mark"]
         text = f" {' '.join(fold(one.text) for one in words)} "
-        denials = word_list(language)["not"]["not"].split(";")
+        denials = word_list(around.language)["not"]["not"].split(";")
         self.denies = any(
-            one.strip() in text if language == "zh" else f" {one.strip()} " in text
+            one.strip() in text if around.language == "zh" else f" {one.strip()} " in text
             for one in denials
         )
         self.beginnings = {
             fold(one.text)[:_BEGINNING] for one in words if len(one.text) >= _BEGINNING
         }
-        self.query = self._only_query(frame)
-        self.before = self._only_query(works[0].frame if works else None)
+        self.query = self._only_query(reading.frame)
+        self.before = self._only_query(around.works[0].frame if around.works else None)
         goes_on = bool(draft.marks & {"it", "about", "too", "change", "only"})
         self.goes_on = _LIKE if goes_on or len(words) <= _SHORT else _FAINT
         dates = material.date_columns
         time = next((one for one in dates if one.name == draft.time), dates[0] if dates else None)
-        self.calendar = calendar_of(time, today) if time is not None else None
+        self.calendar = calendar_of(time, around.today) if time is not None else None
 
     def _only_query(self, frame: Frame | None) -> Query | None:
         """The query of a frame that has one, over this table."""
@@ -146,11 +148,16 @@ class _Suggester:
         parts = itertools.product(
             _best(self._measures()), _best(self._axes()), _best(self._conditions())
         )
-        weights: dict[Query, float] = {}
+        weights = {
+            query: weight + _LIKE + _NAMED * bool(query.groups or query.time)
+            + _LIKE * len(query.filters)
+            for measures, weight in _best(self._measures()) if len(measures) == 1
+            if (query := self._resolved(*measures)) is not None
+        }  # fmt: skip
         for (measures, weight), (axes, of_axes), (filters, of_filters) in parts:
             query = self._query(measures, axes, filters)
             if query is not None:
-                weights.setdefault(query, weight + of_axes + of_filters)
+                weights[query] = max(weight + of_axes + of_filters, weights.get(query, 0))
         results: list[Query] = []
         while weights and len(results) < MOST:
             best = max(weights, key=lambda one: weights[one])
@@ -162,6 +169,29 @@ class _Suggester:
                     + ((other.groups, other.time) == (best.groups, best.time))
                 )  # fmt: skip
         return results
+
+    def _resolved(self, measure: Measure) -> Query | None:
+        """The request with a measure in place of its own, all else as it was understood; None where
+        that is unclear too."""
+        draft = copy.deepcopy(self.draft)
+        if measure.column is None:
+            draft.measures, draft.counts = [], ["rows"]
+        else:
+            draft.measures = [MeasureRequest(measure.column, measure.aggregate)]
+            draft.asks -= {"many"}
+        draft.aggregate, draft.by_numbers = None, []
+        draft.ambiguous = []
+        if measure.derived is not None:
+            return None
+        try:
+            result = Resolved(
+                draft, self.material, self.thing, self.around.today, self.around.language,
+                is_choice=True,
+            )  # fmt: skip
+        except Unclear:
+            return None
+        has_rows = not any(key == "covered_none" for key, _ in result.notes)
+        return result.query if has_rows else None
 
     def _query(
         self, measures: tuple[Measure, ...], axes: _Axes, filters: tuple[Filter, ...]
@@ -178,12 +208,18 @@ class _Suggester:
         if code is not None and code.name not in {*axes.groups, *fixed}:
             return None
         order, ranking = None, self.draft.ranking
+        if ranking is not None and not axes.size:  # "longest resolution" is that of a row
+            how = Aggregate.MAX if ranking.is_top else Aggregate.MIN
+            measures = tuple(Measure(one.column, how) for one in measures if one.column)
+            if not measures:
+                return None
         if axes.size and ranking is not None:
             is_top = ranking.is_top or (ranking.is_judged and measures == (_ROWS,))
             order = Order(is_top, ranking.count or 1)  # the worst offender has most
         elif axes.size and self.draft.sort is not None:
             order = Order(self.draft.sort)
-        if axes.size and self.draft.derivation in _DERIVED:
+        adds = all(one.aggregate in (Aggregate.SUM, Aggregate.COUNT) for one in measures)
+        if axes.size and adds and self.draft.derivation in _DERIVED:
             measures = tuple(
                 Measure(one.column, one.aggregate, self.draft.derivation) for one in measures
             )
@@ -260,8 +296,8 @@ class _Suggester:
 
     def _usual(self, name: str) -> Aggregate:
         column = self.material.column(name)
-        is_price = self.material.is_price_of_row(column) or name in self.material.takings
-        return Aggregate.MEAN if column.role is Role.RATE and not is_price else Aggregate.SUM
+        is_rate = column.role is Role.RATE and name not in self.material.takings
+        return Aggregate.MEAN if is_rate else Aggregate.SUM
 
     # Groups and periods
 
@@ -348,7 +384,7 @@ class _Suggester:
         yield from (Filter(name, Op.IS, tuple(values)) for name, values in by_column.items())
         periods = [one for one in self.draft.periods if not one.weekdays]
         if self.calendar is not None and len(periods) == 1 and (
-            comparing.last_covered(periods[0], self.calendar, self.language) is None
+            comparing.last_covered(periods[0], self.calendar, self.around.language) is None
         ):  # fmt: skip
             yield periods[0].filter(self.calendar)
         for one in self.draft.comparing:

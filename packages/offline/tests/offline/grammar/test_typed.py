@@ -14,6 +14,7 @@ from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.frame import Cell, Frame
 from agentpost_offline.grammar.reading import Reading
 from agentpost_offline.grammar.requests import Surrounding, read
+from agentpost_offline.grammar.suggesting import suggest
 from agentpost_offline.grammar.vocabulary import language_of
 from agentpost_offline.style.numbers import full as figure
 from tests.offline.data.given import file
@@ -130,6 +131,8 @@ def outcome(data: Dataset, one: Question) -> str:
     if readings and all(reading.is_sure for reading in readings):
         return "answer" if is_true(data, one, frames(readings)) else "WRONG"
     choices = [c for reading in readings if reading.question for c in reading.question.choices]
+    for reading in readings if one.truth != "?" else []:
+        choices += suggest(reading, around(data, one))
     ways = [list(choice.frames) for choice in choices]
     for choice in choices:
         if choice.text and (again := over(data, one, choice.text)):
@@ -141,10 +144,14 @@ def outcome(data: Dataset, one: Question) -> str:
 
 def over(data: Dataset, one: Question, text: str) -> list[Reading]:
     """A text, read over the table that the question is about."""
+    return read(text, around(data, one))
+
+
+def around(data: Dataset, one: Question) -> Surrounding:
+    """The table that a question is about."""
     table = next(table for table in data.tables if table.name == one.on)
-    language = language_of(one.text)
     kinds = frozenset({"table"})
-    return read(text, Surrounding([table], kinds, today="2026-01-01", language=language))
+    return Surrounding([table], kinds, today="2026-01-01", language=language_of(one.text))
 
 
 def frames(readings: list[Reading]) -> list[Frame]:
