@@ -91,6 +91,8 @@ class Period:
 
 def read(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
     """The period at a place, and how many terms it takes; None and 0 where there is none."""
+    if at >= len(phrases):
+        return None, 0
     edge, width = _edge(phrases, at)
     first, size = _one(phrases, at + width, calendar)
     if first is None:

@@ -12,6 +12,7 @@ from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.grammar.requests import Surrounding, read
+from agentpost_offline.grammar.suggesting import suggest
 from agentpost_offline.grammar.vocabulary import word_list
 from agentpost_offline.words import LANGUAGES
 from tests.agents.fakes import localised
@@ -31,6 +32,8 @@ def test_reading_never_fails(csv: File, language: str) -> None:
             parts = [chance.choice(own if chance.random() < 0.5 else phrases) for _ in range(5)]
             around = Surrounding(data.tables, frozenset({"table"}), works, "2026-01-01", language)
             for reading in read(" ".join(parts), around):
+                for choice in suggest(reading, around):
+                    assert choice.label
                 if reading.frame is not None:
                     assert frame_text(reading.frame, reading.table)
                 if reading.is_sure and reading.frame is not None:
