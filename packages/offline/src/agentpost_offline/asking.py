@@ -216,8 +216,10 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     elif len(others) == 1 and not for_model:
         unclear(here, others[0])
         return
-    choices += [_with_files(here, choice) for one in others if one.question is not None
-                for choice in one.question.choices]  # fmt: skip
+    choices += [
+        _with_files(here, _with_sure(choice, sure, one.question))
+        for one in others if one.question is not None for choice in one.question.choices
+    ]  # fmt: skip
     if words:
         parts.append(say(language, "not_understood", words=quote_words(language, words, "and")))
     parts += [
@@ -233,7 +235,19 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     choices = _each_once([*first, *_with_suggestions(here, rest, whole or readings[0])])
     choices = choices[: offering.MOST_CHOICES]
     choices.append(Choice(say(language, "leave_it")))
-    questions.ask(here, " ".join(dict.fromkeys(parts)), choices)
+    questions.ask(
+        here, " ".join(dict.fromkeys(parts)), choices, text=here.turn.message.text
+    )  # fmt: skip
+
+
+def _with_sure(choice: Choice, sure: Sequence[Reading], question: Question) -> Choice:
+    """What a choice of rows starts besides what is sure: both are answered at once."""
+    if question.key != "which_data" or not sure:
+        return choice
+    frames = tuple(one.frame for one in sure if one.frame is not None)
+    label = " + ".join([*(frame_text(one.frame, one.table) for one in sure if one.frame),
+                        choice.label])  # fmt: skip
+    return msgspec.structs.replace(choice, label=label, frames=(*frames, *choice.frames))
 
 
 def _without_text(here: Surroundings, frame: Frame) -> Frame:

@@ -197,15 +197,23 @@ def _complete(
     here: Surroundings, first_text: str, text: str, readings: list[Reading]
 ) -> list[Reading]:
     """A short message as the answer to the question before it: "revenue", "the average"."""
-    bare = all(one.draft.is_fragment and not one.is_edit for one in readings)
-    first = requests.read(first_text, here.around) if readings and bare else []
+    goes_on = all(one.draft.is_fragment and not one.is_edit for one in readings)
+    is_form = all(_is_form(one) for one in readings)  # "as an Excel file"
+    first = requests.read(first_text, here.around) if readings and (goes_on or is_form) else []
     keys = {one.question.key for one in first if one.question is not None}
     if not first or "ask_anew" in keys or any(one.is_edit for one in first):
         return readings  # a change is not completed
     together = requests.read(f"{first_text.rstrip(' .!?。！？؟')} · {text}", here.around)
-    if any("about" in one.draft.marks for one in readings):  # "and net?" goes on with the question
+    if is_form or any("about" in one.draft.marks for one in readings):  # "and net?"
         return together or readings
-    return together if together and all(one.is_sure for one in together) else readings
+    is_better = all(one.is_sure for one in together) or not all(one.is_sure for one in readings)
+    return together if together and is_better else readings
+
+
+def _is_form(reading: Reading) -> bool:
+    draft = reading.draft
+    names_form = bool(draft.things or draft.formats) and "as" in draft.marks
+    return names_form and not (draft.has_query or draft.unknown or reading.is_edit)
 
 
 def _is_clear(reading: Reading) -> bool:

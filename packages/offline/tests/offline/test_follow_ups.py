@@ -11,7 +11,7 @@ from agentpost.agents import File
 from agentpost_offline.frame import Aggregate, Derivation, Frame, Measure, Thing
 from agentpost_offline.making.chart.choosing import coarser
 from tests.agents.fakes import file
-from tests.offline.conversations import Conversation, frame
+from tests.offline.conversations import Conversation, csv_file, frame
 
 REVENUE = Measure("revenue", Aggregate.SUM)
 ORDERS = Measure("orders", Aggregate.SUM)
@@ -486,6 +486,44 @@ async def test_a_change_after_a_new_file_is_not_of_the_old_one(csv: File, tmp_pa
     turn = await talk.say("as a pie")
     assert turn.questions
     assert not turn.started
+
+
+PUPILS = "name,form,days absent\nAnn,8A,12\nBo,8B,14\nCy,8B,3\nDi,8A,18\n"
+TILLS = """day,branch,paid,fee €
+2025-02-03,North,no,5
+2025-03-04,South,yes,7
+2025-03-05,North,no,9
+"""
+
+
+async def test_them_are_those_that_were_listed(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("list the pupils with more than 10 days absent", csv_file(tmp_path, PUPILS))
+    assert "Number of rows: 1." in (await talk.say("how many of them are in 8B")).text
+    await talk.say("average days absent")
+    assert (await talk.say("how many of them are in 8B")).questions
+
+
+async def test_a_form_alone_is_of_the_question_before(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("fees not paid, for the auditor", csv_file(tmp_path, TILLS))
+    turn = await talk.say("as an Excel file")
+    assert not turn.started  # the whole table was not asked for
+    assert any("Paid = no" in one for one in (turn.questions[0], *turn.choices))
+
+
+async def test_the_month_of_march_is_a_month(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("fee by branch", csv_file(tmp_path, TILLS))
+    text = (await talk.say("and in the month of March?")).text
+    assert "South: €7" in text
+    assert "North: €9" in text
+
+
+async def test_a_line_runs_over_time(tmp_path: Path) -> None:
+    turn = await Conversation().say("line chart of fee by branch", csv_file(tmp_path, TILLS))
+    (query,) = frame(turn.started[0]).queries
+    assert (query.groups, query.time) == (("branch",), "day")
 
 
 @pytest.mark.parametrize("change", ["with a chart", "the chart in blue"])

@@ -14,9 +14,6 @@ from agentpost_offline.grammar.reading import Unclear
 from agentpost_offline.style import dates
 from agentpost_offline.style.languages import language as tongue
 
-_SPARE = dt.timedelta(days=4)
-"""A month counts as covered when only so many days are missing at an edge of the data: shops close
-on Sundays and holidays."""
 Note = tuple[str, dict[str, str]]
 
 
@@ -116,7 +113,7 @@ def _is_covered(period: Period, month: int, calendar: Calendar) -> bool:
     assert period.year is not None
     first = dt.date(period.year, month, 1)
     last = first.replace(day=calendars.monthrange(period.year, month)[1])
-    return calendar.first - _SPARE <= first and last <= calendar.last + _SPARE
+    return calendar.first - calendar.spare <= first and last <= calendar.last + calendar.spare
 
 
 def reach_text(calendar: Calendar, language: str) -> dict[str, str]:
@@ -144,7 +141,7 @@ def coverage_note(period: Period, calendar: Calendar, language: str) -> list[Not
     reach = period.reach
     if reach is None or period.edge or period.grain in (Grain.DAY, Grain.WEEK):
         return []
-    if calendar.first - _SPARE <= reach[0] and reach[1] <= calendar.last + _SPARE:
+    if calendar.first - calendar.spare <= reach[0] and reach[1] <= calendar.last + calendar.spare:
         return []
     return [("covered_part", reach_text(calendar, language))]
 

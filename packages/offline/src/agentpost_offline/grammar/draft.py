@@ -65,7 +65,8 @@ class Draft:
     asks: set[str] = field(default_factory=set)
     """``what which who when why many much list passage``."""
     marks: set[str] = field(default_factory=set)
-    """Single words: ``only versus difference all it too change about undo split carry.sold``."""
+    """Single words: ``only versus difference all it too change about undo split carry.sold``;
+    ``judged``: "worst first" does not say whether the highest are meant."""
     talk: str | None = None
     control: str | None = None
     model: list[tuple[str, str]] = field(default_factory=list)

@@ -155,6 +155,30 @@ def count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]
     return _over_same_rows(works[0].frame, query, (measure,), draft.text)
 
 
+def count_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+    """The number of those listed last that have more in common: "how many of them are in 8B?"; None
+    where no rows were listed last."""
+    query = _last_query(works, material) if asks_count_among(draft) else None
+    if query is None or material is None or query.having or query.order or query.time:
+        return None
+    if not query.groups or not material.is_row(query.groups) or not query.filters:
+        return None
+    values = (Filter(column, Op.IS, (value,)) for column, value in draft.values)
+    kept = msgspec.structs.replace(query, filters=(*query.filters, *draft.filters, *values))
+    measures = (Measure(None, Aggregate.COUNT),)
+    return _over_same_rows(works[0].frame, kept, measures, draft.text)
+
+
+def asks_count_among(draft: Draft) -> bool:
+    """Whether a number is asked of what "them" stands for, under a condition."""
+    conditions = len(draft.values) + len(draft.filters)
+    is_asked = draft.asks == {"many"} and bool(draft.several_word) and "it" in draft.marks
+    return is_asked and conditions == 1 and not (
+        draft.unknown or draft.measures or draft.groups or draft.periods or draft.things
+        or draft.grains or draft.ranking or draft.comparing or draft.has_look
+    )  # fmt: skip
+
+
 def sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """What all that was shown last comes to: "how much is that?"; None where it cannot be told."""
     query = _last_query(works, material) if asks_sum_of_it(draft) else None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from agentpost_offline.data import roles
+from agentpost_offline.data import words as words_of_tables
 from agentpost_offline.data.formulas import Columns, Sign, by_name, formula
 from agentpost_offline.data.model import Column, Kind, Role, Table
 from agentpost_offline.frame import Grain
@@ -235,6 +236,8 @@ def is_better_higher(column: Column) -> bool:
         return concept == "margin"
     if column.unit in ("min", "s"):  # of a race the lowest is the best
         return False
+    if words_of_tables.names(column.name, "worse"):
+        return False
     if concept in _BETTER_HIGHER:
         return True
     return roles.is_additive(column) and concept not in _BETTER_LOWER
@@ -357,6 +360,9 @@ def _parts(tokens: Sequence[str], words: Lexicon, *, alone: bool) -> set[Keys]:
     return {keys for span in distinctive for keys in _spellings(span, words)}
 
 
+_MOST_SPARE = dt.timedelta(days=7)
+
+
 @dataclass(frozen=True)
 class Calendar:
     """From when to when a column of dates reaches."""
@@ -365,6 +371,9 @@ class Calendar:
     first: dt.date
     last: dt.date
     today: dt.date
+    spare: dt.timedelta = dt.timedelta(days=4)
+    """How much a whole period may lack at its edge: where something happens each week only, a year
+    that begins on the sixth of January lacks nothing."""
 
 
 def calendar_of(column: Column, today: str) -> Calendar | None:
@@ -373,7 +382,10 @@ def calendar_of(column: Column, today: str) -> Calendar | None:
     now = dates.parse(today) or last
     if first is None or last is None or now is None:
         return None
-    return Calendar(column.name, first, dates.last_day(last, column.grain or Grain.DAY), now)
+    last = dates.last_day(last, column.grain or Grain.DAY)
+    gap = (last - first) / max(column.distinct, 1)
+    spare = max(Calendar.spare, min(6 * gap / 5, _MOST_SPARE))
+    return Calendar(column.name, first, last, now, spare)
 
 
 def _is_called_date(column: Column) -> bool:

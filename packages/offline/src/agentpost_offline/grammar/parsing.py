@@ -284,7 +284,10 @@ class _Parser:
             return 0
         quoted = _QUOTED.match(self.text, term.end)
         if quoted is None:
-            is_caption = self.has_images and term.has("option.caption")
+            is_placed = self.material is None and any(
+                one.has("place") for one in self.phrases[at + 2 :]
+            )  # "put Summer fete at the bottom"
+            is_caption = self.has_images and (term.has("option.caption") or is_placed)
             return self._bare_caption(at) if is_caption else 0
         self.draft.options["text"] = str(quoted[quoted.lastindex or 1]).strip()
         return sum(self.phrases[at].start <= one.start < quoted.end() for one in self.phrases)
@@ -780,6 +783,8 @@ class _Parser:
             side, _, concept = str(term.key("extreme")).partition("_")
             if concept not in ("", "good"):  # "slowest on top" is by a figure of its own
                 self.draft.unknown.append(term.text)
+            if concept == "good":
+                self.draft.marks.add("judged")
             is_low = side == "bottom"
             self.draft.sort = self.draft.is_descending = not is_low
             self.draft.look_words["sort"] = term.text
@@ -1155,6 +1160,9 @@ class _Parser:
             return 0
         if self.material is not None and self.calendar is None:
             return 0
+        after = self._at(self._skip(at + 1, "small.of"))
+        if term.has("grain.month") and after is not None and after.has("month"):
+            return 1  # "in the month of March"
         article, joint = self._at(at - 1), self._at(at - 2)
         if article is not None and article.is_glue and joint is not None and joint.has("small.in"):
             return 0  # "within a day" says how long
@@ -1278,7 +1286,7 @@ class _Parser:
             self._set("colour", colour, term.text)
             self.draft.look_words.setdefault("colour", term.text)
         elif term.kind == "size":
-            wide, high = re.split("[x×*:]", term.text.replace(" ", ""))
+            wide, high = re.findall("[0-9]+", term.text)
             self._set("size", (int(wide), int(high)), term.text)
         elif (key := term.key("format")) is not None:
             if key not in self.draft.formats:

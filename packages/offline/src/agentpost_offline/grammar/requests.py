@@ -161,9 +161,18 @@ def _ask_of_which_rows(before: Reading, one: Reading) -> None:
     if len(before.frame.queries) != 1 or len(one.frame.queries) != 1:
         return
     (first,), (second,) = before.frame.queries, one.frame.queries
-    if not first.filters or second.filters or first.table != second.table:
+    own_columns = {each.column for each in second.filters}
+    others = tuple(each for each in first.filters if each.column not in own_columns)
+    is_compared = any(each.derived is Derivation.GROWTH for each in first.measures)
+    if not others or first.table != second.table or (second.filters and not is_compared):
         return
-    query = msgspec.structs.replace(second, filters=first.filters)
+    query = msgspec.structs.replace(second, filters=(*second.filters, *others))
+    if is_compared and not (second.groups or second.time):
+        measures = tuple(msgspec.structs.replace(each, derived=Derivation.GROWTH)
+                         for each in second.measures)  # fmt: skip
+        query = msgspec.structs.replace(
+            query, measures=measures, time=first.time, grain=first.grain
+        )
     frames = (msgspec.structs.replace(one.frame, queries=(query,)), one.frame)
     choices = [Choice(frame_text(each, one.table), (each,)) for each in frames]
     one.question = Question("which_data", {}, choices)
@@ -294,7 +303,9 @@ def _reading(
     if draft.model or _only_stands(draft):
         return result
     if not (around.has_files or around.is_unanswered or is_later):
-        follow_ups = (edits.count_of_list, edits.list_of_count, edits.sum_of_list)
+        follow_ups = (
+            edits.count_of_list, edits.list_of_count, edits.sum_of_list, edits.count_among
+        )  # fmt: skip
         frames = (one(draft, material, around.works) for one in follow_ups)
         result.frame = next(filter(None, frames), None)
         if result.frame is not None:
@@ -316,7 +327,8 @@ def _reading(
             draft.measures or draft.groups or draft.values or draft.filters or draft.periods
         ):  # fmt: skip
             raise Unclear("ask_anew")  # "… and how many was that": rows of what was named before
-        if edits.asks_sum_of_it(draft) and (around.works or is_later):
+        of_before = edits.asks_sum_of_it(draft) or edits.asks_count_among(draft)
+        if of_before and (around.works or is_later):
             raise Unclear("ask_anew")
         is_share = draft.derivation is Derivation.SHARE and "it" in draft.marks
         last = around.works[0].frame.queries if around.works and not around.has_files else ()

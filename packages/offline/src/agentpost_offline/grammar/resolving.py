@@ -134,6 +134,8 @@ class Resolved:
         self._is_whole(measures)
         self._one_currency(measures)
         is_count = measures == [Measure(None, Aggregate.COUNT)]
+        if self._lists_rows:  # "which expenses have no receipt?" is no total of them
+            raise Unclear("no_names", self._row_choices())
         if is_count and "list" in draft.asks and not (
             self.groups or self.time or self._is_counting or self.thing is not Thing.ANSWER
         ):  # fmt: skip
@@ -161,6 +163,19 @@ class Resolved:
             self.material.table.id, tuple(measures), tuple(self.groups), self.time, self.grain,
             (*self.draft.filters, *self.filters), tuple(having), order,
         )  # fmt: skip
+
+    @property
+    def _lists_rows(self) -> bool:
+        """Whether rows are asked for under a condition that nothing names: no column says "which"
+        it is, and no figure is named."""
+        draft = self.draft
+        is_asked = draft.asks == {"which"} and not (draft.which_columns or draft.ranking)
+        is_figure = draft.aggregate_word or draft.derivation or draft.marks & {
+            "sold", "earned", "spent", "versus", "more", "difference"
+        }  # fmt: skip
+        has_axis = self.groups or self.time
+        return bool(is_asked and (self.filters or draft.filters) and not (is_figure or has_axis)
+                    and self.thing is Thing.ANSWER)  # fmt: skip
 
     @property
     def _names_only_the_table(self) -> bool:
@@ -232,6 +247,10 @@ class Resolved:
                 raise Unclear("no_hours", column=self.material.column(self.time).label)
         elif "when" in draft.asks and draft.ranking and self.calendar is not None:
             self.time, self.grain = self.calendar.column, Grain.MONTH
+        elif self.thing is Thing.CHART and draft.style.chart == "line" and (
+            self.calendar is not None and len(self.groups) < 2
+        ):  # fmt: skip
+            self.time = self.calendar.column  # a line runs over time
         if len(self.groups) + (self.time is not None) > 2:
             raise Unclear("too_many_groups")
 
@@ -828,6 +847,12 @@ class Resolved:
         if ranking is None:
             draft.unknown += others if draft.sort is not None else []
             wants_order = draft.sort is not None and has_axis
+            if wants_order and "judged" in draft.marks and any(
+                one.column and not is_better_higher(self.material.column(one.column))
+                for one in measures
+            ):  # fmt: skip
+                both = [self._over(measures, Order(top)) for top in (True, False)]
+                raise Unclear("rank_what", [self._choice(query) for query in both])
             if draft.sort is not None and not has_axis:
                 draft.unknown.append(draft.look_words["sort"])
             return measures, Order(bool(draft.sort)) if wants_order else None
@@ -976,7 +1001,7 @@ class Resolved:
         marks = self.draft.marks
         if not marks & {"versus", "difference", "more"}:
             return
-        pairs = [f for f in self.filters if f.op is Op.IS and len(f.values) > 1]
+        pairs = [f for f in self.filters if f.op is Op.IS and _differ(f.values)]
         if "difference" in marks:
             if not pairs and (difference := self._of_two(measures)):
                 measures[:] = [difference]
@@ -1128,6 +1153,11 @@ class Resolved:
             one.unit in ("s", "min", "h") or concept_of(one.name) == "hours"
             or words.names(one.name, "duration") for one in columns
         )  # fmt: skip
+
+
+def _differ(values: Sequence[str | float]) -> bool:
+    """Whether there are several values, and not two spellings of one: "Cash" and "cash"."""
+    return len({str(value).casefold() for value in values}) > 1
 
 
 def _reaches(column: Column, one: Comparing) -> bool:

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from agentpost_offline.data import roles
+from agentpost_offline.data import words as words_of_tables
 from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
@@ -36,6 +37,7 @@ from agentpost_offline.grammar.draft import Draft, MeasureRequest
 from agentpost_offline.grammar.material import (
     Material,
     calendar_of,
+    is_better_higher,
     material_of,
     no_value,
     yes_value,
@@ -217,7 +219,11 @@ class _Suggester:
             is_top = ranking.is_top or (ranking.is_judged and measures == (_ROWS,))
             order = Order(is_top, ranking.count or 1)  # the worst offender has most
         elif axes.size and self.draft.sort is not None:
-            order = Order(self.draft.sort)
+            is_worse = "judged" in self.draft.marks and not all(
+                one.column is None or is_better_higher(self.material.column(one.column))
+                for one in measures
+            )
+            order = Order(self.draft.sort is not is_worse)
         adds = all(one.aggregate in (Aggregate.SUM, Aggregate.COUNT) for one in measures)
         if axes.size and adds and self.draft.derivation in _DERIVED:
             measures = tuple(
@@ -249,7 +255,7 @@ class _Suggester:
             if name := formula(left, sign, right):
                 yield (Measure(name, self._usual(name)),), _GUESS
         yield from (((one,), _NAMED - _FAINT) for one in named)
-        if counts or (self._lists and not named):
+        if counts or (self._lists and not named and self.material.row_name):
             yield (_ROWS,), _NAMED
         if self.before is not None and self.before.measures:
             yield self.before.measures, self.goes_on
@@ -258,7 +264,12 @@ class _Suggester:
             if named and not self._is_like(column):
                 continue
             weight = _LIKE if self._is_like(column) else _GUESS if self._is_main(column) else _FAINT
-            yield (Measure(column.name, draft.aggregate or self._usual(column.name)),), weight
+            if "much" in draft.asks and roles.is_additive(column):
+                weight += _LIKE  # "how much did we get"
+            how = draft.aggregate or self._usual(column.name)
+            yield (Measure(column.name, how),), weight
+            if weight > _FAINT and how is Aggregate.SUM and column.unit not in roles.CURRENCIES:
+                yield (Measure(column.name, Aggregate.MEAN),), weight - _FAINT
         if not named:
             yield from ((rest, _GUESS - _FAINT) for rest in self._rest())
             # "which animals do we see most" counts them
@@ -281,9 +292,8 @@ class _Suggester:
 
     @property
     def _lists(self) -> bool:
-        """Whether the rows themselves are asked for, and have names."""
-        asks = self.draft.asks & {"which", "list"} and self.draft.ranking is None
-        return bool(asks) and self.material.row_name is not None
+        """Whether the rows themselves are asked for."""
+        return bool(self.draft.asks & {"which", "list"}) and self.draft.ranking is None
 
     def _is_like(self, column: Column) -> bool:
         """Whether a word of a column's name begins as one of the request does."""
@@ -291,8 +301,11 @@ class _Suggester:
         return any(fold(word)[:_BEGINNING] in self.beginnings for word in names)
 
     def _is_main(self, column: Column) -> bool:
-        money = [*self.material.takings, *self.material.concepts.get("revenue", ())]
-        return column.name in (money or [self.material.numbers[0].name])
+        numbers = self.material.numbers
+        money = [*self.material.takings, *self.material.concepts.get("revenue", ())] or [
+            one.name for one in numbers if words_of_tables.names(one.name, "money")
+        ]
+        return column.name in (money or [numbers[0].name])
 
     def _usual(self, name: str) -> Aggregate:
         column = self.material.column(name)
@@ -304,7 +317,8 @@ class _Suggester:
     def _axes(self) -> Iterator[tuple[_Axes, float]]:
         draft = self.draft
         names = dict.fromkeys((*draft.groups, *draft.which_columns, *draft.mentions))
-        groups = tuple(names)
+        fixed = {one.column for one in self._known()}
+        groups = tuple(name for name in names if name not in fixed)
         time = self.calendar.column if self.calendar and (draft.grains or draft.is_trend) else None
         grain = draft.grains[-1] if draft.grains else None
         whole = _Axes(groups[: 2 - (time is not None)], time, grain)
@@ -321,7 +335,7 @@ class _Suggester:
         if "who" in draft.asks:
             yield from ((_Axes((one,)), _NAMED) for one in self._people())
         if self._lists and not groups:
-            yield _Axes((str(self.material.row_name),)), _NAMED
+            yield from ((one, _NAMED) for one in self._rows())
         flags = (one.column for one in self._known() if self._opposite(one) != one)
         weight = _LIKE + _FAINT if self.denies else _GUESS  # "with a raffle and without"
         yield from ((_Axes((name,)), weight) for name in flags)
@@ -329,6 +343,15 @@ class _Suggester:
             is_asked = draft.ranking or "which" in draft.asks or self.thing is not Thing.ANSWER
             yield _Axes((column.name, *groups[:1])[:1]), _GUESS if is_asked and not groups else 0
         yield _Axes(), 0 if whole.size else _GUESS
+
+    def _rows(self) -> Iterator[_Axes]:
+        """What tells the rows: their names, else their days."""
+        if self.material.row_name is not None:
+            yield _Axes((self.material.row_name,))
+        elif self.calendar is not None:
+            fixed = {one.column for one in self._known()}
+            names = tuple(one.name for one in self._categories() if one.name not in fixed)[:1]
+            yield _Axes(names, self.calendar.column, Grain.DAY)
 
     def _people(self) -> Sequence[str]:
         """The column that names people: else the one of texts with the most different values."""
@@ -405,11 +428,12 @@ class _Suggester:
             return
         for column in self.material.table.columns:
             weight = _LIKE if self._is_like(column) else 0
-            weight += _GUESS if self.denies else 0
             values = [value for value in (no_value(column), yes_value(column)) if value]
             if concept_of(column.name) == "status" and column.distinct <= _FEW:
                 values = list(column.values)
-            yield from ((Filter(column.name, Op.IS, (value,)), weight) for value in values)
+            for value in values:
+                is_denied = self.denies and value == no_value(column)
+                yield Filter(column.name, Op.IS, (value,)), weight + (_GUESS if is_denied else 0)
             if column.missing and not values and column.kind in (Kind.DATE, Kind.TEXT):
                 yield Filter(column.name, Op.MISSING), weight
                 yield Filter(column.name, Op.PRESENT), weight - _FAINT / 2

@@ -218,6 +218,8 @@ class _Tagger:
             for one in meanings
         )
         columns = material.columns.get(keys) or material.columns.get(plain) or []
+        if span[0].start == 0 and any(one.startswith("ask.") for one in meanings):
+            columns = []  # "what did we spend", where a column is called so
         if is_small:
             columns = [one for one in columns if _is_written(spelling, one)]
         elif any(one.startswith("not.") for one in meanings):
