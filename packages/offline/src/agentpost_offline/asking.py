@@ -135,8 +135,8 @@ def _settled(here: Surroundings, choice: Choice, *, is_told: bool) -> list[Choic
         return [choice]
     (reading,) = readings
     if reading.question is not None:
-        framed = [one for one in reading.question.choices if one.frames]
-        return framed or suggest(reading, around)[:_FEW] or [choice]
+        with_frames = [one for one in reading.question.choices if one.frames]
+        return with_frames or suggest(reading, around)[:_FEW] or [choice]
     if reading.frame is None or reading.is_edit or (reading.is_sure and not is_told):
         return [choice]
     return [Choice(frame_text(reading.frame, reading.table), (reading.frame,))]

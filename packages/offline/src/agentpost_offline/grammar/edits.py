@@ -164,9 +164,9 @@ def count_among(draft: Draft, material: Material | None, works: Sequence[Work]) 
     if not query.groups or not material.is_row(query.groups) or not query.filters:
         return None
     values = (Filter(column, Op.IS, (value,)) for column, value in draft.values)
-    kept = msgspec.structs.replace(query, filters=(*query.filters, *draft.filters, *values))
+    narrower = msgspec.structs.replace(query, filters=(*query.filters, *draft.filters, *values))
     measures = (Measure(None, Aggregate.COUNT),)
-    return _over_same_rows(works[0].frame, kept, measures, draft.text)
+    return _over_same_rows(works[0].frame, narrower, measures, draft.text)
 
 
 def asks_count_among(draft: Draft) -> bool:

@@ -317,8 +317,8 @@ class _Suggester:
     def _axes(self) -> Iterator[tuple[_Axes, float]]:
         draft = self.draft
         names = dict.fromkeys((*draft.groups, *draft.which_columns, *draft.mentions))
-        fixed = {one.column for one in self._known()}
-        groups = tuple(name for name in names if name not in fixed)
+        conditions = {one.column for one in self._known()}
+        groups = tuple(name for name in names if name not in conditions)
         time = self.calendar.column if self.calendar and (draft.grains or draft.is_trend) else None
         grain = draft.grains[-1] if draft.grains else None
         whole = _Axes(groups[: 2 - (time is not None)], time, grain)
@@ -349,8 +349,8 @@ class _Suggester:
         if self.material.row_name is not None:
             yield _Axes((self.material.row_name,))
         elif self.calendar is not None:
-            fixed = {one.column for one in self._known()}
-            names = tuple(one.name for one in self._categories() if one.name not in fixed)[:1]
+            conditions = {one.column for one in self._known()}
+            names = tuple(one.name for one in self._categories() if one.name not in conditions)[:1]
             yield _Axes(names, self.calendar.column, Grain.DAY)
 
     def _people(self) -> Sequence[str]:
@@ -375,11 +375,11 @@ class _Suggester:
         yield known, weight + _LIKE
         if self.before is not None and self.before.filters:
             columns = {one.column for one in known}
-            kept = tuple(one for one in self.before.filters if one.column not in columns)
-            yield (*kept, *known), weight + _GUESS + self.goes_on
+            rest = tuple(one for one in self.before.filters if one.column not in columns)
+            yield (*rest, *known), weight + _GUESS + self.goes_on
             if self.draft.grains and self.calendar is not None:
                 yield (
-                    (*(_whole_year(one, self.calendar.column) for one in kept), *known),
+                    (*(_whole_year(one, self.calendar.column) for one in rest), *known),
                     (weight + _GUESS + self.goes_on + _FAINT),
                 )
         rest = tuple(one for one in known if self._opposite(one) == one)
