@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentpost.egress.client import Download, Egress, PostResult
+from agentpost.egress.client import Answer, Download, Egress, PostResult
 
 NOT_FOUND_OR_PRIVATE = "its host was not found or is not public"
 
@@ -27,6 +27,10 @@ async def no_such_name(_host: str) -> Sequence[str]:
 
 async def post(client: Egress, url: str, seconds: float = 30) -> PostResult:
     return await client.post(url, b'{"a": 1}', {"webhook-id": "evt_1"}, seconds=seconds)
+
+
+async def exchange(client: Egress, url: str) -> Answer:
+    return await client.exchange("POST", url, {}, b"{}", max_bytes=1_000, seconds=30)
 
 
 async def fetch(client: Egress, url: str, into: Path, max_bytes: int = 1_000) -> Download:

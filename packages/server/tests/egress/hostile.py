@@ -114,7 +114,13 @@ def replies(
 
 def says(raw: bytes) -> Answer:
     """These bytes and nothing more, then hangs up."""
-    return says_in_pieces([raw])
+
+    async def answer(_request: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(raw)
+        await writer.drain()
+        writer.close()
+
+    return answer
 
 
 def breaks(answered: bytes, first: bytes = b"") -> Answer:
@@ -126,20 +132,6 @@ def breaks(answered: bytes, first: bytes = b"") -> Answer:
             await replies(first)(request, writer)
         else:
             await says(answered)(request, writer)
-
-    return answer
-
-
-def says_in_pieces(pieces: list[bytes]) -> Answer:
-    """Each piece in a segment of its own, then hangs up."""
-
-    async def answer(_request: Request, writer: asyncio.StreamWriter) -> None:
-        for n, piece in enumerate(pieces):
-            if n:
-                await asyncio.sleep(0.02)  # segments sent at once may arrive as one
-            writer.write(piece)
-            await writer.drain()
-        writer.close()
 
     return answer
 

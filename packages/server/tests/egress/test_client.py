@@ -1,7 +1,6 @@
 """Where the guarded way out leads, and where not (design: The way out)."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -98,6 +97,7 @@ async def test_listing_lifts_no_grammar(egress: MakeEgress) -> None:
         ["2606:4700::1111", "fd00::1"],
         ["169.254.169.254"],
         ["fe80::1%eth0"],
+        [*(f"8.8.{n}.{n}" for n in range(60)), "192.168.0.1"],
     ],
 )
 async def test_one_private_address_refuses_the_name(
@@ -174,15 +174,6 @@ async def test_name_may_lead_into_a_listed_network(
         )
 
 
-async def test_slow_name_service_keeps_the_deadline(egress: MakeEgress) -> None:
-    async def never(_host: str) -> Sequence[str]:
-        await asyncio.Event().wait()
-        return []
-
-    result = await post(egress(lookup=never), "https://example.com/", seconds=0.2)
-    assert result.error == "no answer within 0.2 seconds"
-
-
 async def test_system_names(egress: MakeEgress, serve: Serve) -> None:
     server = await serve(replies())
     client = egress(f"localhost:{server.port}")
@@ -202,9 +193,6 @@ async def test_own_authority(egress: MakeEgress, serve: Serve, tmp_path: Path) -
     assert (await post(trusting, url)).snippet == "safe"
     distrusting = egress(entry, lookup=names)
     assert (await post(distrusting, url)).error == "its TLS certificate is not valid"
-    other_name = f"https://other.example.com:{server.port}/"
-    other = egress(f"other.example.com:{server.port}", ca_file=authority.ca_file, lookup=names)
-    assert (await post(other, other_name)).error == "its TLS certificate is not valid"
     assert len(server.requests) == 1
 
 

@@ -49,14 +49,3 @@ async def test_everything_else_fails(egress: MakeEgress, serve: Serve, status: i
     assert str(status) in outcome.error
     assert ("redirects are not followed" in outcome.error) == (status < 400)
     assert len(server.requests) == 1
-
-
-async def test_a_private_address_is_refused_at_the_attempt(
-    egress: MakeEgress, serve: Serve
-) -> None:
-    server = await serve(replies())
-    sender = Sender(egress(), ManualClock(), 5)
-    outcome = await sender.attempt(server.url(), KEYS, "evt_1", BODY)
-    assert outcome.status is None
-    assert outcome.error is not None
-    assert server.connections == 0
