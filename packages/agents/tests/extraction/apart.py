@@ -32,21 +32,23 @@ IMPORTED = (
 )
 
 
-def run_apart(work: Callable[..., Any], *arguments: object, folder: Path) -> tuple[Any, int]:
+def run_apart(
+    work: Callable[..., Any], *arguments: object, folder: Path, seconds: int = SECONDS_MAX
+) -> tuple[Any, int]:
     """What a function of a module makes of its arguments, and the most memory in MB that its
     process had, or one that it started. Arguments and value are JSON.
 
     Fails when the function raises or writes to stderr: an unforeseen exception would be logged.
     """
     errors, answer = folder / "errors", folder / "answer"
-    request = [work.__module__, work.__qualname__, arguments, str(errors), str(answer)]
+    request = [work.__module__, work.__qualname__, arguments, str(errors), str(answer), seconds]
     parent = _parent()
     assert parent.stdin
     assert parent.stdout
     parent.stdin.write(json.dumps(request) + "\n")
     parent.stdin.flush()
     code, peak = json.loads(parent.stdout.readline())
-    assert code != -signal.SIGALRM, f"{work.__qualname__} took more than {SECONDS_MAX} seconds"
+    assert code != -signal.SIGALRM, f"{work.__qualname__} took more than {seconds} seconds"
     said = errors.read_text()
     assert code == 0, said
     assert not said, said
@@ -67,9 +69,11 @@ def _parent() -> subprocess.Popen[str]:
     return process
 
 
-def _become(module: str, name: str, arguments: list[Any], errors: str, answer: str) -> int:
+def _become(
+    module: str, name: str, arguments: list[Any], errors: str, answer: str, seconds: int
+) -> int:
     """Run the function in this process; the exit code."""
-    signal.alarm(SECONDS_MAX)
+    signal.alarm(seconds)
     handle = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for stream in (1, 2):
         os.dup2(handle, stream)
