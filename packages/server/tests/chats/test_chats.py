@@ -5,13 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.accounts import actions as accounts
 from agentpost.chats import actions as chatting
 from agentpost.chats import lists
 from agentpost.domain import ids
-from agentpost.domain.errors import Refusal
 from agentpost.explain.reasons import EXPLANATIONS
-from agentpost.jobs import works
 from agentpost.jobs.rules import Reason
 from agentpost.limits import allowances
 from agentpost.messages.new_messages import NewMessage
@@ -230,26 +227,6 @@ async def test_what_was_not_started_cannot_be_stopped(at: ManualHarness) -> None
     assert card.explanation == EXPLANATIONS[Reason.TOO_MANY_RUNNING]
     assert not card.is_open
     assert not card.gone
-
-
-@ON_SQLITE
-async def test_nothing_of_another_account(at: ManualHarness) -> None:
-    message_id, _ = await at.working("private")
-    work_id, chat_id = await work_of(at, message_id), await conversation(at, message_id)
-    eve = (await accounts.create(at.ctx, "eve@example.com", "Eve")).id
-    assert (await lists.list_(at.ctx, eve)).lines == []
-    assert (await lists.list_(at.ctx, eve, "work")).lines == []
-    before = await at.count("messages")
-    for found in (work_id, chat_id, "wrk_x", "%"):
-        for refused in (
-            lists.conversation(at.ctx, eve, found),
-            chatting.delete(at.ctx, eve, found),
-            chatting.say(at.ctx, eve, NewMessage("mine now"), found),
-        ):
-            with pytest.raises(Refusal, match="no such"):
-                await refused
-    assert await at.count("messages") == before
-    assert (await works.get(at.ctx, account(at), work_id)).running
 
 
 def test_every_reason_is_explained() -> None:

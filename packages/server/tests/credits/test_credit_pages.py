@@ -10,7 +10,6 @@ import pytest
 from agentpost.accounts import actions as accounts
 from agentpost.accounts import rows as account_rows
 from agentpost.clock import new_id
-from agentpost.credits import actions as credits
 from agentpost.credits import usage
 from agentpost.credits.usage import Statement, Used
 from agentpost.domain import ids
@@ -151,17 +150,6 @@ def test_pages_lead_to_older_lines(site: Site) -> None:
 def test_an_address_with_odd_values_shows_a_page(site: Site, query: str) -> None:
     with site.browser() as browser:
         assert browser.get(f"{PATH}?{query}").status_code == 200
-
-
-def test_the_credits_of_others_are_not_there(site: Site) -> None:
-    bob = asyncio.run(accounts.create(site.ctx, "bob@example.com", "Bob", 777)).id
-    asyncio.run(credits.add(site.ctx, bob, 5, "for bob"))
-    line(site, "charge", 666, account_id=bob)
-    site.message("m", bob)
-    with site.browser() as browser:
-        page = browser.get(f"{PATH}?all=").text
-    assert not [text for text in ("for bob", "666", "777") if text in page]
-    assert "No usage in 30 days" in page
 
 
 def test_the_ledger_and_the_usage_are_files(site: Site) -> None:

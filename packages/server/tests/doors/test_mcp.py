@@ -261,26 +261,6 @@ async def refusals(client: mcp.Client) -> None:
         await client.read_resource("agentpost://files/wrk_1/x")
 
 
-async def test_other_accounts_find_nothing(
-    server: AgentServer, caller: Caller, foreign_key: str
-) -> None:
-    made = caller.final(caller.send([["start", "Report", JOB]])["id"])
-    file_id = made["files"][0]["file_id"]
-    async with over_http(server, foreign_key) as client:
-        assert await refusal_code(client, "follow_message", message_id=made["id"]) == "not_found"
-        assert await refusal_code(client, "stop_message", message_id=made["id"]) == "not_found"
-        work_id = made["jobs"][0]["work_id"]
-        assert await refusal_code(client, "get_work", work_id=work_id) == "not_found"
-        assert await refusal_code(client, "stop_work", work_id=work_id) == "not_found"
-        with pytest.raises(mcp.MCPError, match="not_found"):
-            await client.read_resource(f"agentpost://files/{file_id}")
-        assert (await call(client, "list_work"))["data"] == []
-        for place in (made["id"], "msg_7"):
-            assert await refusal_code(client, "list_messages", before=place) == "invalid_request"
-        for place in (work_id, "wrk_7"):
-            assert await refusal_code(client, "list_work", before=place) == "invalid_request"
-
-
 async def test_a_key_that_may_only_read_sends_nothing(
     server: AgentServer, reading_key: str
 ) -> None:

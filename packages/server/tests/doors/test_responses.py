@@ -338,25 +338,6 @@ def test_a_wrong_base_address_is_told(
         )
 
 
-def test_what_belongs_to_others_is_not_found(
-    client: openai.OpenAI, second_key: str, foreign_key: str
-) -> None:
-    made = create(client, input=script(["start", "Report", JOB]))
-    (cited,) = made.output[1].content[0].annotations
-    other = client.with_options(api_key=foreign_key)
-    same = client.with_options(api_key=second_key)
-    for each in (other, same):  # a message is its key's own
-        with pytest.raises(openai.NotFoundError):
-            each.responses.retrieve(made.id)
-        with pytest.raises(openai.NotFoundError):
-            each.responses.cancel(made.id)
-        with pytest.raises(openai.NotFoundError):
-            create(each, input="hi", previous_response_id=made.id)
-    with pytest.raises(openai.NotFoundError):
-        other.files.content(cited.file_id)
-    assert same.files.content(cited.file_id).text == "all is well"
-
-
 def test_a_key_that_may_only_read_sends_nothing(client: openai.OpenAI, reading_key: str) -> None:
     reading = client.with_options(api_key=reading_key)
     with pytest.raises(openai.PermissionDeniedError) as refused:

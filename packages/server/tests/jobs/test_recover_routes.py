@@ -69,16 +69,6 @@ def test_a_plain_answer_has_nothing_to_recover(caller: Caller) -> None:
     assert caller.get(message["id"])["version"] == message["version"]
 
 
-@pytest.mark.rule("recoverMessage.answers")
-def test_a_foreign_message_cannot_be_recovered(
-    caller: Caller, server: AgentServer, callers: Callable[..., Caller]
-) -> None:
-    message = caller.send("hello")
-    key = server.command("keys", "create", "--account", "owner@localhost", "--name", "x")["key"]
-    for other, message_id in ((callers(server, key), message["id"]), (caller, "msg_none")):
-        other.refusal(404, "not_found", "POST", f"/v1/messages/{message_id}/recover")
-
-
 @pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule("Errors not_found", "Additions deleteWork")
 def test_a_deleted_work_is_nowhere_any_more(caller: Caller) -> None:

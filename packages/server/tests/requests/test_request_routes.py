@@ -131,6 +131,10 @@ def test_a_key_reads_its_own_requests_and_those_of_others_only_with_the_scope(
     server: AgentServer, caller: Caller, callers: CallerMaker, reader: str
 ) -> None:
     other = callers(server, reader)
+    stranger = callers(server, server.new_key("stranger"))
+    create = ("keys", "create", "--account", "stranger@example.com", "--name", "spy")
+    spy = callers(server, server.command(*create, "--scopes", "read,read_all")["key"])
+    begin = page(spy, limit=1)["cursor"]
     admins = ask(caller, "/v1/work?mine=of-the-admin")
     theirs = ask(other, "/v1/work?mine=of-the-reader")
     assert paths(page(other, path="mine=")) == ["/v1/work?mine=of-the-reader"]
@@ -150,8 +154,8 @@ def test_a_key_reads_its_own_requests_and_those_of_others_only_with_the_scope(
     other.refusal(404, "not_found", "GET", f"/v1/requests/{admins}")
     refused = other.refusal(403, "forbidden", "GET", f"/v1/requests?key={key_of_the_admin}")
     assert "'read_all'" in refused["message"]
-    stranger = callers(server, server.new_key("stranger"))
     assert page(stranger, path="mine=")["data"] == []
+    assert page(spy, cursor=begin, path="mine=")["data"] == []
     stranger.refusal(404, "not_found", "GET", f"/v1/requests/{theirs}")
 
 

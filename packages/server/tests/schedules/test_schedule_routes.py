@@ -1,7 +1,6 @@
 """Schedules over HTTP (design: Schedules)."""
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -106,17 +105,6 @@ def test_a_schedule_of_an_earlier_version_runs_with_its_heavier_pattern(
     run = eventually(lambda: caller.call("GET", f"{PATH}/{made['id']}").json()["last_run"])
     assert (run["outcome"], run["error"]) == ("sent", None)
     assert caller.final(run["message_id"])["output"] == "b"
-
-
-@pytest.mark.rule("Additions listSchedules", "Additions getSchedule")
-def test_a_schedule_belongs_to_its_key(
-    server: AgentServer, caller: Caller, callers: Callable[..., Caller]
-) -> None:
-    made = make(caller, cron="0 0 1 1 *")
-    create = ("keys", "create", "--account", "owner@localhost", "--name", "other")
-    other = callers(server, server.command(*create)["key"])
-    assert other.call("GET", PATH).json()["data"] == []
-    other.refusal(404, "not_found", "GET", f"{PATH}/{made['id']}")
 
 
 @pytest.mark.rule("Additions createSchedule")

@@ -158,18 +158,6 @@ def test_an_upload_that_is_not_there_cannot_be_completed(caller: Caller) -> None
     caller.refusal(404, "not_found", "POST", "/v1/uploads/up_unknown/complete")
 
 
-@pytest.mark.rule("Authentication 4", "Errors upload_not_ready")
-def test_another_account_sees_nothing(caller: Caller, server: AgentServer, callers: Any) -> None:
-    owner = server.command("accounts", "create", "--email", "uploader@example.com")
-    key = server.command("keys", "create", "--account", "uploader@example.com", "--name", "k")
-    assert owner
-    eve = callers(server, key["key"])
-    mine = ready(caller)
-    eve.refusal(404, "not_found", "POST", f"/v1/uploads/{mine}/complete")
-    body = {"message": "x", "upload_ids": [mine]}
-    eve.refusal(409, "upload_not_ready", "POST", "/v1/messages", json=body)
-
-
 @pytest.mark.rule("Upload states 3", "Errors not_pending")
 def test_an_executable_is_refused_for_good(caller: Caller) -> None:
     made = announce(caller, "cat.png", 64)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import ACCOUNT, AgentServer
+from tests.e2e.server import AgentServer
 
 URL = "https://hooks.example.com/agentpost"
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/]{43}=")
@@ -127,36 +127,6 @@ def test_an_event_named_twice_counts_once(hooks: Hooks) -> None:
 def test_every_secret_is_another(hooks: Hooks) -> None:
     """Each POST makes another endpoint."""
     assert hooks.create()["secret"] != hooks.create()["secret"]
-
-
-@pytest.mark.rule("Authentication 4")
-def test_endpoints_belong_to_the_account(hooks: Hooks, server: AgentServer, caller: Caller) -> None:
-    made = hooks.create()
-    key = server.command("keys", "create", "--account", ACCOUNT, "--name", "second")["key"]
-    sibling = Caller(server, key)
-    server.command("accounts", "create", "--email", "other@example.com")
-    key = server.command("keys", "create", "--account", "other@example.com", "--name", "k")
-    stranger = Caller(server, key["key"])
-    path = f"/v1/webhooks/{made['id']}"
-    try:
-        assert sibling.call("GET", path).status_code == 200
-        assert stranger.call("GET", "/v1/webhooks").json()["data"] == []
-        for method, below, body in (
-            ("GET", "", None),
-            ("PATCH", "", {"enabled": False}),
-            ("DELETE", "", None),
-            ("POST", "/rotate-secret", None),
-            ("POST", "/test", None),
-            ("POST", "/replay", {"since": "2026-01-01T00:00:00Z"}),
-            ("GET", "/deliveries", None),
-            ("POST", f"/deliveries/evt_{'0' * 32}/redeliver", None),
-        ):
-            request = {} if body is None else {"json": body}
-            stranger.refusal(404, "not_found", method, path + below, **request)
-            caller.refusal(404, "not_found", method, f"/v1/webhooks/{UNKNOWN}{below}", **request)
-    finally:
-        sibling.close()
-        stranger.close()
 
 
 # --- what is refused ------------------------------------------------------------------------------
