@@ -3,6 +3,7 @@
 import pytest
 
 from agentpost.agents import File, Said
+from agentpost.agents.adapters.conversing import zone_of
 from agentpost.agents.caller_context import (
     CONTEXT_FILE,
     bare,
@@ -59,3 +60,19 @@ def test_the_file_with_the_context_goes_with_it() -> None:
     assert (bare(said).text, bare(said).files) == ("hello", files[:2])
     other = Said("user", "hello", files, "", "msg_1")
     assert bare(other) is other
+
+
+def test_a_zone_that_is_not_known_is_none() -> None:
+    unknown = [
+        "",
+        "Mars/Phobos",
+        "GMT+2",
+        "../../etc/passwd",
+        "/etc/localtime",
+        "a\0b",
+        "Europe",
+        "x" * 5_000,
+    ]
+    assert [name for name in unknown if zone_of({"timezone": name}) is not None] == []
+    assert zone_of({}) is None
+    assert zone_of({"timezone": "Asia/Tokyo"}) == "Asia/Tokyo"

@@ -1,7 +1,7 @@
 """The statements of the purge and of the request log, on both databases."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -23,16 +23,14 @@ from agentpost.requests.filter_rules import request_filter
 from agentpost.retention import rows as retention_rows
 from agentpost.webhooks import delivery_rows
 from agentpost.webhooks.records import AttemptRecord
-from tests.servers import Postgres, empty_sqlite
+from tests.servers import empty_sqlite
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+@pytest.fixture
+def db(schema_url: str | None, tmp_path: Path) -> Iterator[Database]:
     made: Database
-    if request.param == "postgres":
-        postgres: Postgres = request.getfixturevalue("postgres")
-        fresh: Callable[[str], str] = request.getfixturevalue("fresh_postgres")
-        made = PostgresDatabase(fresh(postgres.schema()), connections=2)
+    if schema_url is not None:
+        made = PostgresDatabase(schema_url, connections=2)
     else:
         shutil.copyfile(empty_sqlite(), tmp_path / "test.db")
         made = SqliteDatabase(tmp_path / "test.db")

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from agentpost.doors.openai.chat.params import completion
 from tests.doors.test_responses import JOB, script
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
@@ -292,3 +293,22 @@ def test_work_that_takes_longer_than_a_call_is_held_goes_on(
     server.open_gate("slow")
     later = create(client, *history, assistant_message(held), user(["see"]))
     assert later.agentpost["conversation"] == held.agentpost["conversation"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("<think>a\nb</think>the answer", "the answer"),
+        (
+            '<details type="reasoning" done="true">a</details>\nthe <think>b</think>answer',
+            "the answer",
+        ),
+        ("<think>a</think>x<think>b</think>y", "xy"),
+        ("</think>x<think>never closed", "</think>x<think>never closed"),
+        ("<think><think>a</think>x", "x"),
+    ],
+)
+def test_the_reasoning_is_not_taken_for_the_answer(answer: str, text: str) -> None:
+    said = [{"role": "assistant", "content": answer}, {"role": "user", "content": "and now?"}]
+    asked = completion({"messages": said}, ["agentpost"])
+    assert asked.call_input.transcript.utterances[0].text == text

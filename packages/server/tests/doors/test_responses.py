@@ -1,4 +1,5 @@
-"""The Responses API, through the official client."""
+"""The Responses API, through the official client; calls that are held no longer, or refused at
+once; outputs that fit a schema."""
 
 from __future__ import annotations
 
@@ -8,12 +9,14 @@ from typing import Any
 
 import httpx2
 import pytest
+from pydantic import BaseModel
 
 from tests.e2e import posting
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
 from tests.libraries import openai
+from tests.node import run_official
 from tests.waiting import eventually
 
 MODEL = "agentpost"
@@ -354,3 +357,157 @@ def test_a_repeated_call_with_its_key_is_the_same_response(client: openai.OpenAI
     with pytest.raises(openai.ConflictError) as conflict:  # not repeated: it would never end well
         create(again, input="other", extra_headers=headers)
     assert conflict.value.response.headers["x-should-retry"] == "false"
+
+
+@pytest.fixture(scope="module")
+def impatient(start_server: Callable[..., AgentServer]) -> Iterator[openai.OpenAI]:
+    """A client of a server which holds a call for half a second: for calls that last longer."""
+    server = start_server(door_wait_seconds=0.5)
+    with openai.OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
+        yield made
+
+
+@pytest.fixture
+def poor(start_server: Callable[..., AgentServer]) -> Iterator[openai.OpenAI]:
+    """A client of a server without credits."""
+    server = start_server(bootstrap_credits=0)
+    with openai.OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
+        yield made
+
+
+@pytest.fixture
+def narrow(start_server: Callable[..., AgentServer]) -> Iterator[openai.OpenAI]:
+    """A client of a server which holds one call, as long as the test takes."""
+    server = start_server(streams_max=1)
+    with openai.OpenAI(base_url=f"{server.url}/openai/v1", api_key=KEY, max_retries=0) as made:
+        yield made
+
+
+def test_a_call_is_answered_when_it_was_held_long_enough(impatient: openai.OpenAI) -> None:
+    text = script(["gate", "late"], ["reply", "x"])
+    assert create(impatient, input=text).status == "in_progress"
+    with create(impatient, input=text, stream=True) as stream:
+        last = list(stream)[-1]
+    assert (last.type, last.response.status) == ("response.in_progress", "in_progress")
+
+
+def test_what_waits_for_credits_is_queued_and_answered_at_once(poor: openai.OpenAI) -> None:
+    text = script(["start", "Report", [["step", "x", 5], *JOB]])
+    answer = create(poor, input=text)
+    assert answer.status == "queued"
+    assert native(answer)["resume"] == "add_credits"
+    with create(poor, input=text, stream=True) as stream:
+        assert list(stream)[-1].type == "response.queued"
+
+
+def test_an_account_holds_only_so_many_calls(narrow: openai.OpenAI) -> None:
+    text = script(["gate", "late"], ["reply", "x"])
+    with create(narrow, input=text, stream=True) as stream:
+        next(iter(stream))
+        with pytest.raises(openai.RateLimitError) as refused:
+            create(narrow, input="hi")
+        assert create(narrow, input="hi", background=True).id
+    assert refused.value.response.headers["retry-after"]
+
+
+def test_pages_of_other_origins_are_refused(impatient: openai.OpenAI) -> None:
+    answer = httpx2.post(
+        f"{impatient.base_url}responses",
+        headers={"Origin": "https://evil.example", "Authorization": f"Bearer {KEY}"},
+        json={"model": MODEL, "input": "hi"},
+    )
+    assert answer.status_code == 403
+
+
+class Rows(BaseModel):
+    """What the caller wants to read."""
+
+    rows: int
+
+
+def test_the_output_of_a_job_is_parsed(client: openai.OpenAI) -> None:
+    given = [["output", {"rows": "many"}, {"rows": 3}]]
+    script: list[Any] = [["reply", "Look."], ["start", "Count", given]]
+    answer = client.responses.parse(model=MODEL, input=json.dumps(script), text_format=Rows)
+    assert answer.output_parsed == Rows(rows=3)
+    assert (answer.model_extra or {})["agentpost"]["output"] == {"rows": 3}
+    text = answer.to_dict()["text"]
+    assert text["format"]["type"] == "json_schema"  # type: ignore[index]
+
+
+def test_an_answer_that_is_no_choice_is_refused(client: openai.OpenAI) -> None:
+    script = json.dumps([["ask", "Which?", {"choices": ["Bar", "Line"]}]])
+    asked = client.responses.create(model=MODEL, input=script)
+    assert asked.output_text == "Which?"
+    more: Any = {"model": MODEL, "previous_response_id": asked.id}
+    with pytest.raises(openai.BadRequestError, match=r"Bar.*Line"):
+        client.responses.create(input="pie", **more)
+    key = {"Idempotency-Key": f"answer-to-{asked.id}"}
+    answer = client.responses.create(input="line", extra_headers=key, **more)
+    assert client.responses.create(input="line", extra_headers=key, **more).id == answer.id
+    also = client.responses.create(model=MODEL, input=script)
+    there: Any = {"model": MODEL, "previous_response_id": also.id}
+    with pytest.raises(openai.ConflictError):  # the same text says something else there
+        client.responses.create(input="line", extra_headers=key, **there)
+    assert client.responses.create(input="And now?", **more).status == "completed"
+
+
+class Sums(BaseModel):
+    """What the caller wants."""
+
+    total: int
+    notes: list[str]
+
+
+def test_an_output_fits_the_class_of_the_caller(client: openai.OpenAI) -> None:
+    """The texts that come besides are left out: they are no JSON."""
+    wanted = {"total": 1042, "notes": ["all rows"]}
+    text = json.dumps(
+        [["delta", "Of no use to who wants JSON. "], ["reply", "Here."], ["output", wanted]]
+    )
+    answer = client.responses.parse(model=MODEL, input=text, text_format=Sums)
+    assert answer.output_parsed == Sums(total=1042, notes=["all rows"])
+    assert answer.text is not None
+    assert answer.text.format is not None
+    assert answer.text.format.type == "json_schema"
+    with client.responses.stream(model=MODEL, input=text, text_format=Sums) as stream:
+        assert stream.get_final_response().output_parsed == answer.output_parsed
+    missing = client.responses.parse(model=MODEL, input="just talk", text_format=Sums)
+    assert (missing.status, missing.output_parsed) == ("failed", None)
+    asking = json.dumps([["ask", "Which year?"]])
+    of_sums = as_text(Sums.model_json_schema())
+    asked = client.responses.create(model=MODEL, input=asking, text=of_sums)
+    assert (asked.status, asked.output_text) == ("completed", "Which year?")
+    with pytest.raises(openai.BadRequestError, match="response_schema"):
+        client.responses.create(model=MODEL, input="x", text=as_text({"type": 7}))
+
+
+class Tree(BaseModel):
+    """What contains itself."""
+
+    name: str
+    children: list[Tree]
+
+
+def test_an_output_fits_a_class_that_contains_itself(client: openai.OpenAI) -> None:
+    tree = {"name": "a", "children": [{"name": "b", "children": [{"name": "c", "children": []}]}]}
+    wrong = {"name": "a", "children": [{"name": "b", "children": [{"name": 3, "children": []}]}]}
+    text = json.dumps([["output", wrong, tree]])
+    answer = client.responses.parse(model=MODEL, input=text, text_format=Tree)
+    assert answer.output_parsed == Tree.model_validate(tree)
+    assert "$.children[0].children[0].name" in (answer.model_extra or {})["agentpost"]["reply"]
+
+
+@pytest.mark.timeout(300)  # npm may install packages first
+def test_javascript_clients_get_what_fits_a_schema_of_zod(server: AgentServer) -> None:
+    """Their schemas are of draft-07."""
+    printed = run_official("structured.mjs", BASE_URL=f"{server.url}/openai/v1", KEY=KEY)
+    results = json.loads(printed)
+    assert len(results) == 4
+    for value, *parsed in results:
+        assert parsed == [value] * len(parsed)
+
+
+def as_text(schema: dict[str, Any]) -> Any:
+    """The parameter ``text`` that asks for such an output."""
+    return {"format": {"type": "json_schema", "name": "sums", "schema": schema}}

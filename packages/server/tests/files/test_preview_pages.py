@@ -1,16 +1,26 @@
-"""Previews of Office documents, archives and texts: what is shown, and what is said instead."""
+"""Previews of Office documents, archives and texts: what is shown, and what is said instead; made
+apart, so that no account keeps others waiting; the order of files on a page."""
 
+import asyncio
 import io
+import mimetypes
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 
+from agentpost.domain.errors import Overloaded
 from agentpost.extraction import apart, contents
 from agentpost.files import previews
 from agentpost.files.previews import Look
+from agentpost.files.views import arrange
+from agentpost.record.records import FileRecord
 from tests.chats.test_chat_pages import store_file
+from tests.harness.context import open_harness
+from tests.waiting import eventually_async
 from tests.web.site import Site
 
 OFFICE = "application/vnd.openxmlformats-officedocument."
@@ -256,3 +266,89 @@ def test_a_server_that_is_busy_says_when_to_come_back(
 def test_the_type_decides(site: Site, name: str, content_type: str, look: Look) -> None:
     file = replace(site.file(site.work(), name, name), content_type=content_type)
     assert previews.look_of(file) is look
+
+
+async def test_an_account_that_asks_for_many_does_not_stall_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    go_on = asyncio.Event()
+
+    async def look(kind: str, name: str, content: Any, launch: Any) -> dict[str, Any]:
+        begun.append(name)
+        await go_on.wait()
+        return {"kind": kind}
+
+    monkeypatch.setattr(contents, "look", look)
+    async with open_harness(tmp_path) as harness:
+        _, (owned, *_) = await harness.working("report")
+        stored = await harness.file(owned, "a.zip")
+        file = replace(stored, name="mine", content_type="application/zip")
+        other = replace(file, name="other", account_id="acc_other")
+        asked = [asyncio.create_task(previews.contents_of(harness.ctx, file)) for _ in range(30)]
+        theirs = asyncio.create_task(previews.contents_of(harness.ctx, other))
+        await eventually_async(lambda: "other" in begun, what="the other account's preview")
+        assert begun == ["mine", "other"]
+        go_on.set()
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert sum(isinstance(one, Overloaded) for one in answers) == 24
+        assert await theirs == {"kind": "archive"}
+        assert await previews.contents_of(harness.ctx, file) == {"kind": "archive"}
+
+
+async def test_too_many_of_all_accounts_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = asyncio.Event()
+
+    async def look(kind: str, name: str, content: Any, launch: Any) -> dict[str, Any]:
+        await go_on.wait()
+        return {"kind": kind}
+
+    monkeypatch.setattr(contents, "look", look)
+    async with open_harness(tmp_path) as harness:
+        _, (owned, *_) = await harness.working("report")
+        file = replace(await harness.file(owned, "a.zip"), content_type="application/zip")
+        files = [replace(file, account_id=f"acc_{n}") for n in range(25)]
+        asked = [asyncio.create_task(previews.contents_of(harness.ctx, one)) for one in files]
+        await asyncio.sleep(0)
+        go_on.set()
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert sum(isinstance(one, Overloaded) for one in answers) == 5
+
+
+TYPES = {
+    ".pptx": f"{OFFICE}presentationml.presentation",
+    ".docx": f"{OFFICE}wordprocessingml.document",
+    ".xlsx": f"{OFFICE}spreadsheetml.sheet",
+    ".md": "text/markdown",
+    ".srt": "application/x-subrip",
+}
+
+
+def file(name: str) -> FileRecord:
+    suffix = PurePosixPath(name).suffix
+    kind = TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return FileRecord("wrk_1", name, "acc_1", name, kind, "other", 1, "r", f"blob_{name}")
+
+
+@pytest.mark.parametrize(
+    ("asked", "written", "opened", "folded"),
+    [
+        ("Chart it", "c.png c-data.csv c-alt.txt", "c.png c-data.csv", "c-alt.txt"),
+        ("Make a site", "s.zip s-preview.png", "s.zip", "s-preview.png"),
+        ("A film", "v.mp4 v.srt", "v.mp4", "v.srt"),
+        ("Write a report", "r.pdf r.docx", "r.pdf", "r.docx"),
+        ("A report as docx", "r.pdf r.docx", "r.docx", "r.pdf"),
+        ("An analysis", "log.txt data.csv chart.png", "chart.png data.csv", "log.txt"),
+        ("A chart", "chart.png report.pdf", "chart.png report.pdf", ""),
+        ("Notes", "notes.md", "notes.md", ""),
+        ("Everything", "a.pdf b.pdf c.pdf d.pdf e.png", "a.pdf b.pdf c.pdf", "d.pdf e.png"),
+        ("Run it", "out.bin out.txt", "out.txt", "out.bin"),
+        ("Nothing", "", "", ""),
+    ],
+)
+def test_what_was_asked_for_comes_first(asked: str, written: str, opened: str, folded: str) -> None:
+    found = arrange([file(name) for name in written.split()], asked)
+    assert [each.name for each in found.opened] == opened.split()
+    assert [each.name for each in found.folded] == folded.split()

@@ -1,4 +1,6 @@
-"""Held reads by themselves: when they end, whatever the clock does (spec: getMessage)."""
+"""Held reads by themselves: when they end, whatever the clock does (spec: getMessage), also of an
+account's events and for other protocols (docs/doors.md).
+"""
 
 import asyncio
 import json
@@ -6,7 +8,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from agentpost.following import long_polls
+from agentpost.domain.times import seconds
+from agentpost.events import actions as events
+from agentpost.events.actions import EventFilter
+from agentpost.following import followers, long_polls
+from agentpost.following.followers import nobody_hangs_up
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.record.records import Snapshot
@@ -99,3 +105,34 @@ async def test_a_message_waits_no_longer_for_its_turn_when_the_clock_was_set_bac
     lengths = _waits(harness, monkeypatch, (2, 3_600), (3, 0))
     sent = await _post(harness, "second")
     assert (lengths, sent.message.reason) == ([5, 3], "agent_busy")
+
+
+@pytest.mark.rule("Additions listEvents-5")
+async def test_the_first_call_gets_its_cursor_at_once(harness: Harness) -> None:
+    """The clock of the harness stands: what is held stays held."""
+    ctx, caller = harness.ctx, harness.caller
+
+    begins = await events.begin(ctx, caller, None)
+    wanted = EventFilter()
+    read = events.page(ctx, caller, begins, wanted, 10, 0, nobody_hangs_up)
+    page = await asyncio.wait_for(read, 60)
+    assert (page.events, page.has_more) == ([], False)
+
+
+async def test_a_message_is_given_out_now_and_then_and_when_the_time_is_over(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[float] = []
+
+    async def wait(_: Wait, length: float) -> bool:
+        lengths.append(length)
+        harness.clock.advance(length)
+        return False
+
+    monkeypatch.setattr(Wait, "wait", wait)
+    monkeypatch.setattr(followers, "_PAUSE_SECONDS", 0)
+    message_id = (await harness.begin_turn()).message.id
+    until = harness.clock.passed() + seconds(40)
+    followed = followers.follow(harness.ctx, harness.caller, message_id, until=until)
+    statuses = [moment.snapshot.message.status async for moment in followed]
+    assert (lengths, statuses) == ([15, 15, 10], ["processing"] * 4)

@@ -2,6 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -12,8 +14,11 @@ from agentpost.jobs.rules import POISON_FAILURE
 from agentpost.messages.rules import WhenBusy
 from agentpost.nodes import actions as nodes
 from agentpost.nodes import upkeep
+from agentpost.nodes.membership import Nodes
+from agentpost.nodes.quarantine import Quarantine
+from agentpost.runtime.job_runner import JobRunner
 from agentpost.turns import actions as turns
-from tests.harness.context import NODE, Harness
+from tests.harness.context import NODE, Harness, open_harness
 
 
 async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
@@ -192,3 +197,33 @@ async def test_a_node_that_leaves_gives_back_only_its_own(harness: Harness) -> N
     here, harness.ctx.node = harness.ctx.node, "node_other"
     await nodes.leave(harness.ctx)
     assert harness.one("SELECT node, epoch FROM jobs WHERE id = ?", job.job_id) == (here, 1)
+
+
+class Claims:
+    """Stands for a `JobRunner`: keeps what it was asked to claim."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def reclaim(self, job_id: str, node: str) -> None:
+        """See `JobRunner.reclaim`."""
+        self.asked.append((job_id, node))
+
+
+async def test_a_single_server_asks_again_for_what_it_could_not_claim_at_its_start(
+    tmp_path: Path,
+) -> None:
+    async with open_harness(tmp_path) as harness:
+        _, [job] = await harness.working()
+        harness.ctx.node = "node_next"
+        claims = Claims()
+        nodes = Nodes(harness.ctx, cast("JobRunner", claims), None, Quarantine(None, None))
+        await nodes.enter()
+        await nodes.recover_open()
+        await nodes.watch()
+        assert claims.asked == [(job.job_id, NODE)] * 2, "the first claim failed"
+
+        await jobs.claim(harness.ctx, job.job_id, NODE)
+        for _ in range(2):
+            await nodes.watch()
+        assert len(claims.asked) == 2, "nothing is open any more"

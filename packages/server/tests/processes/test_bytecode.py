@@ -1,4 +1,4 @@
-"""Workers find byte code, whoever has to keep it."""
+"""Workers find byte code, whoever has to keep it: where nobody else does, they keep their own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from agentpost.clock import ManualClock
 from agentpost.processes import bytecode
+from agentpost.runtime.steps import make_steps
+from tests.harness.databases import open_context
 from tests.processes.pools import Bench, anyio_backend, bench, steps
 
 __all__ = ["anyio_backend", "bench", "steps"]
@@ -42,3 +45,18 @@ async def test_workers_write_no_byte_code_where_the_server_may_not(
     monkeypatch.setenv(bytecode.NOT_WRITTEN, "1")
     await bench().call("add", 1, 2)
     assert [found.name for found in steps.iterdir()] == ["some_steps.py"]
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+async def test_workers_keep_byte_code_where_nobody_else_does(
+    is_kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bytecode, "is_kept", lambda: is_kept)
+    monkeypatch.setenv(bytecode.NOT_WRITTEN, "1")
+    async with open_context(tmp_path, ManualClock(), None) as ctx:
+        pool = make_steps(ctx.settings, ctx.storage, tmp_path / "scratch").pool
+        await pool.start()
+        assert await pool.call("builtins:len", [[1, 2]], account="a", key="k") == 2
+        await pool.aclose()
+        kept = (ctx.settings.data_path / "bytecode").rglob("*.pyc")
+        assert ("worker_process" in {path.name.partition(".")[0] for path in kept}) is not is_kept

@@ -1,4 +1,5 @@
-"""Whom the worker pool serves, and how long, with real processes."""
+"""Whom the worker pool serves, and how long, with real processes; who waits for a place; what a
+worker gets of memory and environment."""
 
 from __future__ import annotations
 
@@ -17,6 +18,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from agentpost.agents.deaths import LimitExceeded, NoWorker, WorkerDied
+from agentpost.processes import capacity
+from agentpost.processes.capacity import MIB
+from agentpost.processes.environment import worker_environment
+from agentpost.processes.slots import FairSemaphore
 from tests.processes.pools import Bench, anyio_backend, bench, steps
 from tests.processes.watching import gone, pid_in
 from tests.waiting import PATIENCE, eventually_async
@@ -219,3 +224,107 @@ def open_descriptors() -> int:
 async def test_a_worker_may_end_by_any_signal(bench: Callable[..., Bench], number: int) -> None:
     with pytest.raises(WorkerDied, match="was ended by "):
         await bench().call("end_by", int(number))
+
+
+async def test_a_waiter_cancelled_as_its_turn_comes_loses_no_place() -> None:
+    slots = FairSemaphore(1)
+
+    async def brief() -> str:
+        async with slots.slot("a"):
+            return "done"
+
+    async with slots.slot("b"):
+        before, next_one = (asyncio.create_task(brief()) for _ in range(2))
+        await asyncio.sleep(0)
+        before.cancel()  # it has not run since when the place comes free
+    assert await next_one == "done"
+    with pytest.raises(asyncio.CancelledError):
+        await before
+
+
+async def test_a_waiter_cancelled_with_the_place_in_hand_gives_it_back() -> None:
+    slots = FairSemaphore(1)
+
+    async def brief() -> None:
+        async with slots.slot("a"):
+            pass
+
+    async with slots.slot("b"):
+        task = asyncio.create_task(brief())
+        await asyncio.sleep(0)
+    task.cancel()  # it was given the place a moment ago and has not run since
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with asyncio.timeout(PATIENCE), slots.slot("c"):
+        pass
+
+
+async def test_a_place_comes_back_after_an_error() -> None:
+    slots = FairSemaphore(1)
+    with pytest.raises(LookupError):
+        async with slots.slot("a"):
+            raise LookupError
+    async with asyncio.timeout(PATIENCE), slots.slot("a"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "listed", "passes"),
+    [
+        ("PATH", [], True),
+        ("LC_TIME", [], True),
+        ("PYTHONPATH", [], True),
+        ("AWS_SECRET_ACCESS_KEY", [], False),
+        ("PGPASSWORD", [], False),
+        ("HTTPS_PROXY", [], False),
+        ("OPENAI_API_KEY", [], False),
+        ("OPENAI_API_KEY", ["OPENAI_API_KEY"], True),
+        ("OPENAI_API_KEY", ["OPENAI_*"], True),
+        ("OPENAI_API_KEY", ["OPENAI_"], False),
+        ("AWS_REGION", ["AWS_REGION"], True),
+        ("AWS_SECRET_ACCESS_KEY", ["AWS_REGION"], False),
+        ("lc_time", [], False),
+        ("AGENTPOST_SECRET_KEY", [], False),
+        ("AGENTPOST_SECRET_KEY", ["*"], False),
+        ("AGENTPOST_SECRET_KEY", ["AGENTPOST_*"], False),
+        ("AGENTPOST_AGENT", ["AGENTPOST_AGENT"], True),
+    ],
+)
+def test_listed_variables_pass_and_no_others(name: str, listed: list[str], passes: bool) -> None:
+    assert (name in worker_environment({name: "x"}, listed, threads=1)) is passes
+
+
+def test_libraries_that_compute_share_the_processors_unless_told_otherwise() -> None:
+    made = worker_environment({"OMP_NUM_THREADS": "7"}, threads=2)
+    assert (made["OMP_NUM_THREADS"], made["OPENBLAS_NUM_THREADS"]) == ("7", "2")
+    assert made["RAYON_NUM_THREADS"] == "2"
+
+
+GIB = 1024 * MIB
+
+
+@pytest.mark.parametrize(
+    ("processors", "workers"), [(1, 2), (2, 3), (4, 5), (7, 8), (8, 8), (64, 8)]
+)
+def test_workers(monkeypatch: pytest.MonkeyPatch, processors: int, workers: int) -> None:
+    monkeypatch.setattr(capacity, "processors", lambda: processors)
+    assert capacity.default_workers() == workers
+
+
+@pytest.mark.parametrize(
+    ("host", "each"),
+    [(512 * MIB, 384 * MIB), (2 * GIB, 512 * MIB), (4 * GIB, GIB), (64 * GIB, GIB)],
+)
+def test_memory_of_a_worker(host: int, each: int) -> None:
+    assert capacity.default_memory_bytes(host) == each
+
+
+def test_a_container_may_have_less_memory_than_its_host(tmp_path: Path) -> None:
+    host = capacity.memory_bytes(())
+    limit = tmp_path / "memory.max"
+    assert host > 0
+    assert capacity.memory_bytes((limit,)) == host, "there is no such file"
+    limit.write_text("max\n")
+    assert capacity.memory_bytes((limit,)) == host
+    limit.write_text("1048576\n")
+    assert capacity.memory_bytes((limit,)) == MIB

@@ -1,6 +1,5 @@
 """Login links and sessions by their use cases."""
 
-import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -15,23 +14,19 @@ from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal
 from agentpost.domain.limits import SIGNED_IN_KNOWN_SECONDS
-from agentpost.domain.times import SECOND
 from agentpost.retention import actions as retention
 from agentpost.sessions import actions as sessions
 from agentpost.settings import load_settings
-from tests.servers import Postgres, empty_sqlite
+from tests.servers import empty_sqlite
 
 Open = Callable[..., Any]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def open_context(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Open]:
+@pytest.fixture
+async def open_context(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Open]:
     """Opens the same records with other settings, as a command beside the server does."""
-    clock, url = ManualClock(), ""
-    if request.param == "postgres":
-        postgres: Postgres = request.getfixturevalue("postgres")
-        url = request.getfixturevalue("fresh_postgres")(postgres.schema())
-    else:
+    clock, url = ManualClock(), schema_url or ""
+    if schema_url is None:
         shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
     async with AsyncExitStack() as stack:
 
@@ -58,25 +53,6 @@ async def count(ctx: AppContext, table: str) -> int:
     row = await ctx.db.read(lambda tx: tx.one(f"SELECT COUNT(*) FROM {table}"))
     assert row is not None
     return int(row[0])
-
-
-async def test_a_link_becomes_a_session_once(ctx: AppContext) -> None:
-    account = await accounts.create(ctx, "ann@example.com", "Ann")
-    link = await sessions.make_link(ctx, "ann@example.com")
-    assert link.account.id == account.id
-    assert link.expires_at == ctx.clock.now() + 15 * 60 * SECOND
-    token = secret_of(link)
-    assert await sessions.can_log_in(ctx, token)
-    tries = await asyncio.gather(*(sessions.log_in(ctx, token) for _ in range(50)))
-    (secret,) = [won for won in tries if won is not None]
-    signed_in = await sessions.signed_in(ctx, secret)
-    assert signed_in is not None
-    assert (signed_in.account.id, signed_in.user.email) == (account.id, "ann@example.com")
-    assert await sessions.signed_in(ctx, token) is None
-    assert not await sessions.can_log_in(ctx, token)
-    await sessions.log_out(ctx, secret)
-    await sessions.log_out(ctx, secret)
-    assert await sessions.signed_in(ctx, secret) is None
 
 
 async def test_the_account_may_be_left_out_while_there_is_one(ctx: AppContext) -> None:

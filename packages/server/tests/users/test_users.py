@@ -25,22 +25,19 @@ from agentpost.users import rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from tests.mail.test_mail import listening
-from tests.servers import Postgres, empty_sqlite
+from tests.servers import empty_sqlite
 
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 PASSWORD = "correct horse battery"
 HERE = Visitor("192.0.2.1", "Firefox")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def ctx(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[AppContext]:
-    url = ""
-    if request.param == "postgres":
-        postgres: Postgres = request.getfixturevalue("postgres")
-        url = request.getfixturevalue("fresh_postgres")(postgres.schema())
-    else:
+@pytest.fixture
+async def ctx(tmp_path: Path, schema_url: str | None) -> AsyncIterator[AppContext]:
+    if schema_url is None:
         shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
-    settings = load_settings(data_dir=str(tmp_path), database_url=url, smtp_url="smtp://mail.test")
+    databases = {"data_dir": str(tmp_path), "database_url": schema_url or ""}
+    settings = load_settings(**databases, smtp_url="smtp://mail.test")
     opened = await bootstrap.open_context(settings, ManualClock())
     opened.passwords = Passwords(CHEAP)
     await accounts.bootstrap(opened, "svc_key_x", 0)

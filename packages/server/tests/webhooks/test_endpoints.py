@@ -1,4 +1,4 @@
-"""Webhook endpoints on both databases (spec: Webhooks, Webhook endpoint states)."""
+"""Webhook endpoints and how they answer, on both databases (spec: Webhook endpoint states)."""
 
 import asyncio
 
@@ -8,10 +8,11 @@ from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.errors import Refusal
-from agentpost.webhooks import deliveries, endpoints
+from agentpost.webhooks import deliveries, endpoints, health
 from agentpost.webhooks.endpoints import EndpointChange
 from agentpost.webhooks.records import EndpointRecord
 from tests.harness.databases import new_account
+from tests.webhooks.attempts import Account
 
 URL = "https://hooks.example.com/"
 
@@ -86,3 +87,23 @@ async def test_a_delivery_that_slipped_in_beside_the_end_is_ended(
     (after,) = (await endpoints.get(ctx, account, endpoint.id)).recent
     assert after.status == "dropped"
     assert await deliveries.due_endpoints(ctx) == []
+
+
+async def test_health_is_what_became_of_the_newest(own: Account) -> None:
+    endpoint = await own.endpoint()
+    own.clock.advance(1)
+    other = await own.endpoint()
+    (nothing, _) = await health.all_of(own.ctx, own.id)
+    assert (nothing.endpoint.id, nothing.statuses, nothing.last) == (other, [], None)
+    for error in (None, None, "no"):
+        own.clock.advance(1)
+        await own.event(endpoint)
+        await own.attempt(error)
+    own.clock.advance(1)
+    await own.event(endpoint)
+    _, found = await health.all_of(own.ctx, own.id)
+    assert [str(each) for each in found.newest] == ["delivered"] * 2 + ["pending"] * 2
+    assert (found.ended, found.delivered, found.waiting) == (2, 2, 2)
+    assert (found.typical_ms, found.slow_ms, found.is_failing) == (3, 3, True)
+    assert found.last is not None
+    assert (found.last.status_code, found.last.error) == (500, "no")

@@ -29,7 +29,7 @@ NO_PAGES = {
     "/chat/{work_id}/frame/{path:path}": "made by an agent",
     "/chat/{work_id}/pages/{path:path}": "a picture",
     "/chat/{chat_id}/files/{path:path}": "leads to a file",
-    "/password/{token}": "opened by a link: test_sign_in.py",
+    "/password/{token}": "opened by a link: test_first_run.py",
     "/oidc": "leads to the provider",
     "/oidc/callback": "leads to the page that was wanted",
     "/static/{hash}/{name}": "styles and scripts",

@@ -1,10 +1,11 @@
-"""The first visit: a link that signs in, the dashboard, and work that appears there as it goes."""
+"""The first visit: a link that signs in, the dashboard, and work that appears there as it goes. And
+the way in with a password."""
 
 import httpx2
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.e2e.server import KEY, AgentServer
-from tests.web.browser.chromium import axe, opened, visiting
+from tests.web.browser.chromium import PHONE, axe, opened, visiting
 
 
 def send(server: AgentServer, script: str) -> None:
@@ -46,3 +47,38 @@ def test_the_look_is_kept(server: AgentServer, visitor: BrowserContext) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
     assert axe(page) == []  # chosen, not what the system wants: other rules of the style
+
+
+PASSWORD = "correct horse battery"
+
+
+def test_from_an_invitation_to_a_session(server: AgentServer, browser: Browser) -> None:
+    ada = server.command("users", "create", "--email", "ada@example.com", "--role", "owner")
+    with visiting(browser, viewport=PHONE, color_scheme="dark") as (visitor, problems):
+        page = visitor.new_page()
+        page.goto(ada["url"])
+        assert axe(page) == []
+        page.get_by_label("New password").fill(PASSWORD)
+        page.get_by_role("button", name="Save and sign in").click()
+        expect(page.locator("#main")).to_be_visible()  # signed in: going on earlier would undo it
+        page.goto(f"{server.url}/dashboard/users")
+        expect(page.get_by_role("main").get_by_text("ada@example.com", exact=True)).to_be_visible()
+        page.get_by_label("E-mail address").fill("bob@example.com")
+        page.get_by_role("button", name="Invite").click()
+        expect(page.get_by_role("heading", name="bob@example.com is invited")).to_be_visible()
+        assert axe(page) == []
+        bob = server.command("users", "password-link", "bob@example.com")
+        page.goto(bob["url"])
+        expect(page.get_by_role("button", name="Accept and sign in")).to_be_visible()
+        assert axe(page) == []
+        page.goto(f"{server.url}/sessions")
+        page.get_by_label("Menu", exact=True).press("Enter")
+        page.get_by_role("button", name="Log out", exact=True).click()
+        expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        assert problems == []
+        page.goto(f"{server.url}/dashboard/keys")  # back there after signing in; a 401 until then
+        page.get_by_label("E-mail address").fill("ada@example.com")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="API keys")).to_be_visible()
+        assert [each for each in problems if "401" not in each] == []
