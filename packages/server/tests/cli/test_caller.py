@@ -191,26 +191,6 @@ def test_a_dash_reads_standard_input(server: Server) -> None:
     assert server.asked[0][2]["message"] == "Line 1\nZeile ü\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "stdin", "text"),
-    [
-        (["send"], None, "a message or --file is needed"),
-        (["send", "  "], None, "a message or --file is needed"),
-        (["send", "-"], b"\xff", "not UTF-8"),
-        (["send", "a\udcff"], None, "not UTF-8"),
-        (["send", "Hi", "--file", "no.csv"], None, "There is no file"),
-        (["send", "Hi", "--idempotency-key", "k" * 129], None, "idempotency_key"),
-    ],
-)
-def test_a_wrong_call_is_reported(
-    server: Server, arguments: list[str], stdin: bytes | None, text: str
-) -> None:
-    result = run(*arguments, stdin=stdin)
-    assert result.exit_code == 2
-    assert text in result.stderr
-    assert server.asked == []
-
-
 def test_saving_overwrites_nothing_and_stays_in_the_folder(server: Server, tmp_path: Path) -> None:
     url = f"{server.url}/f"
     files = [

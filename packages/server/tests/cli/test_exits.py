@@ -37,46 +37,6 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RetryPolicy, "backoff", lambda *_: 0.0)
 
 
-@pytest.fixture
-def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that is away: asking it would end with 7."""
-    monkeypatch.setenv("AGENTPOST_URL", f"http://127.0.0.1:{free_port()}")
-    monkeypatch.setenv("AGENTPOST_KEY", "k")
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        ("send",),
-        ("send", "Hi", "--file", "no/such.csv"),
-        ("send", "Hi", "--file", "."),
-        ("send", "Hi", "--response-schema", "no/such.json"),
-        ("send", "Hi", "--metadata", "order"),
-        ("send", "Hi", "--timeout", "-1"),
-        ("send", "Hi", "--conversation", ""),
-        ("send", "Hi", "--max-credits", "x"),
-        ("send", "Hi", "--idempotency-key", "k" * 129),
-        ("send", "Hi", "--profile", "nobody"),
-        ("send", "Hi", "--colour"),
-        ("upload", "no/such.csv"),
-        ("messages", "list", "--since", "soon"),
-        ("messages", "list", "--limit", "0"),
-        ("usage", "--by", "moon"),
-        ("schedules", "create", "Hi"),
-        ("profiles", "use", "nobody"),
-        ("logout", "--profile", "nobody"),
-        ("trigger", "no.event"),
-        ("sned",),
-    ],
-    ids=" ".join,
-)
-def test_2_what_is_refused_before_anything_is_asked(nowhere: None, call: tuple[str, ...]) -> None:
-    result = run(*call)
-    assert result.exit_code == 2
-    assert result.stderr.startswith("agentpost: ")
-    assert len(result.stderr.splitlines()) == 1
-
-
 def test_2_and_7_what_the_server_refuses(server: Server) -> None:
     cases = [
         (400, "invalid_request", 2),
@@ -122,21 +82,6 @@ def test_1_what_could_not_be_done(server: Server, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("agentpost.files.commands.save_all", full)
     assert run("send", "Hi", "--save", "out").exit_code == 1
     assert run("logout").exit_code == 1
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        ("keys", "create", "--account", "a@b.c", "--name", "ci", "--scopes", "read,fly"),
-        ("keys", "create", "--account", "a@b.c", "--name", "ci", "--expires", "soon"),
-        ("limits", "set", "a@b.c", "--running-jobs", "many"),
-        ("users", "create", "--email", "a@b.c", "--role", "king"),
-    ],
-    ids=" ".join,
-)
-def test_2_values_of_the_operators_commands(call: tuple[str, ...]) -> None:
-    result = run(*call)
-    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
 
 
 NO_SOCKS = ("socks5://user:hidden@127.0.0.1:1", "ALL_PROXY is a SOCKS proxy, for which a package")

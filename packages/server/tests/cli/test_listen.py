@@ -281,22 +281,3 @@ def test_a_request_is_shown_with_its_bodies_and_as_a_command(caller: Caller) -> 
     assert command.startswith(f"curl -s -X POST {caller.server.url}/v1/messages \\\n")
     assert KEY not in command
     assert json_of("requests", "show", request_id)["status"] == 201
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (("listen", "--events", "message.eaten"), "there is no event 'message.eaten'"),
-        (("listen", "--forward-to", "ftp://x"), "is not an address such as"),
-        (("listen", "--skip-backlog", "--from-start"), "use either"),
-        (("trigger", "message.eaten"), "events: message.completed"),
-        (("trigger", "job.failed", "--endpoint", "e", "--forward-to", "3000"), "use either"),
-        (("webhooks", "update", "whe_1"), "use --url"),
-        (("webhooks", "rotate-secret", "whe_1", "--grace", "long"), "takes a length of time"),
-        (("webhooks", "replay", "whe_1", "--since", "long ago"), "--since takes a time"),
-    ],
-)
-def test_a_wrong_call_says_what_to_give(arguments: tuple[str, ...], text: str) -> None:
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert text in result.output
