@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.e2e.caller import Caller
-from tests.e2e.raw import connect, head, raw
+from tests.e2e.raw import head, raw
 from tests.e2e.server import AgentServer
 
 
@@ -81,23 +81,3 @@ def test_an_unknown_id_is_a_404(caller: Caller) -> None:
 def test_a_request_id_names_one_request(caller: Caller) -> None:
     ids = {caller.call("GET", "/v1/me").headers["Request-Id"] for _ in range(20)}
     assert len(ids) == 20
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        b"\r\n\r\n",
-        b"GET\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 40 + b"\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"GET /v1/me HTTP/1.1\r\nno colon\r\n\r\n",
-        b"POST /v1/messages HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-        b"POST /v1/messages HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-    ],
-)
-def test_bytes_that_are_no_http_hurt_nobody(
-    caller: Caller, server: AgentServer, garbage: bytes
-) -> None:
-    with connect(server) as connection:
-        connection.sendall(garbage)
-        assert caller.call("GET", "/v1/me").status_code == 200

@@ -320,12 +320,3 @@ def test_a_schema_that_cannot_be_used_is_refused(caller: Caller) -> None:
         assert field == "response_schema"
         assert text in said
     assert problem(caller, message="go", response_schema=True)[0] == "response_schema"
-
-
-@pytest.mark.rule("Additions structuredOutput-1")
-@BOTH
-def test_another_schema_is_another_message(caller: Caller) -> None:
-    script = [["output", {"rows": 1}]]
-    first = caller.post(script, response_schema=SCHEMA, key="schema")
-    assert caller.post(script, response_schema=SCHEMA, key="schema").json() == first.json()
-    assert caller.post(script, key="schema").json()["error"] == "idempotency_conflict"

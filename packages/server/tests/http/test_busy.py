@@ -181,16 +181,6 @@ def test_a_free_conversation_answers_whatever_is_asked_of_a_busy_one(caller: Cal
         assert "queue_position" not in message
 
 
-@pytest.mark.rule("Additions busy")
-def test_busy_is_a_part_of_what_makes_two_calls_the_same(caller: Caller) -> None:
-    assert caller.post("hello", key="same").status_code == 201
-    assert caller.post("hello", key="same", busy="wait").status_code == 200
-    assert caller.post("hello", key="same", busy="queue").status_code == 409
-    body = {"message": "hello", "busy": "later"}
-    refused = caller.refusal(400, "invalid_request", "POST", "/v1/messages", json=body)
-    assert refused["problems"][0]["field"] == "busy"
-
-
 # --- a call that does not wait --------------------------------------------------------------------
 @pytest.mark.rule("Additions wait-1", "Additions wait-3")
 def test_a_call_that_does_not_wait_is_answered_at_once(caller: Caller, server: AgentServer) -> None:

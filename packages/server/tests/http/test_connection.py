@@ -36,6 +36,7 @@ NO_REQUEST = {
     "two equal lengths": head("POST", "/v1/messages", LENGTH, LENGTH) + BODY,
     "an unknown method": b"BREW /v1/me HTTP/1.1\r\nHost: x\r\n\r\n",
     "CONNECT": b"CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a header without a colon": b"GET /v1/me HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
     "a header without a name": b"GET /v1/me HTTP/1.1\r\n: x\r\n\r\n",
     "a blank before the colon": b"GET /v1/me HTTP/1.1\r\nHost : x\r\n\r\n",
     "a folded header": b"GET /v1/me HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",

@@ -38,13 +38,6 @@ def test_a_message_uses_no_more_than_it_may_until_it_may(caller: Caller) -> None
     assert not {"waits_for", "resume_by"} & set(done)
 
 
-@pytest.mark.rule("Additions max_credits")
-def test_the_ceiling_is_a_part_of_what_makes_two_calls_the_same(caller: Caller) -> None:
-    assert caller.post("hello", key="ceiling", max_credits=2).status_code == 201
-    assert caller.post("hello", key="ceiling", max_credits=2.0).status_code == 200
-    assert caller.post("hello", key="ceiling").status_code == 409
-
-
 @pytest.mark.parametrize("amount", [0, -1, "2", True, 1e10])
 def test_a_ceiling_is_a_number_above_zero(caller: Caller, amount: object) -> None:
     body = {"message": "hello", "max_credits": amount}

@@ -7,7 +7,6 @@ import pytest
 
 from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
-from agentpost.domain.errors import Fenced
 from agentpost.jobs import actions as jobs
 from agentpost.jobs import works
 from agentpost.jobs.actions import JobClaim
@@ -110,24 +109,6 @@ async def test_a_message_is_kept_for_14_days_after_its_latest_deadline(harness: 
     assert harness.one(sql, message_id) == (expected,)
     await stop_work(harness, message_id)
     assert harness.one(sql, message_id) == (expected,)
-
-
-@pytest.mark.rule(
-    "Transitions 9", "Reasons stopped", "Message event log state", "Webhook events job.failed"
-)
-async def test_work_is_stopped(harness: Harness) -> None:
-    """Cancelled, told as job.failed."""
-    message_id, [job] = await harness.working()
-    await stop_work(harness, message_id)
-    assert facts(harness.view(message_id)) == ("failed", "stopped", True)
-    assert facts(harness.job(message_id)) == ("cancelled", "stopped", True)
-    assert harness.engine.aborted == [job.job_id]
-    assert harness.log(message_id)[-1]["state"] == "stopped"
-    assert sorted(harness.names(message_id)) == ["job.failed", "message.failed"]
-    await stop_work(harness, message_id)
-    assert len(harness.names(message_id)) == 2
-    with pytest.raises(Fenced):
-        await jobs.finish(harness.ctx, job, "Too late.", None, "{}")
 
 
 # --- the watch, late results and recover ----------------------------------------------------------

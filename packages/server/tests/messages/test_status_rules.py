@@ -64,7 +64,7 @@ def test_rule_1(turn: TurnState, states: tuple[JobState, ...]) -> None:
     assert facts_of(derived) == (1, "processing", None, False)
 
 
-@pytest.mark.rule("Message status 2")
+@pytest.mark.rule("Message status 2", "Reasons turn_failed")
 @pytest.mark.parametrize(
     ("turn", "reason"), [(TurnState.FAILED, "turn_failed"), (TurnState.BUSY, "agent_busy")]
 )

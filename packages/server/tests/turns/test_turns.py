@@ -13,7 +13,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.errors import Fenced, RuleBroken
 from agentpost.jobs import actions as jobs
 from agentpost.messages import rows as message_rows
-from agentpost.messages.rules import TurnFailure, WhenBusy
+from agentpost.messages.rules import WhenBusy
 from agentpost.nodes import upkeep
 from agentpost.record import signals as s
 from agentpost.record import writer
@@ -28,27 +28,6 @@ def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:
 
 
 # --- how a turn goes ------------------------------------------------------------------------------
-@pytest.mark.rule("Message status 2", "Transitions 13", "Reasons turn_failed")
-async def test_a_broken_turn(harness: Harness) -> None:
-    """design: How a turn ends."""
-    for detail in TurnFailure:
-        ticket = await harness.begin_turn()
-        await harness.break_turn(ticket, detail)
-        assert state(harness, ticket.message.id) == ("failed", "turn_failed", True), detail
-        [entry] = harness.log(ticket.message.id)
-        assert (entry["type"], entry["reason"]) == ("turn_failed", detail.value)
-        assert harness.names(ticket.message.id) == ["message.failed"], detail
-
-
-@pytest.mark.rule("Message status 3")
-async def test_a_turn_that_only_starts_work_says_nothing(harness: Harness) -> None:
-    """design: Entries and events."""
-    ticket = await harness.begin_turn()
-    await harness.start(ticket)
-    await harness.end(ticket, None)
-    assert state(harness, ticket.message.id) == ("processing", None, False)
-    assert harness.log(ticket.message.id) == []
-    assert harness.names(ticket.message.id) == []
 
 
 @pytest.mark.rule("getMessage.held")

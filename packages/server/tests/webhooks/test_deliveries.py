@@ -327,23 +327,3 @@ async def test_replay_covers_a_time_range(own: Account) -> None:
         sent.update(again)
     assert sent == {delivered, *dropped}
     assert not {before, late} & sent
-
-
-@pytest.mark.rule("Additions deliveries")
-async def test_pages_lead_through_all_deliveries(own: Account) -> None:
-    endpoint, other = await own.endpoint(), await own.endpoint()
-    events = []
-    for _ in range(7):
-        own.clock.advance(1)
-        events.append(await own.event(endpoint))
-        await own.event(other)
-    await own.attempt()
-    seen: list[str] = []
-    more = True
-    while more:
-        before = seen[-1] if seen else None
-        found, more = await deliveries.page(own.ctx, own.id, endpoint, 3, before, None)
-        seen += [each.event_id for each in found]
-    assert seen == events[::-1]
-    pending, _ = await deliveries.page(own.ctx, own.id, endpoint, 3, None, DeliveryStatus.PENDING)
-    assert pending == []

@@ -2,16 +2,12 @@
 
 import asyncio
 
-import pytest
-
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain.errors import Refusal
 from agentpost.webhooks import deliveries, endpoints, health
 from agentpost.webhooks.endpoints import EndpointChange
 from agentpost.webhooks.records import EndpointRecord
-from tests.harness.databases import new_account
 from tests.webhooks.attempts import Account
 
 URL = "https://hooks.example.com/"
@@ -19,22 +15,6 @@ URL = "https://hooks.example.com/"
 
 async def create(ctx: AppContext, account: str) -> EndpointRecord:
     return await endpoints.create(ctx, account, URL, None, None)
-
-
-def codes(results: list[EndpointRecord | BaseException]) -> list[str]:
-    """Codes of those that were refused."""
-    assert all(isinstance(r, EndpointRecord | Refusal) for r in results), results
-    return [result.code for result in results if isinstance(result, Refusal)]
-
-
-@pytest.mark.rule("Webhook events 9")
-async def test_ten_at_most_under_races(ctx: AppContext, account: str) -> None:
-    other = await new_account(ctx, "other@example.com")
-    calls = [create(ctx, account) for _ in range(30)] + [create(ctx, other) for _ in range(3)]
-    refused = codes(await asyncio.gather(*calls, return_exceptions=True))
-    assert refused == ["too_many_endpoints"] * 20
-    assert len(await endpoints.list_all(ctx, account)) == 10
-    assert len(await endpoints.list_all(ctx, other)) == 3
 
 
 async def test_newest_first(ctx: AppContext, account: str, clock: ManualClock) -> None:

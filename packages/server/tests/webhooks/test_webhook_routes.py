@@ -212,6 +212,7 @@ def test_enabled_must_be_a_boolean(hooks: Hooks) -> None:
         hooks.caller.refusal(400, "invalid_request", "PATCH", path, json={"enabled": value})
 
 
+@pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule(
     "WebhookEndpoint.list",
     "Webhooks list",
