@@ -13,6 +13,7 @@ from agentpost.jobs import work_rows
 from agentpost.operations import doctor
 from agentpost.record.records import FileRecord
 from agentpost.storage.base import BlobMissing
+from tests.harness.context import file_record
 from tests.schema import TABLES
 
 DAY = 86_400
@@ -20,21 +21,7 @@ AGES = 30 * DAY
 
 
 def file(blob: str, job_id: str | None = "exe_1", message_id: str = "msg_1") -> FileRecord:
-    return FileRecord(
-        work_id="wrk_1",
-        path="a.txt",
-        account_id="acc_1",
-        message_id=message_id,
-        job_id=job_id,
-        name="a.txt",
-        content_type="text/plain",
-        kind="text",
-        size=1,
-        revision='"r"',
-        blob=blob,
-        label=None,
-        created_at=0,
-    )
+    return file_record(blob, work_id="wrk_1", message_id=message_id, job_id=job_id)
 
 
 async def there(ctx: AppContext, blob: str) -> bool:

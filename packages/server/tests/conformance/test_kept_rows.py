@@ -23,6 +23,7 @@ from agentpost.requests.filter_rules import request_filter
 from agentpost.retention import rows as retention_rows
 from agentpost.webhooks import delivery_rows
 from agentpost.webhooks.records import AttemptRecord
+from tests.harness.context import request_record
 from tests.servers import empty_sqlite
 
 
@@ -40,22 +41,9 @@ def db(schema_url: str | None, tmp_path: Path) -> Iterator[Database]:
 
 
 def record(n: int, account_id: str | None = "acc_1") -> RequestRecord:
-    return RequestRecord(
-        id=f"req_{n:032x}",
-        at=n,
-        account_id=account_id,
-        key_id=None,
-        method="GET",
-        path="/v1/me",
-        status=200 if n % 2 else 404,
-        error=None if n % 2 else "not_found",
-        ms=1,
-        request_bytes=0,
-        response_bytes=3_000_000_000,
-        request_body=None,
-        response_body="{}",
-        traceparent=None,
-    )
+    outcome: dict[str, object] = {} if n % 2 else {"status": 404, "error": "not_found"}
+    body = {"response_bytes": 3_000_000_000, "response_body": "{}"}
+    return request_record(account_id, n, id=f"req_{n:032x}", key_id=None, **body, **outcome)
 
 
 def insert(batch: list[RequestRecord], tx: Tx) -> None:

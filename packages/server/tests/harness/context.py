@@ -41,7 +41,7 @@ from agentpost.messages.sending import Acceptance
 from agentpost.messages.shapes import MessageShape
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.record.journal_rules import Call, CallState
-from agentpost.record.records import FileRecord, WorkRecord
+from agentpost.record.records import FileRecord, RequestRecord, WorkRecord
 from agentpost.record.tickets import TurnTicket
 from agentpost.requests.actions import RequestLog
 from agentpost.secrets.encryption import SecretCipher
@@ -215,21 +215,9 @@ class Harness:
         blob = f"blobs/{next(self._blobs)}"
         await blobs.store(self.ctx, blob, b"x")
         row = self.one("SELECT message_id, work_id FROM jobs WHERE id = ?", owned.job_id)
-        return FileRecord(
-            work_id=row[1],
-            path=path,
-            account_id=owned.account_id,
-            message_id=row[0],
-            job_id=owned.job_id,
-            name=path.rpartition("/")[2],
-            content_type="text/plain",
-            kind="text",
-            size=1,
-            revision='"r1"',
-            blob=blob,
-            label=None,
-            created_at=0,
-        )
+        of = {"message_id": row[0], "work_id": row[1], "job_id": owned.job_id}
+        name = path.rpartition("/")[2]
+        return file_record(blob, account_id=owned.account_id, path=path, name=name, **of)
 
     # --- what is recorded -------------------------------------------------------------------------
     def all(self, sql: str, *params: object) -> list[Row]:
@@ -317,6 +305,18 @@ def work_record(account_id: str, now: int, **fields: Any) -> WorkRecord:
         deleted_at=None,
     )
     return replace(record, **fields)
+
+
+def file_record(blob: str, **fields: Any) -> FileRecord:
+    """A text of one byte."""
+    record = FileRecord("", "a.txt", "acc_1", "a.txt", "text/plain", "text", 1, '"r1"', blob)
+    return replace(record, **fields)
+
+
+def request_record(account_id: str | None, at: int, **fields: Any) -> RequestRecord:
+    """A line of the request log: the account was read."""
+    row = (new_id(ids.REQUEST, at), at, account_id, "key_1", "GET", "/v1/me", 200, None, 1, 0, 0)
+    return replace(RequestRecord(*row), **fields)
 
 
 @asynccontextmanager

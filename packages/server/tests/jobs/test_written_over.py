@@ -16,12 +16,11 @@ from agentpost.jobs import works
 from agentpost.jobs.actions import JobClaim
 from agentpost.messages.rules import TurnFailure
 from agentpost.nodes import upkeep
-from agentpost.record.records import FileRecord
 from agentpost.record.tickets import TurnTicket
 from agentpost.retention import actions as retention
 from agentpost.storage.base import BlobMissing
 from agentpost.turns import actions as turns
-from tests.harness.context import Harness, open_harness
+from tests.harness.context import Harness, file_record, open_harness
 
 HOUR, DAY = 3_600, 86_400
 A = "a.txt"
@@ -49,21 +48,7 @@ async def reply(harness: Harness, ticket: TurnTicket) -> str:
     """`turn.write`; the blob's key."""
     blob = f"replies/{harness.tick()}"
     await blobs.store(harness.ctx, blob, b"x")
-    file = FileRecord(
-        work_id="",
-        path=A,
-        account_id=harness.account_id,
-        message_id=ticket.message.id,
-        job_id=None,
-        name=A,
-        content_type="text/plain",
-        kind="text",
-        size=1,
-        revision='"r1"',
-        blob=blob,
-        label=None,
-        created_at=0,
-    )
+    file = file_record(blob, account_id=harness.account_id, message_id=ticket.message.id)
     await turns.write_file(harness.ctx, ticket, harness.call(ticket.message.id), file)
     return blob
 

@@ -9,6 +9,7 @@ import pytest
 from agentpost.accounts import actions as accounts
 from agentpost.record.records import RequestRecord
 from agentpost.requests import rows as request_rows
+from tests.harness.context import request_record
 from tests.web.site import Site
 
 PATH = "/dashboard/requests"
@@ -21,21 +22,15 @@ def add_record(
     now = site.clock.now()
     given: dict[str, Any] = {
         "id": f"req_{now:014x}{n:018x}",
-        "at": now,
-        "account_id": account_id or site.ann,
-        "key_id": "key_1",
         "method": "POST",
         "path": f"/v1/messages?n={n}",
         "status": 201,
-        "error": None,
-        "ms": 12,
         "request_bytes": 20,
-        "response_bytes": 2,
         "request_body": '{"message": "it\'s"}',
         "response_body": "{}",
         **fields,
     }
-    record = RequestRecord(**given)
+    record = request_record(account_id or site.ann, now, **given)
     site.write(lambda tx: request_rows.REQUESTS.insert_all(tx, [record]))
     return record
 

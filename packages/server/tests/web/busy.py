@@ -33,6 +33,7 @@ from agentpost.users.role_rules import Role
 from agentpost.webhooks import deliveries, delivery_rows, endpoints
 from agentpost.webhooks.endpoint_rules import Attempted
 from agentpost.webhooks.records import AttemptRecord
+from tests.harness.context import request_record
 from tests.web.site import Site
 
 DAYS = 14
@@ -191,10 +192,9 @@ def _request(site: Site, owner: str, key_id: str, message_id: str, n: int) -> Re
     if n % 9 == 4:
         error, status = ERRORS[n % 4]
     answer = {"id": message_id} if error is None else {"error": {"code": error}}
-    return RequestRecord(
-        id=new_id(ids.REQUEST, at),
-        at=at,
-        account_id=owner,
+    return request_record(
+        owner,
+        at,
         key_id=key_id,
         method="POST" if n % 2 else "GET",
         path="/v1/messages" if n % 2 else f"/v1/messages/{message_id}?wait=45",
@@ -205,7 +205,6 @@ def _request(site: Site, owner: str, key_id: str, message_id: str, n: int) -> Re
         response_bytes=60,
         request_body='{"message": "Chart revenue by month"}' if n % 2 else None,
         response_body=json.dumps(answer),
-        traceparent=None,
         message_id=message_id if error is None else None,
     )
 

@@ -33,7 +33,7 @@ from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from agentpost.web.routes import PageRoutes
 from tests.client.scripted import served
-from tests.harness.context import blank_database, work_record
+from tests.harness.context import blank_database, file_record, work_record
 from tests.harness.driver import Hands
 
 T = TypeVar("T")
@@ -110,21 +110,9 @@ class Site:
         return record
 
     def file(self, work: WorkRecord, path: str, name: str) -> FileRecord:
-        record = FileRecord(
-            work_id=work.id,
-            path=path,
-            account_id=work.account_id,
-            message_id=None,
-            job_id=None,
-            name=name,
-            content_type="text/plain",
-            kind="text",
-            size=5,
-            revision='"r1"',
-            blob=new_id("blob_", self.clock.now()),
-            label=None,
-            created_at=self.clock.now(),
-        )
+        now = self.clock.now()
+        of = {"work_id": work.id, "account_id": work.account_id, "created_at": now}
+        record = file_record(new_id("blob_", now), path=path, name=name, size=5, **of)
 
         def put(tx: Tx) -> None:
             deletion_rows.schedule_delete(tx, [record.blob], 0)
