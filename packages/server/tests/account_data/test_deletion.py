@@ -17,6 +17,7 @@ from agentpost.files import views
 from agentpost.record import history_rows
 from agentpost.record.records import AttachmentRecord
 from tests.harness.driver import manual_harness
+from tests.harness.rows import insert
 from tests.schema import TABLES, Column
 
 OF_NO_ACCOUNT = {
@@ -91,13 +92,9 @@ def fill(mark: str, account_id: str, tx: Tx) -> None:
         row = {c.name: value(table, c, mark, account_id) for c in columns}
         if table == "account_storage":
             tx.execute("DELETE FROM account_storage WHERE account_id = ?", (account_id,))
-        marks = ", ".join("?" * len(row))
-        sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})"
-        tx.execute(sql, tuple(row.values()))
-    loose = (
-        "INSERT INTO events (id, account_id, name, data_json, at) VALUES (?, ?, 'x', '{}', 1)",
-    )
-    tx.execute(loose[0], (f"loose{mark}", account_id))
+        insert(tx, table, **row)
+    loose = {"id": f"loose{mark}", "account_id": account_id}
+    insert(tx, "events", name="x", data_json="{}", at=1, **loose)
 
 
 def rows(tx: Tx) -> dict[str, list[str]]:

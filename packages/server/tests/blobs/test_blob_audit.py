@@ -1,6 +1,7 @@
 """What the doctor finds of rows without bytes and of bytes without rows, and what it leaves be."""
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ from agentpost.storage.local import LocalStorage
 from agentpost.uploads import actions as uploads
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.attachments import InlineFile, store
-from tests.harness.context import work_record
+from tests.harness.context import file_record, work_record
+from tests.harness.rows import insert
 
 KEY = "files/" + "0" * 30 + "ab"
 
@@ -31,14 +33,10 @@ async def findings(ctx: AppContext, *, full: bool = False) -> list[tuple[str, st
 async def record_file(ctx: AppContext, account: str, blob: str) -> None:
     """In a work of the account, with its one byte counted."""
     work = work_record(account, 1, id="wrk_1")
-    values = ("wrk_1", "a.txt", account, "a.txt", "text/plain", "other", 1, '"r"', 1, 0, blob)
-    sql = (
-        "INSERT INTO files (work_id, path, account_id, name, content_type, kind, size, revision,"
-        " created_at, replaced, blob) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    )
+    file = file_record(blob, work_id="wrk_1", account_id=account)
 
     def fn(tx: Tx) -> None:
-        tx.execute(sql, values)
+        insert(tx, "files", **asdict(file))
         work_rows.WORKS.insert(tx, work)
         assert account_rows.add(tx, account, 1, 100)
         tx.execute("DELETE FROM pending_deletions WHERE blob = ?", (blob,))
@@ -68,11 +66,7 @@ async def test_bytes_that_nothing_names(ctx: AppContext, account: str, full: boo
     os.utime(path, (path.stat().st_mtime - 3_700,) * 2)
     name = str(fanned_out(KEY))
     assert await findings(ctx, full=full) == [(name, "unrecorded", audit.UNRECORDED)]
-    await ctx.db.write(
-        lambda tx: tx.execute(
-            "INSERT INTO pending_deletions (blob, due_at, tries) VALUES (?, ?, 0)", (KEY, 1)
-        )
-    )
+    await ctx.db.write(lambda tx: insert(tx, "pending_deletions", blob=KEY, due_at=1, tries=0))
     assert await findings(ctx, full=full) == [], "they are to go"
 
 

@@ -24,7 +24,10 @@ from agentpost.retention import rows as retention_rows
 from agentpost.webhooks import delivery_rows
 from agentpost.webhooks.records import AttemptRecord
 from tests.harness.context import request_record
+from tests.harness.rows import insert
 from tests.servers import empty_sqlite
+
+EVENT = {"account_id": "acc_1", "name": "x", "data_json": "{}", "at": 0}
 
 
 @pytest.fixture
@@ -44,10 +47,6 @@ def record(n: int, account_id: str | None = "acc_1") -> RequestRecord:
     outcome: dict[str, object] = {} if n % 2 else {"status": 404, "error": "not_found"}
     body = {"response_bytes": 3_000_000_000, "response_body": "{}"}
     return request_record(account_id, n, id=f"req_{n:032x}", key_id=None, **body, **outcome)
-
-
-def insert(batch: list[RequestRecord], tx: Tx) -> None:
-    request_rows.REQUESTS.insert_all(tx, batch)
 
 
 async def test_the_lines_of_an_agent(db: Database) -> None:
@@ -74,7 +73,7 @@ async def test_the_lines_of_an_agent(db: Database) -> None:
 async def test_the_request_log(db: Database) -> None:
     made = [record(n) for n in range(70)]
     for batch in (made[:64], made[64:], made[60:]):  # a batch written twice is kept once
-        await db.write(partial(insert, batch))
+        await db.write(partial(request_rows.REQUESTS.insert_all, records=batch))
     await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, [record(1_000, None)]))
 
     wanted = request_filter({"status": "failed"}, 0)
@@ -114,11 +113,8 @@ async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
     def fill(tx: Tx) -> None:
         for message_id in ("msg_b", "msg_a"):
             for seq in (2, 1):
-                tx.execute(
-                    "INSERT INTO entries (message_id, seq, type, at, body_json)"
-                    " VALUES (?, ?, 'state', ?, '{}')",
-                    (message_id, seq, seq * 10),
-                )
+                entry = {"seq": seq, "at": seq * 10, "type": "state", "body_json": "{}"}
+                insert(tx, "entries", message_id=message_id, **entry)
 
     await db.write(fill)
     walk = await db.read(lambda tx: retention_rows.entries_page(tx, ("msg_a", 1), "msg_c", 2))
@@ -132,16 +128,9 @@ async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
 async def test_the_end_of_a_log_and_the_longest_calls_are_read_alone(db: Database) -> None:
     def fill(tx: Tx) -> None:
         for n, at in enumerate((3, 20, 25), 1):
-            tx.execute(
-                "INSERT INTO calls (owner, n, fingerprint, state, value, at, summary)"
-                " VALUES ('exe_a', ?, '', 'done', 'null', ?, ?)",
-                (n, at, f"call {n}"),
-            )
-            tx.execute(
-                "INSERT INTO entries (message_id, seq, type, at, body_json)"
-                " VALUES ('msg_a', ?, 'state', ?, '{}')",
-                (n, at),
-            )
+            call = {"fingerprint": "", "state": "done", "value": "null", "summary": f"call {n}"}
+            insert(tx, "calls", owner="exe_a", n=n, at=at, **call)
+            insert(tx, "entries", message_id="msg_a", seq=n, type="state", at=at, body_json="{}")
 
     await db.write(fill)
 
@@ -161,11 +150,8 @@ async def test_the_end_of_a_log_and_the_longest_calls_are_read_alone(db: Databas
 async def test_jobs_know_whether_another_message_lists_them(db: Database) -> None:
     def fill(tx: Tx) -> None:
         for message_id, job_id in (("msg_a", "exe_1"), ("msg_a", "exe_2"), ("msg_b", "exe_2")):
-            tx.execute(
-                "INSERT INTO message_jobs (message_id, job_id, role, joined_at)"
-                " VALUES (?, ?, 'execution', 0)",
-                (message_id, job_id),
-            )
+            of = {"message_id": message_id, "job_id": job_id}
+            insert(tx, "message_jobs", role="execution", joined_at=0, **of)
 
     await db.write(fill)
     assert await db.read(lambda tx: retention_rows.jobs_of(tx, "msg_a")) == [
@@ -209,11 +195,8 @@ async def column(db: Database, table: str, name: str) -> list[object]:
 async def test_old_mails_go_and_young_ones_stay(db: Database) -> None:
     def fill(tx: Tx) -> None:
         for n in range(5):
-            tx.execute(
-                "INSERT INTO mails (id, account_id, recipient, subject, text, created_at, attempts)"
-                " VALUES (?, 'acc_1', 'a@b', 's', 't', 0, 0)",
-                (f"mail_{n}",),
-            )
+            mail = {"recipient": "a@b", "subject": "s", "text": "t", "created_at": 0, "attempts": 0}
+            insert(tx, "mails", id=f"mail_{n}", account_id="acc_1", **mail)
 
     await db.write(fill)
     gone = [
@@ -226,16 +209,9 @@ async def test_old_mails_go_and_young_ones_stay(db: Database) -> None:
 async def test_old_events_of_no_message_go_with_their_deliveries(db: Database) -> None:
     def fill(tx: Tx) -> None:
         for n, message_id in enumerate([None, "msg_1", None, None]):
-            tx.execute(
-                "INSERT INTO events (id, account_id, message_id, name, data_json, at)"
-                " VALUES (?, 'acc_1', ?, 'x', '{}', 0)",
-                (f"evt_{n}", message_id),
-            )
-            tx.execute(
-                "INSERT INTO deliveries (event_id, endpoint_id, status, attempts, created_at,"
-                " attempts_made) VALUES (?, 'whe_1', 'delivered', 1, 0, 1)",
-                (f"evt_{n}",),
-            )
+            insert(tx, "events", id=f"evt_{n}", message_id=message_id, **EVENT)
+            counts = {"attempts": 1, "attempts_made": 1, "created_at": 0, "status": "delivered"}
+            insert(tx, "deliveries", event_id=f"evt_{n}", endpoint_id="whe_1", **counts)
 
     await db.write(fill)
     gone = [
@@ -251,11 +227,7 @@ async def test_attempts_count_as_rows_of_their_event(db: Database) -> None:
 
     def fill(tx: Tx) -> None:
         for n in range(3):
-            tx.execute(
-                "INSERT INTO events (id, account_id, message_id, name, data_json, at)"
-                " VALUES (?, 'acc_1', 'msg_1', 'x', '{}', 0)",
-                (f"evt_{n}",),
-            )
+            insert(tx, "events", id=f"evt_{n}", message_id="msg_1", **EVENT)
         made = [
             AttemptRecord(f"evt_{n}", endpoint, try_, 0, 200, None, "ok", 3)
             for n in range(3)
@@ -283,18 +255,9 @@ async def test_attempts_count_as_rows_of_their_event(db: Database) -> None:
 async def test_sessions_and_login_links_that_are_over_go(db: Database) -> None:
     def fill(tx: Tx) -> None:
         for n in range(4):
-            row = (f"d{n}", n * 10)
-            tx.execute(
-                "INSERT INTO login_tokens (digest, account_id, user_id, expires_at)"
-                " VALUES (?, 'a', 'u', ?)",
-                row,
-            )
-            tx.execute(
-                "INSERT INTO sessions"
-                " (digest, account_id, user_id, created_at, expires_at, last_used_at)"
-                " VALUES (?, 'a', 'u', 0, ?, 0)",
-                row,
-            )
+            row = {"digest": f"d{n}", "account_id": "a", "user_id": "u", "expires_at": n * 10}
+            insert(tx, "login_tokens", **row)
+            insert(tx, "sessions", created_at=0, last_used_at=0, **row)
 
     await db.write(fill)
     gone = [

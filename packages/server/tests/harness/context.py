@@ -53,6 +53,7 @@ from agentpost.storage.signing import CursorSigner
 from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
 from agentpost.wakeups.base import Transaction, Wakeups
+from tests.harness.rows import insert
 from tests.servers import empty_sqlite
 
 NODE = "node_test"
@@ -260,15 +261,10 @@ class Harness:
         now = self.tick()
         endpoint_id = new_id(ids.ENDPOINT, now)
         secret = self.ctx.cipher.encrypt(endpoint_id, "whsec_")
-        disabled_at = now if disabled else None
-        values = (endpoint_id, self.account_id, json.dumps(events), secret, now, disabled_at)
-        await self.ctx.db.write(
-            lambda tx: tx.execute(
-                "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at,"
-                " disabled_at) VALUES (?, ?, 'https://hooks.test/', ?, ?, ?, ?)",
-                values,
-            )
-        )
+        row = {"id": endpoint_id, "account_id": self.account_id, "url": "https://hooks.test/"}
+        row |= {"events_json": json.dumps(events), "secret": secret}
+        at = {"created_at": now, "disabled_at": now if disabled else None}
+        await self.ctx.db.write(lambda tx: insert(tx, "endpoints", **row, **at))
         return endpoint_id
 
     def tick(self, seconds: float = 0.001) -> int:

@@ -14,6 +14,7 @@ from agentpost.domain import ids
 from agentpost.domain.file_names import content_disposition
 from agentpost.explain import timeline, timeline_rows
 from agentpost.users.role_rules import Role
+from tests.harness.rows import insert
 from tests.web import busy as busy_files
 from tests.web.busy import fill
 from tests.web.site import Site
@@ -117,16 +118,10 @@ def test_a_message_shows_what_happened_and_what_to_do(site: Site) -> None:
         updated_at=now + 1_500_000,
         metadata_json='{"order": "17"}',
     )
-    insert = (
-        "INSERT INTO entries (message_id, seq, type, at, body_json)"
-        " VALUES (?, 1, 'turn_failed', ?, '{\"note\": \"<b>\"}')"
-    )
-    call = (
-        "INSERT INTO calls (owner, n, fingerprint, state, value, at, summary)"
-        " VALUES (?, 1, 'f', 'done', 'null', ?, '[\"step\", \"agent:chart\"]')"
-    )
-    site.write(lambda tx: tx.execute(insert, (message_id, now + 1_500_000)))
-    site.write(lambda tx: tx.execute(call, (message_id, now + 700_000)))
+    entry = {"type": "turn_failed", "at": now + 1_500_000, "body_json": '{"note": "<b>"}'}
+    site.insert("entries", message_id=message_id, seq=1, **entry)
+    call = {"state": "done", "value": "null", "summary": '["step", "agent:chart"]'}
+    site.insert("calls", owner=message_id, n=1, fingerprint="f", at=now + 700_000, **call)
     with site.browser() as browser:
         page = browser.get(f"{PATH}/{message_id}").text
     for text in ("Turn failed", "+1.50 s", "1.25 s", "step chart", "+0.70 s", "<bdi>17</bdi>"):
@@ -147,17 +142,18 @@ def test_messages_of_others_and_those_past_retention_are_not_there(site: Site) -
             assert browser.get(f"{PATH}/{message_id}").status_code == 404
 
 
+def add_step(tx: Tx, message_id: str, n: int, at: int) -> None:
+    entry = {"type": "progress", "body_json": f'{{"text": "step {n:03}"}}'}
+    insert(tx, "entries", message_id=message_id, seq=n, at=at, **entry)
+
+
 def test_a_long_timeline_comes_in_parts(site: Site) -> None:
     """The newest one at first, which grows."""
     message_id = add_message(site, "long")
 
     def write(tx: Tx) -> None:
-        sql = (
-            "INSERT INTO entries (message_id, seq, at, type, body_json)"
-            " VALUES (?, ?, ?, 'progress', ?)"
-        )
         for n in range(1, 700):  # and that its turn began
-            tx.execute(sql, (message_id, n, site.clock.now() + n, f'{{"text": "step {n:03}"}}'))
+            add_step(tx, message_id, n, site.clock.now() + n)
 
     site.write(write)
     shown: dict[str, str] = {}
@@ -178,14 +174,11 @@ def test_the_last_part_is_read_without_the_others(
 ) -> None:
     """It is read again at each change of a running message, however long its log is."""
     message_id = fill(site).message
-    sql = (
-        "INSERT INTO entries (message_id, seq, at, type, body_json) VALUES (?, ?, ?, 'progress', ?)"
-    )
     began = site.clock.now() - 3_600_000_000
 
     def write(tx: Tx) -> None:
         for n in range(10, 60):
-            tx.execute(sql, (message_id, n, began + n, f'{{"text": "step {n:03}"}}'))
+            add_step(tx, message_id, n, began + n)
 
     site.write(write)
     whole = asyncio.run(timeline.build(site.ctx, message_id))

@@ -78,13 +78,9 @@ def sent(site: Site) -> Sent:
     site.write(lambda tx: tx.execute(link, (result.messages["c"], work.id)))
     row = site.write(lambda tx: tx.one("SELECT id FROM jobs WHERE work_id = ?", (work.id,)))
     assert row is not None
-    event = new_id(ids.EVENT, site.clock.now())
-    insert = (
-        "INSERT INTO events (id, account_id, message_id, name, data_json, at)"
-        " VALUES (?, ?, ?, 'job.completed', '{}', ?)"
-    )
-    values = (event, site.ann, result.messages["b"], site.clock.now())
-    site.write(lambda tx: tx.execute(insert, values))
+    event, now = new_id(ids.EVENT, site.clock.now()), site.clock.now()
+    of = {"account_id": site.ann, "message_id": result.messages["b"], "data_json": "{}"}
+    site.insert("events", id=event, name="job.completed", at=now, **of)
     result.others.update(job=row[0], event=event, cnv=result.others[f"{site.ann}customer-4712"])
     return result
 

@@ -1,6 +1,7 @@
 """What is kept long enough goes, in small pieces, and is unseen before (spec: Limits)."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ from agentpost.retention import actions as retention
 from agentpost.tasks.background import ANEW_SECONDS, REST_SECONDS, Purge
 from agentpost.webhooks import deliveries
 from agentpost.webhooks.endpoint_rules import Attempted
+from tests.harness.context import file_record
 from tests.harness.driver import DAY, ManualHarness, manual_harness
+from tests.harness.rows import insert
 from tests.schema import TABLES
 
 OWN = ("messages", "entries", "signals", "calls", "message_jobs", "jobs", "inbox", "attachments")
@@ -36,13 +39,9 @@ async def all_messages(at: ManualHarness) -> None:
 
 async def listen(at: ManualHarness, events: list[str]) -> None:
     """An endpoint for these events."""
-    values = (at.caller.account_id, json.dumps(events))
+    of = {"account_id": at.caller.account_id, "events_json": json.dumps(events), "secret": "s"}
     await at.ctx.db.write(
-        lambda tx: tx.execute(
-            "INSERT INTO endpoints (id, account_id, url, events_json, secret, created_at)"
-            " VALUES ('whe_1', ?, 'https://x', ?, 's', 0)",
-            values,
-        )
+        lambda tx: insert(tx, "endpoints", id="whe_1", url="https://x", created_at=0, **of)
     )
 
 
@@ -143,13 +142,10 @@ async def test_large_messages_go_in_several_transactions(
 ) -> None:
     monkeypatch.setattr(retention, "ROWS_PER_TRANSACTION", 7)
     message_id, owned = await at.working()
+    call = {"fingerprint": "", "state": "done", "value": "", "at": 0}
     await at.ctx.db.write(
         lambda tx: [
-            tx.execute(
-                "INSERT INTO calls (owner, n, fingerprint, state, value, at)"
-                " VALUES (?, ?, '', 'done', '', 0)",
-                (owner, 1_000 + n),
-            )
+            insert(tx, "calls", owner=owner, n=1_000 + n, **call)  # type: ignore[func-returns-value]
             for n in range(20)
             for owner in (message_id, owned.job_id)
         ]
@@ -273,14 +269,8 @@ async def test_a_key_does_not_lead_to_a_message_that_is_unseen(tmp_path: Path) -
 async def test_a_deleted_work_loses_its_files_and_then_its_row(at: ManualHarness) -> None:
     await at.working()
     work_id = str((await at.rows("SELECT id FROM works"))[0][0])
-    await at.ctx.db.write(
-        lambda tx: tx.execute(
-            "INSERT INTO files (work_id, path, account_id, name, content_type, kind, size,"
-            " revision, blob, created_at, replaced)"
-            " VALUES (?, 'a', ?, 'a', 't', 'text', 1, 'r', 'files/a', 0, 0)",
-            (work_id, at.caller.account_id),
-        )
-    )
+    file = file_record("files/a", work_id=work_id, account_id=at.caller.account_id)
+    await at.ctx.db.write(lambda tx: insert(tx, "files", **asdict(file)))
     await at.ctx.storage.put("files/a", b"x")
     await retention.deleted_works(at.ctx)
     assert await at.count("files") == 1

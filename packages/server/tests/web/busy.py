@@ -34,6 +34,7 @@ from agentpost.webhooks import deliveries, delivery_rows, endpoints
 from agentpost.webhooks.endpoint_rules import Attempted
 from agentpost.webhooks.records import AttemptRecord
 from tests.harness.context import request_record
+from tests.harness.rows import insert
 from tests.web.site import Site
 
 DAYS = 14
@@ -257,27 +258,19 @@ def _timeline(site: Site, message_id: str, work: WorkRecord) -> None:
             (began + SECOND, began + 9 * SECOND, message_id, job[0]),
         )
         tx.execute("UPDATE messages SET jobs = 1 WHERE id = ?", (message_id,))
-        tx.execute(
-            "INSERT INTO message_jobs (message_id, job_id, role, joined_at) VALUES (?, ?, ?, ?)",
-            (message_id, job[0], "execution", began),
-        )
+        of = {"message_id": message_id, "job_id": job[0]}
+        insert(tx, "message_jobs", role="execution", joined_at=began, **of)
         calls = [(message_id, 1, '["start", "Chart"]', began + SECOND)]
         calls += [
             (job[0], n, f'["{name}"]', began + n * 2 * SECOND)
             for n, name in enumerate(("progress", "step", "write"), 1)
         ]
         for owner_id, n, summary, when in calls:
-            tx.execute(
-                "INSERT INTO calls (owner, n, fingerprint, state, value, at, summary)"
-                " VALUES (?, ?, '', 'done', 'null', ?, ?)",
-                (owner_id, n, when, summary),
-            )
+            call = {"fingerprint": "", "state": "done", "value": "null", "summary": summary}
+            insert(tx, "calls", owner=owner_id, n=n, at=when, **call)
         for seq, kind in enumerate(("agent_reply", "progress", "result"), 1):
-            tx.execute(
-                "INSERT INTO entries (message_id, seq, at, type, job_id, body_json)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                (message_id, seq, began + seq * 3 * SECOND, kind, job[0], '{"text": "Drawing"}'),
-            )
+            entry = {"seq": seq, "at": began + seq * 3 * SECOND, "type": kind}
+            insert(tx, "entries", body_json='{"text": "Drawing"}', **of, **entry)
 
     site.write(fn)
 

@@ -35,6 +35,7 @@ from agentpost.web.routes import PageRoutes
 from tests.client.scripted import served
 from tests.harness.context import blank_database, file_record, work_record
 from tests.harness.driver import Hands
+from tests.harness.rows import insert
 
 T = TypeVar("T")
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -147,9 +148,7 @@ class Site:
             "expires_at": now + 1_000_000_000,
             **fields,
         }
-        names, marks = ", ".join(given), ", ".join("?" * len(given))
-        sql = f"INSERT INTO messages ({names}) VALUES ({marks})"
-        self.write(lambda tx: tx.execute(sql, tuple(given.values())))
+        self.insert("messages", **given)
 
     def job(self, work: WorkRecord, state: JobState, step: str | None = None) -> None:
         now = self.clock.now()
@@ -168,9 +167,11 @@ class Site:
             "created_at": now,
             **dict.fromkeys((*COUNTERS, *AMOUNTS), 0),
         }
-        names, marks = ", ".join(given), ", ".join("?" * len(given))
-        sql = f"INSERT INTO jobs ({names}) VALUES ({marks})"
-        self.write(lambda tx: tx.execute(sql, tuple(given.values())))
+        self.insert("jobs", **given)
+
+    def insert(self, table: str, **row: object) -> None:
+        """A row of these columns."""
+        self.write(lambda tx: insert(tx, table, **row))
 
 
 @contextmanager

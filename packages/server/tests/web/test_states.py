@@ -138,14 +138,10 @@ def test_each_failed_job_offers_to_try_it_again_until_that_was_done(site: Site) 
 )
 def test_every_failed_turn(site: Site, turn: TurnState, reason: Reason) -> None:
     details = (None, *TurnFailure) if turn is TurnState.FAILED else (None,)
-    sql = (
-        "INSERT INTO entries (message_id, seq, at, type, body_json)"
-        " VALUES (?, 1, 1, 'turn_failed', ?)"
-    )
     for detail in details:
         chat = site.conversation(site.ann)
-        entry = ("msg_" + chat.id[4:], json.dumps({"reason": detail}))
-        site.write(lambda tx, entry=entry: tx.execute(sql, entry))  # type: ignore[misc]
+        entry = {"message_id": "msg_" + chat.id[4:], "body_json": json.dumps({"reason": detail})}
+        site.insert("entries", seq=1, at=1, type="turn_failed", **entry)
         site.message(
             "Do it", conversation_id=chat.id, turn_no=1, turn_state=turn.value,
             reason=reason.value, id="msg_" + chat.id[4:],
