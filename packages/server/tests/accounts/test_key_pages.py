@@ -55,12 +55,6 @@ def test_a_form_with_a_mistake_makes_no_key(site: Site) -> None:
     assert asyncio.run(accounts.keys_of(site.ctx, site.ann)) == []
 
 
-def test_a_key_is_not_made_for_another_site(site: Site) -> None:
-    with site.browser(**{"Sec-Fetch-Site": "cross-site"}) as browser:
-        assert browser.post(PATH, data={"name": "n", "scopes": "send"}).status_code == 403
-    assert asyncio.run(accounts.keys_of(site.ctx, site.ann)) == []
-
-
 def test_an_account_has_a_limit_of_live_keys(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accounts, "LIVE_KEYS_MAX", 1)
     with site.browser() as browser:

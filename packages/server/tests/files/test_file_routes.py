@@ -68,9 +68,8 @@ def test_a_file_has_the_label_its_agent_gave(caller: Caller) -> None:
     assert shown["label"] == "Draft"
 
 
-def test_ranges_and_conditions(caller: Caller) -> None:
-    file = write(caller, "range.txt", "0123456789")
-    url = file["url"]
+def test_ranges(caller: Caller) -> None:
+    url = write(caller, "range.txt", "0123456789")["url"]
     for asked, given, where in [
         ("bytes=0-3", "0123", "bytes 0-3/10"),
         ("bytes=7-", "789", "bytes 7-9/10"),
@@ -89,8 +88,6 @@ def test_ranges_and_conditions(caller: Caller) -> None:
     beyond = fetch(url, range="bytes=10-")
     assert beyond.status_code == 416
     assert beyond.headers["Content-Range"] == "bytes */10"
-    assert fetch(url, range="bytes=0-3", if_range='"other"').status_code == 200
-    assert fetch(url, if_none_match=file["revision"]).status_code == 304
 
 
 @pytest.mark.parametrize(
@@ -113,6 +110,7 @@ def test_ranges_and_conditions(caller: Caller) -> None:
         ({"if_match": '"other"', "if_none_match": "TAG"}, 412),
         ({"if_match": "TAG", "range": "bytes=0-0"}, 206),
         ({"if_range": "TAG", "range": "bytes=0-0"}, 206),
+        ({"if_range": '"other"', "range": "bytes=0-0"}, 200),
         ({"if_range": "W/TAG", "range": "bytes=0-0"}, 200),
         ({"if_range": "Wed, 21 Oct 2026 07:28:00 GMT", "range": "bytes=0-0"}, 200),
         ({"range": "Bytes=0-0"}, 206),
@@ -136,20 +134,7 @@ def test_conditions_are_held(caller: Caller, headers: dict[str, str], status: in
     head = fetch(file["url"], "HEAD", **given)
     assert head.status_code == (status if status in (304, 412) else 200)  # ranges are for GET
     assert head.content == b""
-
-
-def test_head_tells_without_the_bytes(caller: Caller) -> None:
-    file = write(caller, "head.txt", "0123456789")
-    answer = fetch(file["url"], "HEAD")
-    assert (answer.status_code, answer.content) == (200, b"")
-    assert answer.headers["Content-Length"] == "10"
-    assert answer.headers["ETag"] == file["revision"]
-    part = fetch(file["url"], "HEAD", range="bytes=1-2")
-    assert (part.status_code, part.headers["Content-Length"]) == (200, "10")
-    path = f"/v1/files/{file['file_id']}"
-    assert caller.http.head(path).headers["Content-Length"] == str(
-        len(caller.http.get(path).content)
-    )
+    assert head.status_code != 200 or head.headers["Content-Length"] == "10"
 
 
 def test_pages_of_any_origin_may_read_a_link(caller: Caller) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.accounts import actions as accounts
 from agentpost.accounts import admission
 from agentpost.caller import Caller
 from agentpost.domain.errors import RateLimited
@@ -75,21 +74,6 @@ async def test_keys_share_the_account_and_not_the_minute(at: ManualHarness) -> N
         with pytest.raises(RateLimited):
             await refuse(at.ctx, second)
         await refuse(at.ctx, other)
-
-
-async def test_an_account_may_have_numbers_of_its_own(at: ManualHarness) -> None:
-    await allowances.override(at.ctx, at.caller.account_id, {"waits_per_hour": 3})
-    known = await accounts.find_key(at.ctx, "svc_key_moving")
-    assert known is not None
-    for _ in range(3):
-        await admission.wait(at.ctx, known.caller)
-    with pytest.raises(RateLimited):
-        await admission.wait(at.ctx, known.caller)
-    shown, overridden = await allowances.show(at.ctx, "owner@localhost")
-    assert (shown.waits_per_hour, shown.messages_per_day) == (3, 3)
-    assert overridden == frozenset({"waits_per_hour"})
-    await allowances.override(at.ctx, at.caller.account_id, {"waits_per_hour": None})
-    assert (await allowances.show(at.ctx, "owner@localhost"))[1] == frozenset()
 
 
 async def test_numbers_that_let_nothing_in_are_refused(at: ManualHarness) -> None:

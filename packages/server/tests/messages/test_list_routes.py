@@ -201,14 +201,9 @@ def test_a_turn_is_stopped_and_the_next_one_begins(caller: Caller, server: Agent
 
 
 @pytest.mark.rule("Additions cancelMessage-2")
-def test_a_final_message_stays_as_it_is(
-    caller: Caller, server: AgentServer, callers: CallerMaker
-) -> None:
+def test_a_final_message_stays_as_it_is(caller: Caller) -> None:
     message = caller.send("done")
     assert cancelled(caller, message) == message
-    stranger = callers(server, server.new_key("stranger-of-lists"))
-    for method, path in (("POST", f"{message['id']}/cancel"), ("DELETE", message["id"])):
-        stranger.refusal(404, "not_found", method, f"/v1/messages/{path}")
     caller.refusal(404, "not_found", "POST", "/v1/messages/msg_0/cancel")
 
 
