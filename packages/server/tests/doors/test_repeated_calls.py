@@ -19,7 +19,7 @@ from tests.libraries import openai
 from tests.servers import Postgres
 from tests.waiting import PATIENCE
 
-ROUNDS = 10
+ROUNDS = 6
 
 
 @pytest.fixture(scope="module")

@@ -276,7 +276,7 @@ async def test_a_worker_killed_before_it_began_is_replaced_unseen(
 ) -> None:
     """The pool does not know yet that its idle worker is gone when it asks it."""
     one = bench()
-    for _ in range(5):
+    for _ in range(3):
         pid = await one.call("pid")
         asked = one.begin("pid")
         os.kill(pid, signal.SIGKILL)
