@@ -45,7 +45,7 @@ from agentpost.record.records import FileRecord, RequestRecord, WorkRecord
 from agentpost.record.tickets import TurnTicket
 from agentpost.requests.actions import RequestLog
 from agentpost.secrets.encryption import SecretCipher
-from agentpost.settings import load_settings
+from agentpost.settings import Settings, load_settings
 from agentpost.storage.local import LocalStorage
 from agentpost.storage.local_incoming import LocalIncoming
 from agentpost.storage.post_policy import PolicySigner
@@ -315,6 +315,25 @@ def request_record(account_id: str | None, at: int, **fields: Any) -> RequestRec
     return replace(RequestRecord(*row), **fields)
 
 
+def wired(settings: Settings, clock: ManualClock, db: Database, **own: Any) -> AppContext:
+    """A context with its blobs in the settings' folder, and with these parts of its own."""
+    storage = LocalStorage(settings.data_path / "blobs")
+    return AppContext(
+        settings=settings,
+        clock=clock,
+        db=db,
+        storage=storage,
+        incoming=LocalIncoming(storage, PolicySigner(b"secret"), "https://uploads.test"),
+        wakeups=Wakeups(),
+        cursors=CursorSigner(b"secret"),
+        cipher=SecretCipher([b"secret"]),
+        limiter=MemoryLimiter(),
+        requests=RequestLog(db, clock, "svc_key_"),
+        node=NODE,
+        **own,
+    )
+
+
 @asynccontextmanager
 async def open_harness(
     folder: Path,
@@ -329,28 +348,19 @@ async def open_harness(
     Its records are in the folder, or in a PostgreSQL database that has its schema.
     """
     clock, engine, runner = ManualClock(), RecordingEngine(), RecordingRunner()
-    storage = LocalStorage(folder / "blobs")
     db: Database
     if postgres_url is None:
         (folder / "agentpost.db").write_bytes(blank_database())
         db = SqliteDatabase(folder / "agentpost.db", durability="normal")
     else:
         db = PostgresDatabase(postgres_url, durability="normal")
-    ctx = AppContext(
-        settings=load_settings(data_dir=str(folder), **settings),
-        clock=clock,
-        db=db,
-        storage=storage,
-        incoming=LocalIncoming(storage, PolicySigner(b"secret"), "https://uploads.test"),
-        wakeups=Wakeups(),
+    ctx = wired(
+        load_settings(data_dir=str(folder), **settings),
+        clock,
+        db,
         engine=engine,
         egress=_unused_egress(),
         links=PlainLinks(),
-        cursors=CursorSigner(b"secret"),
-        cipher=SecretCipher([b"secret"]),
-        limiter=MemoryLimiter(),
-        requests=RequestLog(db, clock, "svc_key_"),
-        node=NODE,
         turns=runner,
     )
     ctx.db.open()

@@ -22,16 +22,9 @@ from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.files.links import SignedLinks
-from agentpost.ratelimit.memory import MemoryLimiter
-from agentpost.requests.actions import RequestLog
-from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import load_settings
-from agentpost.storage.local import LocalStorage
-from agentpost.storage.local_incoming import LocalIncoming
-from agentpost.storage.post_policy import PolicySigner
-from agentpost.storage.signing import CursorSigner, LinkSigner
-from agentpost.wakeups.base import Wakeups
-from tests.harness.context import Harness, open_harness
+from agentpost.storage.signing import LinkSigner
+from tests.harness.context import NODE, Harness, open_harness, wired
 from tests.servers import Postgres, empty_sqlite
 
 ON_SQLITE = pytest.mark.parametrize("schema_url", ["sqlite"], indirect=True)
@@ -51,28 +44,14 @@ async def open_context(
     else:
         await asyncio.to_thread(migrate.upgrade_postgres, postgres_url)
         db = PostgresDatabase(postgres_url)
-    storage = LocalStorage(folder / "blobs")
-    ctx = AppContext(
-        settings=settings,
-        clock=clock,
-        db=db,
-        storage=storage,
-        incoming=LocalIncoming(storage, PolicySigner(b"secret"), "https://uploads.test"),
-        wakeups=Wakeups(),
-        engine=Engine("node_test"),
-        egress=Egress(AllowList.parse(settings.egress_allow)),
-        limiter=MemoryLimiter(),
-        requests=RequestLog(db, clock, "svc_key_"),
-        links=SignedLinks(
-            LinkSigner(b"secret", settings.public_file_url),
-            clock,
-            app_url=settings.public_app_url,
-            link_seconds=settings.link_seconds,
-        ),
-        cursors=CursorSigner(b"secret"),
-        cipher=SecretCipher([b"secret"]),
-        node="node_test",
+    links = SignedLinks(
+        LinkSigner(b"secret", settings.public_file_url),
+        clock,
+        app_url=settings.public_app_url,
+        link_seconds=settings.link_seconds,
     )
+    egress = Egress(AllowList.parse(settings.egress_allow))
+    ctx = wired(settings, clock, db, engine=Engine(NODE), egress=egress, links=links)
     await asyncio.to_thread(db.open)
     try:
         yield ctx
