@@ -232,21 +232,21 @@ SMALLER = 8
 """An eighth of a file under an eighth of the limits takes an eighth of the memory and time."""
 
 
-def made_small(name: str) -> bytes:
+def made_small(name: str, part: int = SMALLER) -> bytes:
     """A bomb for a reader with `smaller_limits`. They are those of Office files; readers of other
     formats have limits on what they hold at once, and get it whole."""
     office = name.endswith(("docx", "xlsx", "pptx"))
-    return _BOMBS[name](MB // SMALLER if office else MB)
+    return _BOMBS[name](MB // part if office else MB)
 
 
-def smaller_limits() -> None:
-    """Make the limits on the parts of an Office file an eighth, in this process."""
+def smaller_limits(part: int = SMALLER) -> None:
+    """Make the limits on the parts of an Office file so many times smaller, in this process."""
     for name in (
         "MAX_UNPACKED_BYTES", "MAX_MEMBERS", "MAX_PART_BYTES", "MAX_DOCUMENT_ELEMENTS",
         "MAX_STYLE_ELEMENTS", "MAX_WORKBOOK_ELEMENTS", "MAX_SHARED_STRINGS",
         "MAX_SHARED_CHARACTERS", "MAX_STYLES", "MAX_MERGED_RANGES", "MAX_SHEETS", "MAX_SHEET_ROWS",
     ):  # fmt: skip
-        setattr(limits, name, getattr(limits, name) // SMALLER)
+        setattr(limits, name, getattr(limits, name) // part)
 
 
 _HTML = (
