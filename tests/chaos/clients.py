@@ -45,7 +45,6 @@ class Sent:
 
     @property
     def body(self) -> Json:
-        """The request's body."""
         script: Script = [["reply", f"{self.name} heard."]]
         if self.has_job:
             script.insert(0, ["start", "Work", job_script(self.name)])
@@ -75,11 +74,9 @@ class Client(threading.Thread):
         self.lost_answers = 0
 
     def stop(self) -> None:
-        """Send nothing new."""
         self._stopping.set()
 
     def run(self) -> None:
-        """See `threading.Thread.run`."""
         while not self._stopping.is_set():
             sent = Sent(f"{self.name}-{len(self.sent)}", has_job=self._rng.random() < 0.7)
             self.sent.append(sent)

@@ -31,7 +31,6 @@ class Redis:
         self.start()
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
         self._process = subprocess.Popen(
             [redis_server(), "--port", str(self._port), "--bind", "127.0.0.1", "--save", ""],
             cwd=self._home,
@@ -40,11 +39,9 @@ class Redis:
         eventually(lambda: self._say(b"PING") == b"+PONG", what="the start of Redis")
 
     def flush(self) -> None:
-        """Forget everything."""
         assert self._say(b"FLUSHALL") == b"+OK"
 
     def stop(self) -> None:
-        """End it at once."""
         self._process.kill()
         self._process.wait()
 
@@ -92,7 +89,6 @@ class Bucket:
             self.gateway.speak()
 
     def stop(self) -> None:
-        """End it."""
         self.gateway.shut()
         self._server.stop()
 
@@ -123,7 +119,6 @@ class Disk:
         subprocess.run(["mount", "-o", size, str(self.folder)], check=True)
 
     def stop(self) -> None:
-        """Unmount it, once nothing uses it."""
         subprocess.run(["umount", "--lazy", str(self.folder)], check=True)
 
 

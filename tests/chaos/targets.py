@@ -87,7 +87,6 @@ class Target:
 
     @property
     def urls(self) -> list[str]:
-        """Of the nodes that answer clients."""
         return [node.url for node in self.nodes if node._settings["role"] != "worker"]
 
     def starts(self) -> list[str]:
@@ -95,7 +94,6 @@ class Target:
         return self.nodes[0].trace()
 
     def end(self) -> None:
-        """Stop all of it."""
         for node in self.nodes:
             if node.process is not None:
                 node.kill()
@@ -106,6 +104,5 @@ class Target:
                 store.stop()
 
     def wait_until_ready(self) -> None:
-        """Every node answers again."""
         for node in self.nodes:
             eventually(node._is_ready, what=f"readiness of {node.home.name}")

@@ -58,19 +58,13 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     with pytest.MonkeyPatch.context() as environment, serving(home, secret) as service:
         environment.setenv("AGENT_SECRET", secret)
         environment.setenv("TEST_SERVICE", f"http://127.0.0.1:{service.server_address[1]}/")
-        server = AgentServer(
-            home,
-            agent="dispatcher:agent",
-            agent_secret=secret,
-            egress_allow="127.0.0.0/8",
-        ).start()
-        with Client(server.url, KEY) as client:
+        settings = {"agent_secret": secret, "egress_allow": "127.0.0.0/8"}
+        server = AgentServer(home, agent="dispatcher:agent", **settings)
+        with server.start(), Client(server.url, KEY) as client:
             yield client
-        server.stop()
 
 
 def serving(home: Path, secret: str) -> HTTPServer:
-    """The page's service, in a thread."""
     spec = importlib.util.spec_from_file_location("word_service", home / "word_service.py")
     assert spec is not None
     assert spec.loader is not None

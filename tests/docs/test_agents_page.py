@@ -18,16 +18,11 @@ SECONDS_MAX = 90.0
 @contextmanager
 def serving(home: Path, agent: str) -> Iterator[Client]:
     """A server with that agent, whose module is looked for in ``home``."""
-    server = AgentServer(home, agent=agent).start()
-    try:
-        with Client(server.url, KEY) as client:
-            yield client
-    finally:
-        server.stop()
+    with AgentServer(home, agent=agent).start() as server, Client(server.url, KEY) as client:
+        yield client
 
 
 def write_pages(folder: Path) -> None:
-    """The programs of all pages."""
     for page in PAGES:
         write_programs(DOCS / page, folder)
 

@@ -5,6 +5,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -183,9 +184,15 @@ def words(text: str) -> Iterator[str]:
         yield word.rstrip(";,.")
 
 
+@cache
+def program() -> Any:
+    """`agentpost` with all of its commands."""
+    return typer.main.get_command(import_module("agentpost.cli").app)
+
+
 def wrong_word(text: str) -> str | None:
     """The first word of a command that is not a command, or an option that it does not have."""
-    command: Any = typer.main.get_command(import_module("agentpost.cli").app)
+    command = program()
     for word in words(text):
         inner = getattr(command, "commands", {})
         if word.startswith("--"):

@@ -38,11 +38,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, stub: OpenAIStub) -> Iterat
     (home / "agentpost.toml").write_text(settings)
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv(CONFIG_ENV, raising=False)
-        made = AgentServer(home, agent="llm:openai:qwen3:8b")
-        made.start()
-        yield made
-        if made.process is not None:
-            made.stop()
+        with AgentServer(home, agent="llm:openai:qwen3:8b").start() as made:
+            yield made
 
 
 def test_the_page_s_settings_and_prices(server: AgentServer, stub: OpenAIStub) -> None:
@@ -50,7 +47,6 @@ def test_the_page_s_settings_and_prices(server: AgentServer, stub: OpenAIStub) -
     caller = Caller(server)
     sent = caller.send("When do we bake the rye bread?", conversation="bakery")
     done = caller.final(sent["id"])
-    caller.close()
     assert done["jobs"][0]["text"] == "On Fridays."
     assert done["credits_used"] == pytest.approx(CREDITS)
     (request,) = stub.requests
@@ -82,7 +78,6 @@ def test_a_crash_between_a_call_and_its_record(server: AgentServer, stub: OpenAI
     assert killed.wait(PATIENCE), "the provider is asked a second time"
     server.start()
     done = caller.final(sent["id"])
-    caller.close()
     assert (done["status"], done["jobs"][0]["text"]) == ("completed", "None.")
     assert answered == [0, 1, 1]
     assert done["credits_used"] == pytest.approx(2 * CREDITS)

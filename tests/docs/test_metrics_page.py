@@ -35,13 +35,11 @@ def rules() -> list[dict[str, Any]]:
 
 
 def queries() -> list[str]:
-    """The expressions of the dashboard."""
     panels = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
     return [target["expr"] for panel in panels for target in panel.get("targets", [])]
 
 
 def metrics_in(expression: str) -> Iterator[str]:
-    """The metrics in an expression."""
     for name in NAME.findall(expression):
         yield name.removesuffix("_bucket") if "_seconds_bucket" in name else name
 

@@ -30,9 +30,8 @@ SALES = "month,revenue\nJan,120\nFeb,135\n"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
     home = tmp_path_factory.mktemp("server")
-    made = AgentServer(home, agent="examples.csv_agent:agent", pool_workers=2).start()
-    yield made
-    made.stop()
+    with AgentServer(home, agent="examples.csv_agent:agent", pool_workers=2).start() as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)

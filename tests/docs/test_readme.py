@@ -14,7 +14,6 @@ APART = {"git clone": "the reader's folder looks like a fresh clone of this tree
 
 
 def printed_call(reported: str) -> str:
-    """The curl that the server prints."""
     return "  curl " + reported.partition("  curl ")[2].partition("\n\n")[0]
 
 

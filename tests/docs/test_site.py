@@ -23,7 +23,6 @@ SITE = DOCS / "site"
 
 @cache
 def script(name: str) -> ModuleType:
-    """A module of docs/site."""
     sys.path.insert(0, str(SITE))
     try:
         return import_module(name)

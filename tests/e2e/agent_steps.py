@@ -1,14 +1,13 @@
 """What the tests' agent runs in its steps, and how a test holds it there."""
 
 import asyncio
-import json
 import os
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from agentpost.agents import Job, OutputInvalid, Turn, step_key
+from agentpost.agents import Job, step_key
 
 LEAKS: dict[str, type[BaseException]] = {
     "cancelled": asyncio.CancelledError,
@@ -102,7 +101,6 @@ def open_or_not(gate: str) -> str:
 
 
 def build(text: str) -> bytes:
-    """Contents of a file, made in a worker process."""
     return text.encode()
 
 
@@ -131,36 +129,9 @@ async def fail_once(name: str, gate: str) -> str:
 
 
 def broken() -> None:
-    """A step that fails."""
     raise ValueError("the step is broken")
 
 
 def leak(kind: str) -> None:
     """Raise what agents raise by accident."""
     raise LEAKS[kind]("leaked by the agent")
-
-
-async def turn_output(turn: Turn, *values: Any) -> None:
-    """Give each as the turn's output until one fits."""
-    for value in values:
-        try:
-            return turn.output(value)
-        except OutputInvalid as error:
-            turn.reply(f"{len(error.problems)} problems: {error}")
-    return None
-
-
-async def job_output(job: Job, *values: Any) -> None:
-    """Give each as the job's output until one fits."""
-    for value in values:
-        try:
-            return await job.output(value)
-        except OutputInvalid as error:
-            await job.progress(str(error))
-    return None
-
-
-async def reply_answer(turn: Turn) -> None:
-    """Reply with what the turn takes for an answer, and to which message."""
-    answer = turn.answer
-    turn.reply(json.dumps(answer and [answer.message_id, answer.value]))

@@ -49,7 +49,6 @@ class Caller:
         return answer
 
     def refusal(self, status: int, code: str, method: str, path: str, **request: Any) -> Json:
-        """A request that must be refused so; the error body."""
         answer = self.call(method, path, **request)
         body: Json = answer.json()
         assert (answer.status_code, body["error"]) == (status, code), body
@@ -104,7 +103,6 @@ class Caller:
         return found
 
     def events(self, message_id: str, cursor: str | None = None, wait: int = 0) -> Json:
-        """A page of the log."""
         query = f"&cursor={cursor}" if cursor is not None else ""
         answer = self.call("GET", f"/v1/messages/{message_id}/events?wait={wait}{query}")
         assert answer.status_code == 200, answer.text
@@ -130,7 +128,6 @@ class Caller:
         return body
 
     def credits(self) -> float:
-        """What the account can still spend."""
         left: float = self.call("GET", "/v1/me").json()["credits"]
         return left
 

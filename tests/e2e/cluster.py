@@ -23,7 +23,6 @@ class Cluster:
         (folder / "data").mkdir()
 
     def start(self, role: str = "all", **settings: object) -> AgentServer:
-        """One more node."""
         home = self._folder / f"node{len(self._nodes)}"
         node = AgentServer(home, database_url=self.url, role=role, **settings)
         (home / "data").symlink_to(self._folder / "data")
@@ -36,16 +35,13 @@ class Cluster:
     def stop(self) -> None:
         with ExitStack() as ends:
             for node in self._nodes:
-                if node.process is not None:
-                    ends.callback(node.stop)
+                ends.push(node)
 
     def run(self, sql: str) -> None:
-        """Run a statement of the test's own."""
         with psycopg.connect(self.url) as connection:
             connection.execute(sql.encode())
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
-        """What is in the database."""
         with psycopg.connect(self.url) as connection:
             return connection.execute(sql.encode()).fetchall()
 

@@ -5,6 +5,7 @@ from tests.e2e.fixtures import (
     offline_server,
     plain_server,
     pytest_runtest_makereport,
+    server,
     start_server,
 )
 from tests.e2e.hooks import hooks, receivers
@@ -18,5 +19,6 @@ __all__ = [
     "plain_server",
     "pytest_runtest_makereport",
     "receivers",
+    "server",
     "start_server",
 ]

@@ -43,7 +43,7 @@ def start_server(
     with databases, ExitStack() as ends:  # the servers first
         for server in started:
             if server.process is not None:
-                server.process.send_signal(signal.SIGTERM)  # to all first: they end together
+                server.send_signal(signal.SIGTERM)  # to all first: they end together
                 ends.callback(server.stop)
 
 
@@ -52,24 +52,30 @@ def plain_server(
     tmp_path_factory: pytest.TempPathFactory, new_database: NewDatabase
 ) -> Iterator[AgentServer]:
     """One with the default settings, for every module that changes nothing others look at."""
-    with ExitStack() as until:
-        server = AgentServer(tmp_path_factory.mktemp("plain-server"), **new_database(until)).start()
+    home = tmp_path_factory.mktemp("plain-server")
+    with ExitStack() as until, AgentServer(home, **new_database(until)).start() as server:
         yield server
-        server.stop()
 
 
 @pytest.fixture(scope="session")
 def offline_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
     """One with the built-in agent. Its workers load libraries for seconds, so every module that
     talks to that agent talks to this one."""
-    server = AgentServer(
-        tmp_path_factory.mktemp("offline-server"),
-        agent="agentpost_offline:agent",
-        pool_workers=2,
-        running_jobs_max=1_000,
-    ).start()
-    yield server
-    server.stop()
+    home = tmp_path_factory.mktemp("offline-server")
+    settings = {"agent": "agentpost_offline:agent", "pool_workers": 2, "running_jobs_max": 1_000}
+    with AgentServer(home, **settings).start() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server(request: pytest.FixtureRequest) -> AgentServer:
+    """One with the `SETTINGS` of the module; of a module that has none, that of all of those."""
+    settings = getattr(request.module, "SETTINGS", None)
+    if settings is None:
+        found: AgentServer = request.getfixturevalue("plain_server")
+        return found
+    start: ServerMaker = request.getfixturevalue("start_server")
+    return start(**settings)
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,6 @@ async def work(job: Job, words: list[str]) -> str:
 
 
 def hold(name: str) -> str:
-    """Hold a worker process until the gate opens."""
     gate = Path(os.environ["TEST_GATES"]) / name
     gate.with_name(f"{name}.reached").touch()
     while not gate.exists():
@@ -73,16 +72,13 @@ leaked: list[bytearray] = []
 
 
 def leak(mib: int) -> int:
-    """Keep memory after the end, as a module does that forgets to give it back."""
     leaked.append(bytearray(mib << 20))
     return os.getpid()
 
 
 def fill(mib: int) -> int:
-    """Use memory and give it back."""
     return len(bytearray(mib << 20)) and os.getpid()
 
 
 def environment() -> dict[str, str]:
-    """All environment variables."""
     return dict(os.environ)

@@ -19,15 +19,12 @@ class Hooks:
         self.caller = caller
 
     def create(self, url: str, **body: Any) -> Json:
-        """A new endpoint."""
         return self._json("POST", "", json={"url": url, **body})
 
     def post(self, path: str, **request: Any) -> Json:
-        """An operation on an endpoint."""
         return self._json("POST", f"/{path}", **request)
 
     def change(self, endpoint: Json, **body: Any) -> Json:
-        """Change some fields."""
         return self._json("PATCH", f"/{endpoint['id']}", json=body)
 
     def deliveries(self, endpoint: Json) -> list[Json]:

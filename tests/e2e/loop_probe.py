@@ -29,15 +29,8 @@ RECORDED_SECONDS = 0.001
 _REFERENCE_ROUNDS = 25
 _REFERENCE = json.dumps([{"name": f"n{n}", "value": n} for n in range(40)])
 _LETTING_OTHERS_RUN = {
-    "acquire",
-    "execute",
-    "executescript",
-    "fsync",
-    "get",
-    "openssl_sha256",
-    "read",
-    "update",
-    "write",
+    *("acquire", "execute", "executescript", "fsync", "get"),
+    *("openssl_sha256", "read", "update", "write"),
 }
 """C functions during which other threads run: the disk, the database, hashes and locks."""
 _RECORD = Path(os.environ["TEST_TRACE"])

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import httpx2
@@ -121,6 +120,13 @@ class AgentServer:
             raise
         return self
 
+    def __enter__(self) -> "AgentServer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None:
+            self.stop()
+
     def stop(self) -> int:
         """Ask it to stop, as a service manager does; its exit code."""
         return self._end(signal.SIGTERM)
@@ -128,6 +134,12 @@ class AgentServer:
     def kill(self) -> None:
         """End it at once, wherever it is (kill -9); what it started ends by itself."""
         self._end(signal.SIGKILL)
+
+    def send_signal(self, which: signal.Signals) -> Process:
+        """Signal the running server; its process."""
+        assert self.process is not None, "the server does not run"
+        self.process.send_signal(which)
+        return self.process
 
     def _end(self, how: signal.Signals) -> int:
         assert self.process is not None, "the server does not run"
@@ -165,15 +177,33 @@ class AgentServer:
     # --- beside it --------------------------------------------------------------------------------
     def command(self, *arguments: str) -> Any:
         """Run `agentpost …` on the same data folder; what it prints with ``--json``."""
-        with TemporaryFile() as output:
-            command = forking.start(
-                [*arguments, "--json"], env=self._environment(), cwd=self.home, output=output
-            )
-            code = command.wait(COMMAND_SECONDS_MAX)
-            output.seek(0)
-            said = output.read().decode()
+        code, said = self.run(*arguments, "--json")
         assert code == 0, f"{arguments}: {said}"
         return json.loads(said)
+
+    def run(self, *arguments: str, data: Path | None = None) -> tuple[int, str]:
+        """Run `agentpost …` on the same data folder, or on another one; its exit code, and all
+        that it says."""
+        done = self._run(*arguments, data=data)
+        return done.returncode, done.stdout + done.stderr
+
+    def findings(self) -> list[dict[str, str]]:
+        """What the doctor finds."""
+        found: list[dict[str, str]] = json.loads(self._run("doctor", "--json").stdout)["findings"]
+        return found
+
+    def _run(self, *arguments: str, data: Path | None = None) -> "subprocess.CompletedProcess[str]":
+        environment = self._environment()
+        if data is not None:
+            environment["AGENTPOST_DATA_DIR"] = str(data)
+        done = forking.run(arguments, env=environment, cwd=self.home, constants=self.constants)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def readiness(self) -> tuple[int, dict[str, Any]]:
+        """What it says of its parts."""
+        answer = httpx2.get(f"{self.url}/readyz", timeout=COMMAND_SECONDS_MAX)
+        return answer.status_code, answer.json()
 
     def new_key(self, name: str, **limits: int) -> str:
         """The key of a new account with these limits, called `name@example.com`."""
@@ -254,6 +284,10 @@ class AgentServer:
     def await_gate(self, name: str) -> None:
         """Wait until the agent has come to that gate."""
         eventually(lambda: self.has_reached(name), what=f"the agent at the gate {name}")
+
+    def steps(self) -> list[str]:
+        """The names of the steps that began, in order."""
+        return [line.split()[0] for line in self.trace()]
 
     def trace(self) -> list[str]:
         """What the agent's steps left: a line for each time one began."""

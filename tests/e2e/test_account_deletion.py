@@ -34,10 +34,8 @@ def server(schema_url: str | None, tmp_path: Path) -> Iterator[AgentServer]:
     settings: dict[str, Any] = {"sweep_seconds": HOUR, "constants": ONE_BY_ONE}
     if schema_url is not None:
         settings["database_url"] = schema_url
-    started = AgentServer(tmp_path, **settings).start()
-    yield started
-    if started.process is not None:
-        started.stop()
+    with AgentServer(tmp_path, **settings).start() as started:
+        yield started
 
 
 def used(caller: Caller) -> tuple[list[str], set[str]]:

@@ -14,11 +14,7 @@ from tests.e2e.server import AgentServer
 from tests.waiting import PROMPT, eventually
 
 CallerMaker = Callable[..., Caller]
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(turn_reply_seconds=30, sweep_seconds=0.2)
+SETTINGS = {"turn_reply_seconds": 30, "sweep_seconds": 0.2}
 
 
 @pytest.fixture(scope="module")
@@ -191,5 +187,4 @@ def test_it_stops_when_it_is_reported_to_and_answers_who_waits(start_server: Ser
     server.start()
     assert caller.final(message["id"], 5)["status"] == "completed"
     assert caller.final(answered["id"], 5)["reply"] == "after"
-    assert [line.split()[0] for line in server.trace()] == ["once", "two"]
-    caller.close()
+    assert server.steps() == ["once", "two"]

@@ -1,17 +1,14 @@
 """Two API nodes on one database answer as one: limits, idempotency, keys, the switch. What does not
 fit the other one, each says of itself."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import httpx2
 import pytest
 
-from tests import forking
 from tests.conformance.test_ratelimit import redis_url
 from tests.e2e.caller import Caller
 from tests.e2e.server import ACCOUNT, AgentServer
@@ -144,16 +141,15 @@ def test_a_node_with_a_wrong_clock_says_so(two_nodes: list[Caller]) -> None:
     clock = SetClock(two.clock)
 
     def degraded() -> object:
-        return httpx2.get(f"{two.url}/readyz", timeout=PATIENCE).json().get("degraded")
+        return two.readiness()[1].get("degraded")
 
     clock.set(200.0)
     try:
         eventually(lambda: degraded() == ["clock"], PATIENCE)
         ahead = [node["clock_ahead_seconds"] for node in one.command("nodes")["data"]]
         assert [seconds > 190 for seconds in ahead] == [False, True]
-        found = [each for each in findings(one) if each["state"] == "clock"]
-        assert len(found) == 1
-        assert "seconds ahead of the database's" in found[0]["problem"]
+        (found,) = (each for each in one.findings() if each["state"] == "clock")
+        assert "seconds ahead of the database's" in found["problem"]
         said = [line for line in two.log_lines() if '"store_degraded"' in line]
         assert "ahead of the database's" in said[0]
         assert not [line for line in one.log_lines() if '"clock"' in line]
@@ -169,11 +165,4 @@ def test_several_nodes_without_an_address_in_common_say_so(two_nodes: list[Calle
         ]
         assert len(warned) == 1
         assert caller.server.url in warned[0]
-    assert "base_url" in {each["id"] for each in findings(two_nodes[0].server)}
-
-
-def findings(server: AgentServer) -> list[dict[str, str]]:
-    """What the doctor finds beside the server."""
-    done = forking.run(["doctor", "--json"], env=server._environment(), cwd=server.home)
-    found: list[dict[str, str]] = json.loads(done.stdout)["findings"]
-    return found
+    assert "base_url" in {each["id"] for each in two_nodes[0].server.findings()}

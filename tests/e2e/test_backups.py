@@ -29,20 +29,8 @@ ENDPOINT = {"url": "https://example.com/", "events": ["message.failed"]}
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[AgentServer]:
     """One with a data folder of its own."""
-    made = AgentServer(tmp_path / "first").start()
-    yield made
-    if made.process is not None:
-        made.stop()
-
-
-def run(server: AgentServer, *arguments: str, data: Path | None = None) -> tuple[int, str]:
-    """Exit code and what the command says; on another data folder with ``data``."""
-    environment = server._environment()
-    if data is not None:
-        environment["AGENTPOST_DATA_DIR"] = str(data)
-    done = forking.run(arguments, env=environment, cwd=server.home)
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout + done.stderr
+    with AgentServer(tmp_path / "first").start() as made:
+        yield made
 
 
 def killed(server: AgentServer, data: Path, blocked: Path, *arguments: str) -> None:
@@ -129,10 +117,9 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
     place, data = tmp_path / "backups", server.home / "data"
 
     back_up(server, caller, place)
-    code, printed = run(server, "db", "secret-key", "--json")
+    code, printed = server.run("db", "secret-key", "--json")
     assert (code, json.loads(printed)) == (0, {"secret_keys": [secret_key(data)]})
     before = answers(caller, sent["id"])
-    caller.close()
     server.stop()
 
     restored = tmp_path / "restored"
@@ -140,17 +127,17 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
     key = secret_key(data)
     assert [p for p in place.rglob("*") if p.is_file() and key.encode() in p.read_bytes()] == []
     for options in ((), ("--secret-key-file", secret_file(tmp_path, "another key"))):
-        code, said = run(server, "restore", str(place), *options, data=restored)
+        code, said = server.run("restore", str(place), *options, data=restored)
         assert (code, list(restored.iterdir())) == (1, [])
         assert "this backup does not hold its secret key" in said
     given = ("--secret-key-file", secret_file(tmp_path, key))
     killed_while_restoring(server, restored, place, *given)
-    code, said = run(server, "serve", data=restored)
+    code, said = server.run("serve", data=restored)
     assert code == 1
     assert "was cut off" in said
-    code, said = run(server, "restore", str(place), *given, data=restored)
+    code, said = server.run("restore", str(place), *given, data=restored)
     assert code == 0, said
-    code, said = run(server, "restore", str(place), *given, data=restored)
+    code, said = server.run("restore", str(place), *given, data=restored)
     assert code == 1
     assert "is not empty" in said
 
@@ -163,9 +150,9 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
         assert answers(again, sent["id"]) == before
         second.open_gate("later")
         assert again.final(waiting["id"])["status"] == "completed"
-        code, said = run(second, "doctor", "--full")
+        code, said = second.run("doctor", "--full")
         assert (code, "No problems found.\n" in said) == (0, True)
-        code, said = run(second, "restore", str(place), *given)
+        code, said = second.run("restore", str(place), *given)
         assert code == 1
         assert "is in use by another agentpost server" in said
         asked = {"AGENTPOST_DATA_DIR": str(tmp_path / "asked")}
@@ -175,10 +162,9 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
             shown.until("restored ")
             assert (shown.end(), key in shown.text) == (0, False)
         damage(blobs_in(restored / "blobs")[0])
-        code, said = run(second, "doctor", "--full")
+        code, said = second.run("doctor", "--full")
         assert code == 1
         assert "its bytes are not those that were stored" in said
-        again.close()
     finally:
         second.stop()
 
@@ -187,14 +173,14 @@ def back_up(server: AgentServer, caller: Caller, place: Path) -> None:
     """Once where there is no backup yet, and once where there is one: kill -9 leaves what was."""
     data = server.home / "data"
     killed(server, data, blobs_in(data / "blobs")[FILES // 2], "backup", str(place))
-    code, output = run(server, "backup", str(place), "--verify")
+    code, output = server.run("backup", str(place), "--verify")
     assert (code, "there is no finished backup" in output) == (1, True)
     with sending(caller):
-        code, output = run(server, "backup", str(place))
+        code, output = server.run("backup", str(place))
     assert code == 0, output
     assert "Not in it: the secret key" in output
     killed(server, data, blobs_in(place / "blobs")[FILES // 2], "backup", str(place))
-    code, output = run(server, "backup", str(place), "--verify")
+    code, output = server.run("backup", str(place), "--verify")
     assert (code, "is whole" in output) == (0, True), output
 
 

@@ -1,16 +1,14 @@
 """A job whose code changed waits for code that makes its recorded calls (design: The journal)."""
 
-import json
-import signal
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from tests import forking
 from tests.e2e.caller import Caller
 from tests.e2e.cluster import Cluster, cluster
 from tests.e2e.server import AgentServer
@@ -83,17 +81,10 @@ class Deployed:
         done: dict[str, Any] = self.caller.final(self.message_id)
         return done
 
-    def steps(self) -> Counter[str]:
-        """How often each step ran."""
-        return Counter(line.split()[0] for line in self.server.trace())
-
     def problems(self) -> list[str]:
         """What the doctor says of the job."""
-        done = forking.run(
-            ["doctor", "--json"], env=self.server._environment(), cwd=self.server.home
-        )
-        findings = json.loads(done.stdout)["findings"]
-        return [each["problem"] for each in findings if each["id"] == self.job_id]
+        found = self.server.findings()
+        return [each["problem"] for each in found if each["id"] == self.job_id]
 
     def is_a_problem(self, text: str) -> bool:
         return any(text in each for each in self.problems())
@@ -108,18 +99,14 @@ class Deployed:
 
 @pytest.fixture
 def deployed(tmp_path: Path) -> Any:
-    made: list[Deployed] = []
+    with ExitStack() as ends:
 
-    def make(**settings: Any) -> Deployed:
-        made.append(Deployed(tmp_path / "server", **settings))
-        return made[-1]
+        def make(**settings: Any) -> Deployed:
+            made = Deployed(tmp_path / "server", **settings)
+            ends.push(made.server)
+            return made
 
-    yield make
-    for each in made:
-        each.caller.close()
-        if each.server.process is not None:
-            each.server.process.send_signal(signal.SIGTERM)
-            each.server.stop()
+        yield make
 
 
 Deploy = Callable[..., Deployed]
@@ -146,7 +133,7 @@ def test_a_wrong_deploy_is_said_everywhere_and_taken_back(
     here.deploy(right)
     done = here.final()
     assert (done["status"], done["jobs"][0]["text"]) == ("completed", END[right])
-    assert here.steps() == ONCE
+    assert Counter(here.server.steps()) == ONCE
     assert len(here.waits()) == len(WRONG), "each is told once"
     assert here.metric() == "0.0"
     eventually(lambda: here.problems() == [], what="nothing for the doctor to say")
@@ -155,11 +142,9 @@ def test_a_wrong_deploy_is_said_everywhere_and_taken_back(
 def test_the_operator_tries_now_and_ends_it(deployed: Deploy) -> None:
     """A job that does not wait is neither."""
     here = deployed()
-    refused = forking.run(
-        ["jobs", "fail", here.job_id], env=here.server._environment(), cwd=here.server.home
-    )
-    assert refused.returncode == 1
-    assert "does not wait for its code" in refused.stderr + refused.stdout
+    code, said = here.server.run("jobs", "fail", here.job_id)
+    assert code == 1
+    assert "does not wait for its code" in said
     here.deploy(DIFFERENT)
     here.waits()
     epoch = "SELECT epoch FROM jobs"
@@ -216,5 +201,4 @@ def test_a_node_with_the_recorded_code_takes_it(cluster: Cluster, tmp_path: Path
     assert caller.get(message["id"])["status"] == "processing"
     recorded.start()
     assert caller.final(message["id"])["status"] == "completed"
-    assert Counter(line.split()[0] for line in recorded.trace()) == ONCE
-    caller.close()
+    assert Counter(recorded.steps()) == ONCE

@@ -71,15 +71,20 @@ def serving(home: Path, prefix: str, agent_processes: int = 0) -> AgentServer:
         agent_processes=agent_processes,
     )
     server.wrapped_by = wrapping()
-    return server
+    return server.start()
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
-    server = serving(tmp_path_factory.mktemp("server"), "setpriv")
-    yield server.start()
-    if server.process is not None:
-        server.stop()
+    with serving(tmp_path_factory.mktemp("server"), "setpriv") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
+    """A server whose turns and jobs run apart as well."""
+    with serving(tmp_path_factory.mktemp("agents"), "setpriv", agent_processes=2) as server:
+        yield server
 
 
 @pytest.fixture
@@ -90,12 +95,16 @@ def open_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def look(caller: Caller) -> dict[str, Any]:
-    """What a step finds that tries everything; see `apart.look`."""
-    done = caller.final(caller.send("look", files=GIVEN)["id"])
-    findings: dict[str, Any] = literal_eval(done["jobs"][0]["text"])
-    assert findings["text"] == "for one step"
-    assert findings["written"] == len("mine")
+def look(server: AgentServer, *, from_turn: bool) -> dict[str, Any]:
+    """What a step, or a coroutine of the agent, finds that tries everything; see `apart.look`."""
+    caller = Caller(server)
+    if from_turn:
+        text = f"here {server.home / 'data'} {server.pid}"
+        report = caller.final(caller.send(text, files=GIVEN)["id"])["reply"]
+    else:
+        report = caller.final(caller.send("look", files=GIVEN)["id"])["jobs"][0]["text"]
+    findings: dict[str, Any] = literal_eval(report)
+    assert (findings["text"], findings["written"]) == ("for one step", len("mine"))
     assert findings["secrets"] == []
     return findings
 
@@ -103,24 +112,25 @@ def look(caller: Caller) -> dict[str, Any]:
 OUT_OF_REACH = ("database", "blobs", "environment", "memory", "descriptors", "signal", "root")
 
 
-def test_a_step_reads_its_file_and_nothing_of_the_server(caller: Caller) -> None:
-    findings = look(caller)
+@pytest.mark.parametrize("name", ["server", "agents"])
+def test_a_step_or_a_turn_reads_its_file_and_nothing_of_the_server(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    findings = look(request.getfixturevalue(name), from_turn=name == "agents")
     assert findings["user"] == [NOBODY, NOBODY, []]
     reached = {name: findings[name] for name in OUT_OF_REACH}
     assert reached == dict.fromkeys(OUT_OF_REACH, "PermissionError")
 
 
-@pytest.mark.parametrize("prefix", ["sudo", "unshare", "bwrap"])
-def test_so_it_is_with_other_commands(prefix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("prefix", "processes"),
+    [("sudo", 0), ("unshare", 0), ("bwrap", 0), ("sudo", 1), ("bwrap", 1)],
+)
+def test_so_it_is_with_other_commands(prefix: str, processes: int, tmp_path: Path) -> None:
     if shutil.which(PREFIXES[prefix][0]) is None:
         pytest.skip(f"{prefix} is not installed: apt-get install sudo bubblewrap")
-    server = serving(tmp_path, prefix).start()
-    try:
-        caller = Caller(server)
-        findings = look(caller)
-        caller.close()
-    finally:
-        server.stop()
+    with serving(tmp_path, prefix, processes) as server:
+        findings = look(server, from_turn=processes > 0)
     assert [name for name in OUT_OF_REACH if findings[name] == "done"] == []
 
 
@@ -128,109 +138,55 @@ def test_files_are_read_by_that_user_too(caller: Caller) -> None:
     assert caller.final(caller.send("text", files=GIVEN)["id"])["reply"] == "for one step"
 
 
+def texts_of(caller: Caller, message: str) -> dict[str, str]:
+    """The files that its job wrote."""
+    files = caller.final(caller.send(message)["id"])["jobs"][0]["files"]
+    return {file["name"]: httpx2.get(file["url"]).text for file in files}
+
+
 def test_what_a_step_makes_comes_back(caller: Caller) -> None:
-    done = caller.final(caller.send("make")["id"])
-    texts = {file["name"]: httpx2.get(file["url"]).text for file in done["jobs"][0]["files"]}
-    assert texts == {"plain.txt": "made here", "path.txt": "made below"}
+    assert texts_of(caller, "make") == {"plain.txt": "made here", "path.txt": "made below"}
 
 
-def test_a_link_leads_no_further_than_the_step_itself(caller: Caller) -> None:
+def test_what_a_job_in_an_agent_process_writes_comes_back(agents: AgentServer) -> None:
+    assert texts_of(Caller(agents), "write") == {
+        "bytes.txt": "x" * 1_000_000,
+        "path.txt": "made below",
+        "coroutine.txt": "made below",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "how"), [("server", "link"), ("agents", "write-link"), ("agents", "write-lie")]
+)
+def test_a_link_or_a_lie_leads_no_further_than_the_step_itself(
+    name: str, how: str, request: pytest.FixtureRequest
+) -> None:
     """The server never opens what a step names."""
-    done = caller.final(caller.send("link")["id"])
-    (job,) = done["jobs"]
+    server: AgentServer = request.getfixturevalue(name)
+    caller = Caller(server)
+    (job,) = caller.final(caller.send(f"{how} {server.home / 'data'}")["id"])["jobs"]
     assert (job["status"], job["files"]) == ("failed", [])
 
 
+@pytest.mark.parametrize(
+    ("name", "how", "below"), [("server", "hang", "*"), ("agents", "hang-here", "*/agents")]
+)
 def test_nothing_is_left_of_a_killed_server(
-    caller: Caller, server: AgentServer, open_folder: Path
+    name: str, how: str, below: str, open_folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Neither the step, nor a program of it that has left its group and session; its files go with
-    the next start."""
-    caller.send(f"hang {open_folder}")
+    """Neither the step or job, nor a program of it that has left its group and session; its files
+    go with the next start."""
+    server: AgentServer = request.getfixturevalue(name)
+    Caller(server).send(f"{how} {open_folder}")
     note = open_folder / "pids"
     eventually(note.exists, what="the step")
     pids = [int(pid) for pid in note.read_text().split()]
     assert not any(gone(pid) for pid in pids)
     scratch = server.home / "data" / "scratch"
-    folders = [link.readlink() for link in scratch.glob(f"*/{ELSEWHERE}")]
+    folders = [link.readlink() for link in scratch.glob(f"{below}/{ELSEWHERE}")]
     assert [folder.parent for folder in folders] == [Path("/tmp")]
     server.kill()
     eventually(lambda: all(gone(pid) for pid in pids), what="the end of the step")
-    Scratch(scratch, "next").close()
-    assert not any(folder.exists() for folder in folders)
-
-
-# --- agent processes ------------------------------------------------------------------------------
-@pytest.fixture(scope="module")
-def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
-    """A server whose turns and jobs run apart as well."""
-    server = serving(tmp_path_factory.mktemp("agents"), "setpriv", agent_processes=2)
-    yield server.start()
-    if server.process is not None:
-        server.stop()
-
-
-def look_from_turn(server: AgentServer) -> dict[str, Any]:
-    """What a coroutine of the agent finds that tries everything."""
-    caller = Caller(server)
-    assert server.process is not None
-    text = f"here {server.home / 'data'} {server.process.pid}"
-    reply = caller.final(caller.send(text, files=GIVEN)["id"])["reply"]
-    caller.close()
-    findings: dict[str, Any] = literal_eval(reply)
-    assert (findings["text"], findings["written"]) == ("for one step", len("mine"))
-    assert findings["secrets"] == []
-    return findings
-
-
-def test_a_turn_in_an_agent_process_reaches_nothing_of_the_server(agents: AgentServer) -> None:
-    findings = look_from_turn(agents)
-    assert findings["user"] == [NOBODY, NOBODY, []]
-    reached = {name: findings[name] for name in OUT_OF_REACH}
-    assert reached == dict.fromkeys(OUT_OF_REACH, "PermissionError")
-
-
-@pytest.mark.parametrize("prefix", ["sudo", "bwrap"])
-def test_so_it_is_in_agent_processes_of_other_commands(prefix: str, tmp_path: Path) -> None:
-    if shutil.which(PREFIXES[prefix][0]) is None:
-        pytest.skip(f"{prefix} is not installed: apt-get install sudo bubblewrap")
-    server = serving(tmp_path, prefix, agent_processes=1).start()
-    try:
-        findings = look_from_turn(server)
-    finally:
-        server.stop()
-    assert [name for name in OUT_OF_REACH if findings[name] == "done"] == []
-
-
-def test_what_a_job_in_an_agent_process_writes_comes_back(agents: AgentServer) -> None:
-    caller = Caller(agents)
-    done = caller.final(caller.send("write")["id"])
-    texts = {file["name"]: httpx2.get(file["url"]).text for file in done["jobs"][0]["files"]}
-    assert texts == {
-        "bytes.txt": "x" * 1_000_000,
-        "path.txt": "made below",
-        "coroutine.txt": "made below",
-    }
-    for how in ("write-link", "write-lie"):
-        (job,) = caller.final(caller.send(f"{how} {agents.home / 'data'}")["id"])["jobs"]
-        assert (job["status"], job["files"]) == ("failed", []), how
-    caller.close()
-
-
-def test_nothing_is_left_of_an_agent_process_of_a_killed_server(
-    agents: AgentServer, open_folder: Path
-) -> None:
-    caller = Caller(agents)
-    caller.send(f"hang-here {open_folder}")
-    note = open_folder / "pids"
-    eventually(note.exists, what="the job")
-    pids = [int(pid) for pid in note.read_text().split()]
-    assert not any(gone(pid) for pid in pids)
-    scratch = agents.home / "data" / "scratch"
-    folders = [link.readlink() for link in scratch.glob(f"*/agents/{ELSEWHERE}")]
-    assert [folder.parent for folder in folders] == [Path("/tmp")]
-    agents.kill()
-    caller.close()
-    eventually(lambda: all(gone(pid) for pid in pids), what="the end of the job")
     Scratch(scratch, "next").close()
     assert not any(folder.exists() for folder in folders)

@@ -16,11 +16,7 @@ from tests.forking import SetClock
 from tests.waiting import PATIENCE, PROMPT, eventually
 
 HOUR = 3_600
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(bootstrap_credits=0)
+SETTINGS = {"bootstrap_credits": 0}
 
 
 @pytest.fixture
@@ -113,8 +109,7 @@ def test_a_job_parked_on_the_way_goes_on_from_its_last_call(
     done = caller.final(message["id"])
     assert done["credits_used"] == 2.5
     assert caller.credits() == 0
-    ran = [line.split()[0] for line in server.trace()]
-    assert (ran.count("paid"), ran.count("unpaid")) == (1, 1)
+    assert (server.steps().count("paid"), server.steps().count("unpaid")) == (1, 1)
     log = caller.log(message["id"])
     assert [e["step"] for e in log if e["type"] == "progress"] == ["half", "Wrote half.txt"]
     assert [
@@ -182,7 +177,6 @@ def test_work_that_waits_or_runs_too_long_expires(
     server.open_gate("long")
     eventually(lambda: caller.work(work_id)["status"] == "idle")
     assert caller.get(running["id"])["status"] == "expired", "a final message stays as it is"
-    caller.close()
 
 
 @pytest.mark.rule("Reasons hosting_fees")
@@ -247,7 +241,6 @@ def test_the_sixth_job_is_refused_and_told_what_runs(start_server: ServerMaker) 
     server.open_gate("cap")
     done = caller.final(message["id"])
     assert (done["status"], done["reason"]) == ("partial", "too_many_running")
-    caller.close()
 
 
 @pytest.mark.rule("Limits queue-and-cap")
@@ -269,7 +262,6 @@ def test_queued_work_waits_for_a_slot(start_server: ServerMaker) -> None:
     for name in ("slot1", "slot2"):
         server.open_gate(name)
     assert {caller.final(message["id"])["status"] for message in queued} == {"completed"}
-    caller.close()
 
 
 # --- many at once ---------------------------------------------------------------------------------
@@ -304,4 +296,3 @@ def test_two_hundred_starts_at_once_never_overdraw(start_server: ServerMaker) ->
     shown = server.command("credits", "show", ACCOUNT)
     assert shown["credits"] == left
     assert server.command("doctor") == {"ok": True, "findings": [], "warnings": []}
-    caller.close()

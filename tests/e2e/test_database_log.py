@@ -7,21 +7,14 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from tests import forking
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
-from tests.e2e.server import AgentServer
 from tests.waiting import eventually
 
 SHORT = {
     "agentpost.db.sqlite_log.LONG_BYTES": 1_000_000,
     "agentpost.db.sqlite._LOG_BYTES_IDLE": 100_000,
 }
-
-
-def doctor(server: AgentServer) -> tuple[int, str]:
-    done = forking.run(["doctor"], env=server._environment(), cwd=server.home, constants=SHORT)
-    return done.returncode, done.stdout + done.stderr
 
 
 def test_after_a_stop_the_database_is_one_whole_file(
@@ -51,11 +44,11 @@ def test_a_log_that_a_reader_keeps_is_named_and_then_emptied(
         reader.execute("SELECT count(*) FROM messages").fetchone()
         while log.stat().st_size < 2_000_000:
             caller.send("x" * 19_000)
-        code, said = doctor(server)
+        code, said = server.run("doctor")
         assert code == 1
         assert f"{log} has " in said
         assert f"process {os.getpid()}" in said
         reader.execute("COMMIT")
         eventually(lambda: log.stat().st_size == 0, what="an empty log")
-        assert doctor(server)[0] == 0
+        assert server.run("doctor")[0] == 0
         caller.send("hi")

@@ -12,12 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
-from tests import forking
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.conformance.test_ratelimit import redis_url, start_redis
 from tests.e2e.caller import Caller
@@ -57,45 +55,19 @@ def start_server(start_server: ServerMaker) -> Iterator[ServerMaker]:
             server.kill()
 
 
-def readiness(server: AgentServer) -> tuple[int, dict[str, Any]]:
-    answer = httpx2.get(f"{server.url}/readyz", timeout=10)
-    return answer.status_code, answer.json()
-
-
 def await_failing(server: AgentServer, *names: str) -> None:
     """Until the server says that these parts fail, and no other."""
 
     def found() -> bool:
-        status, body = readiness(server)
+        status, body = server.readiness()
         return status == 503 and body["status"] == "failing" and list(body["failing"]) == [*names]
 
     eventually(found, NOTICED_SECONDS, f"failing: {names}")
 
 
 def await_ready(server: AgentServer) -> None:
-    eventually(
-        lambda: readiness(server) == (200, {"status": "ready"}), NOTICED_SECONDS, "readiness"
-    )
-
-
-def doctor(server: AgentServer, **limits: Callable[[], None]) -> tuple[int, str]:
-    """Exit code and everything that `agentpost doctor` says."""
-    environment = server._environment()
-    if limits:
-        done = subprocess.run(
-            [sys.executable, "-m", "agentpost", "doctor"],
-            env=environment,
-            cwd=server.home,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            **limits,  # type: ignore[call-overload]
-        )
-    else:
-        done = forking.run(["doctor"], env=environment, cwd=server.home, constants=server.constants)
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout + done.stderr
+    ready = (200, {"status": "ready"})
+    eventually(lambda: server.readiness() == ready, NOTICED_SECONDS, "readiness")
 
 
 def lines(server: AgentServer, event: str) -> list[str]:
@@ -106,42 +78,33 @@ def send(caller: Caller, **body: object) -> httpx2.Response:
     return caller.http.post("/v1/messages", json={"message": "hi", **body}, timeout=60)
 
 
-def test_a_data_folder_that_was_deleted(start_server: ServerMaker, callers: Callers) -> None:
+def test_a_data_folder_that_goes_and_comes_back(
+    start_server: ServerMaker, callers: Callers
+) -> None:
     server = start_server()
     caller = callers(server)
-    assert send(caller).status_code == 201
-    shutil.rmtree(server.home / "data")
+    kept = send(caller).json()["id"]
+    data = server.home / "data"
+    data.rename(server.home / "away")
     for _ in range(5):
         answer = send(caller)
         assert (answer.status_code, answer.json()["error"]) == (503, "unavailable")
         assert int(answer.headers["Retry-After"]) >= 1
         assert str(server.home) not in answer.text
     await_failing(server, "blobs", "database")
-    code, said = doctor(server)
+    code, said = server.run("doctor")
     assert code == 1
     assert "there is no database" in said
-    assert not (server.home / "data").exists(), "looking makes no new one"
-    failed = lines(server, "store_failing")
-    assert len(failed) == 2, "said once for each"
-    assert all('"level": "error"' in line for line in failed)
-
-
-def test_a_data_folder_that_comes_back(start_server: ServerMaker, callers: Callers) -> None:
-    server = start_server()
-    caller = callers(server)
-    kept = send(caller).json()["id"]
-    data = server.home / "data"
-    data.rename(server.home / "away")
-    await_failing(server, "blobs", "database")
-    assert send(caller).status_code == 503
+    assert not data.exists(), "looking makes no new one"
     (server.home / "away").rename(data)
     await_ready(server)
     assert send(caller).status_code == 201
     assert caller.get(kept)["id"] == kept
     eventually(lambda: len(lines(server, "store_recovered")) >= 2, what="a line for each")
-    back = lines(server, "store_recovered")
-    assert len(back) == 2
-    assert all('"level": "info"' in line for line in back)
+    for event, level in (("store_failing", "error"), ("store_recovered", "info")):
+        found = lines(server, event)
+        assert len(found) == 2, "said once for each"
+        assert all(f'"level": "{level}"' in line for line in found)
 
 
 def test_a_new_database_in_the_place_of_the_open_one(
@@ -171,7 +134,7 @@ def test_a_folder_of_files_that_is_not_there(
         (blobs / "tmp").mkdir(parents=True)
     await_failing(server, "blobs")
     assert send(caller).status_code == 201, "messages need no files"
-    code, said = doctor(server)
+    code, said = server.run("doctor")
     assert code == 1
     assert "blobs" in said
     if what != "gone":
@@ -192,10 +155,19 @@ def test_a_full_disk(start_server: ServerMaker, callers: Callers) -> None:
         def full() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
 
-        assert doctor(server, preexec_fn=full)[0] == 1
+        looked = subprocess.run(
+            [sys.executable, "-m", "agentpost", "doctor"],
+            env=server._environment(),
+            cwd=server.home,
+            capture_output=True,
+            timeout=60,
+            check=False,
+            preexec_fn=full,
+        )
+        assert (looked.returncode, b"Traceback" in looked.stderr) == (1, False)
     await_ready(server)
     assert send(caller).status_code == 201
-    code, report = doctor(server)
+    code, report = server.run("doctor")
     assert (code, "No problems found.\n" in report) == (0, True)
 
 
@@ -217,7 +189,7 @@ def test_a_bucket_that_does_not_answer(
     getattr(gateway, how)()
     await_failing(server, "blobs")
     assert send(caller).status_code == 201, "messages without files go on"
-    code, said = doctor(server)
+    code, said = server.run("doctor")
     assert code == 1
     assert "blobs" in said
     if how == "silence":
@@ -238,11 +210,11 @@ def test_postgresql_that_was_stopped(
         own.stop()
 
         def failing() -> bool:
-            status, body = readiness(server)
+            status, body = server.readiness()
             return status == 503 and "database" in body["failing"]
 
         eventually(failing, NOTICED_SECONDS, "a database that fails")
-        code, said = doctor(server)
+        code, said = server.run("doctor")
         assert code == 1
         assert "AGENTPOST_DATABASE_URL" in said
         own.start()
@@ -285,9 +257,9 @@ def test_a_second_server_does_not_come_up_when_the_lock_s_file_is_deleted(
 ) -> None:
     server = start_server()
     (server.home / "data" / "agentpost.lock").unlink()
-    done = forking.run(["serve", "--port", "0"], env=server._environment(), cwd=server.home)
-    assert done.returncode == 1
-    assert "is in use by another agentpost server" in done.stderr
+    code, said = server.run("serve", "--port", "0")
+    assert code == 1
+    assert "is in use by another agentpost server" in said
 
 
 def test_redis_that_is_gone_is_reported_and_needs_nobody(
@@ -297,7 +269,7 @@ def test_redis_that_is_gone_is_reported_and_needs_nobody(
         url = f"redis://127.0.0.1:{closed.getsockname()[1]}"
     server = start_server(redis_url=url)
     wanted = (200, {"status": "ready", "degraded": ["redis"]})
-    eventually(lambda: readiness(server) == wanted, NOTICED_SECONDS, "a word about Redis")
+    eventually(lambda: server.readiness() == wanted, NOTICED_SECONDS, "a word about Redis")
 
 
 def test_redis_that_becomes_a_replica_is_left_for_the_new_one_at_its_address(
@@ -314,7 +286,7 @@ def test_redis_that_becomes_a_replica_is_left_for_the_new_one_at_its_address(
         assert send(caller).status_code == 201
         say(ports[0], f"REPLICAOF 127.0.0.1 {ports[1]}")
         degraded = (200, {"status": "ready", "degraded": ["redis"]})
-        eventually(lambda: readiness(server) == degraded, NOTICED_SECONDS, "a word about Redis")
+        eventually(lambda: server.readiness() == degraded, NOTICED_SECONDS, "a word about Redis")
         assert send(caller).status_code == 201, "each node counts for itself"
         gateway.lead_to(f"http://127.0.0.1:{ports[1]}")
         await_ready(server)

@@ -29,11 +29,6 @@ def fresh(server: AgentServer, path: str) -> httpx2.Response:
     return httpx2.get(f"{server.url}{path}", headers=headers, timeout=60)
 
 
-def step_starts(server: AgentServer) -> Counter[str]:
-    """How often each step began, by its name."""
-    return Counter(line.split()[0] for line in server.trace())
-
-
 def has(messages: list[str], wanted: int) -> bool:
     return len(messages) >= wanted
 
@@ -50,14 +45,12 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
     waits = caller.send([["start", "I", [["inbox", 60], ["step", "waits.1"]]]], conversation="c")
     server.await_gate("here")
     eventually((server.gates / "apart.pid").exists)
-    process = server.process
-    assert process is not None
     with ThreadPoolExecutor(2) as pool:
         polling = pool.submit(fresh, server, f"/v1/messages/{here['id']}?wait=45")
         turn = [["gate", "turn"], ["reply", "in time"]]
         asking = pool.submit(caller.send, turn, conversation="d")
         server.await_gate("turn")
-        process.send_signal(signal.SIGTERM)
+        server.send_signal(signal.SIGTERM)
         assert polling.result(40).json()["status"] == "processing", "it is answered early"
         answer = fresh(server, "/readyz")
         assert (answer.status_code, answer.headers["connection"]) == (503, "close")
@@ -69,17 +62,14 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
     for gate in ("here", "apart"):
         server.open_gate(gate)
     eventually(lambda: server.rows("SELECT id FROM jobs WHERE node IS NOT NULL") == [])
-    assert set(step_starts(server)) == {"here.0", "apart.0"}, "no other step begins"
-    process.send_signal(signal.SIGTERM)  # enough of that
-    assert process.wait(60) == 0
-    server.process = None
+    assert set(server.steps()) == {"here.0", "apart.0"}, "no other step begins"
+    assert server.stop() == 0, "it was asked twice: enough of that"
     server.start()
     for message in (here, apart, waits, new):
         if message is waits:
             caller.send([["join", None, "go on"]], conversation="c")
         assert caller.final(message["id"])["status"] == "completed"
-    assert set(step_starts(server).values()) == {1}
-    caller.close()
+    assert set(Counter(server.steps()).values()) == {1}
     server.kill()  # nobody waits for an hour
 
 
@@ -93,14 +83,11 @@ def test_webhooks_on_their_way_are_recorded_before_the_end(start_server: ServerM
         caller.call("POST", "/v1/webhooks", json={"url": receiver.url})
         caller.send("hello")
         receiver.await_count(1)
-        process = server.process
-        assert process is not None
-        process.send_signal(signal.SIGTERM)
+        process = server.send_signal(signal.SIGTERM)
         eventually(lambda: "drain_began" in server.log_tail())
         receiver.held.set()
         assert process.wait(60) == 0
         server.process = None
-    caller.close()
     assert server.rows("SELECT status, attempts FROM deliveries") == [
         {"status": "delivered", "attempts": 1}
     ]
@@ -147,7 +134,6 @@ def test_a_rolling_restart_fails_no_request_and_repeats_no_step(cluster: Cluster
     caller = Caller(nodes[0])
     ended = [caller.final(message_id) for message_id in sent]
     assert [message for message in ended if message["status"] != "completed"] == []
-    times = step_starts(nodes[0])
+    times = Counter(nodes[0].steps())
     assert len(times) == len(sent) * (STEPS + 1)
     assert set(times.values()) == {1}, [name for name, count in times.items() if count > 1]
-    caller.close()

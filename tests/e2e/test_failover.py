@@ -133,5 +133,4 @@ def test_a_primary_turns_read_only_and_its_standby_takes_over(
     wanted = {(name, f"agentpost{of}") for name in NAMES for of in ("", " beat", " notices")}
     eventually(lambda: wanted <= sessions_at(standby), PROMPT, "sessions at the new primary")
     for each in servers:
-        each.caller.close()
         each.server.stop()

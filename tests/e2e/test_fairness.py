@@ -11,11 +11,7 @@ from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 
 Callers = Callable[..., Caller]
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(agent="tests.e2e.greedy:agent", pool_workers=2)
+SETTINGS = {"agent": "tests.e2e.greedy:agent", "pool_workers": 2}
 
 
 @pytest.fixture(scope="module")

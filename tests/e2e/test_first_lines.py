@@ -54,8 +54,7 @@ async def test_the_first_message_is_one_of_the_agents_own(
 
 def test_a_log_gets_no_secret_of_the_first_start(tmp_path: Path) -> None:
     """They are in a file, which only the server's user may read; a second start says nothing."""
-    server = AgentServer(tmp_path / "first", bootstrap_api_key="").start()
-    try:
+    with AgentServer(tmp_path / "first", bootstrap_api_key="").start() as server:
         kept = server.home / "data" / FIRST_START
         steps, log = kept.read_text(), server.log_file.read_text()
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -70,8 +69,6 @@ def test_a_log_gets_no_secret_of_the_first_start(tmp_path: Path) -> None:
         server.stop()
         server.start()
         assert not kept.exists()
-    finally:
-        server.stop()
 
 
 def test_a_terminal_gets_all_of_it(tmp_path: Path) -> None:

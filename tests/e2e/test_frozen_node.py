@@ -50,7 +50,7 @@ def test_a_woken_node_runs_no_step_of_a_job_that_went_on_elsewhere(
         assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
     eventually(lambda: stopped_runs(first) == 1 + len(next_calls), what="the end of its runs")
     assert (owner,) not in cluster.rows("SELECT node FROM jobs")
-    steps = [line.split()[0] for line in first.trace()]
+    steps = first.steps()
     # Of the one that fails: once here, then twice on the other node, a failing try and a good one.
     once = [f"{kind}.{n}" for kind in next_calls for n in range(3)]
     assert sorted(steps) == sorted([*once, *["fails.0"] * 3])
@@ -81,7 +81,7 @@ def test_a_woken_node_runs_no_step_of_a_turn_that_ended_elsewhere(
         # Nobody gave the frozen node notice of the end: awake again, it looks by itself.
         assert call.result(PROMPT).json()["reply"] == "ok"
     eventually(lambda: "run_stopped" in first.log_tail() or "run_not_owned" in first.log_tail())
-    assert [line.split()[0] for line in other.trace()] == ["f.0", "f.1"]
+    assert other.steps() == ["f.0", "f.1"]
 
 
 def test_a_woken_node_whose_job_nobody_took_goes_on(cluster: Cluster, callers: CallerMaker) -> None:
@@ -94,4 +94,4 @@ def test_a_woken_node_whose_job_nobody_took_goes_on(cluster: Cluster, callers: C
         eventually(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(1,)], TAKE_OVER_SECONDS)
         only.open_gate("g")
     assert caller.final(message["id"], TAKE_OVER_SECONDS)["status"] == "completed"
-    assert [line.split()[0] for line in only.trace()] == ["f.0"]
+    assert only.steps() == ["f.0"]

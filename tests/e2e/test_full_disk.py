@@ -4,22 +4,18 @@ could not be recorded never looks like the agent's fault (design: Faults of our 
 A limit on the size of the server's files stands for the disk; it can be set and lifted from here.
 """
 
-import json
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
 
 import httpx2
 import pytest
 
-from tests import forking
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller, kinds
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import announce, complete, post, problem
 from tests.e2e.server import AgentServer
 from tests.waiting import PATIENCE, PROMPT, eventually
@@ -28,11 +24,7 @@ MIB = 2**20
 LARGE = "YWFh" * (8 * MIB // 3)  # 8 MB
 TABLES = ("messages", "attachments", "files", "conversations", "entries", "uploads")
 SOON_SECONDS = 60.0
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(metrics_token="m", bootstrap_credits=1000)
+SETTINGS = {"metrics_token": "m", "bootstrap_credits": 1000}
 
 
 def rows(server: AgentServer) -> dict[str, int]:
@@ -179,8 +171,7 @@ def under_the_floor(server: AgentServer) -> Iterator[None]:
     settings = server.home / "agentpost.toml"
     for least in (10**15, 0):
         settings.write_text(f"free_space_min_bytes = {least}\n")
-        assert server.process is not None
-        server.process.send_signal(signal.SIGHUP)
+        server.send_signal(signal.SIGHUP)
         line = f'"free_space_min_bytes": {least}'
         eventually(lambda: line in server.log_file.read_text(), what="the setting")  # noqa: B023
         if least:
@@ -224,9 +215,7 @@ def test_a_job_that_waits_for_space_says_so_and_goes_on(
         return [each["step"] for each in caller.log(message["id"]) if each["type"] == "progress"]
 
     def found() -> list[str]:
-        done = forking.run(["doctor", "--json"], env=server._environment(), cwd=server.home)
-        findings = json.loads(done.stdout)["findings"]
-        return [each["problem"] for each in findings if each["id"] == row["id"]]
+        return [each["problem"] for each in server.findings() if each["id"] == row["id"]]
 
     def metric() -> bool:
         asked = {"Authorization": "Bearer m"}
@@ -241,8 +230,8 @@ def test_a_job_that_waits_for_space_says_so_and_goes_on(
         eventually(metric, what="the metric")
         eventually(
             lambda: (
-                "free_space_min_bytes" in str(ready_body(server).get(ready))
-                or "Files cannot be stored" in str(ready_body(server).get(ready))
+                "free_space_min_bytes" in str(server.readiness()[1].get(ready))
+                or "Files cannot be stored" in str(server.readiness()[1].get(ready))
             ),
             what="a word at /readyz",
         )
@@ -257,9 +246,4 @@ def test_a_job_that_waits_for_space_says_so_and_goes_on(
         {"epoch": row["epoch"]}
     ]
     eventually(lambda: found() == [], what="nothing for the doctor to say")
-    eventually(lambda: ready_body(server) == {"status": "ready"}, what="readiness")
-
-
-def ready_body(server: AgentServer) -> dict[str, Any]:
-    body: dict[str, Any] = httpx2.get(f"{server.url}/readyz", timeout=PATIENCE).json()
-    return body
+    eventually(lambda: server.readiness() == (200, {"status": "ready"}), what="readiness")

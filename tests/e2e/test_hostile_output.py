@@ -114,9 +114,8 @@ ELSEWHERE = {
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
     home = tmp_path_factory.mktemp("server")
     (home / "hostile_agent.py").write_text(AGENT)
-    server = AgentServer(home, agent="hostile_agent:agent", egress_allow="127.0.0.1").start()
-    yield server
-    server.stop()
+    with AgentServer(home, agent="hostile_agent:agent", egress_allow="127.0.0.1").start() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

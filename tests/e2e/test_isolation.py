@@ -32,25 +32,19 @@ __all__ = [
 """Of the tests of the same agent in the server's own process, those that cost nothing."""
 
 
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    """Two deaths are too many, where six are."""
-    return start_server(
-        agent="tests.e2e.misbehaving:agent",
-        agent_processes=2,
-        agent_memory_bytes=300 << 20,
-        agent_stall_seconds=3,
-        constants={"agentpost.nodes.poison_rules.DEATHS_MAX": 2},
-    )
+SETTINGS = {
+    "agent": "tests.e2e.misbehaving:agent",
+    "agent_processes": 2,
+    "agent_memory_bytes": 300 << 20,
+    "agent_stall_seconds": 3,
+    "constants": {"agentpost.nodes.poison_rules.DEATHS_MAX": 2},
+}
+"""Two deaths are too many, where six are."""
 
 
 def pids(server: AgentServer, name: str) -> list[int]:
     """The processes that left a trace of that name."""
     return [int(line.split()[1]) for line in server.trace() if line.split()[0] == name]
-
-
-def count(server: AgentServer, name: str) -> int:
-    return sum(line.split()[0] == name for line in server.trace())
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +75,7 @@ def test_what_ends_its_process_runs_again(
     assert caller.send("hello")["reply"] == "You said: hello"
     done = caller.final(sent["id"])
     assert (done["status"], done["jobs"][0]["text"]) == ("completed", f"{how} is done")
-    assert (count(server, f"{how}.step"), count(server, how)) == (1, 2)
+    assert (server.steps().count(f"{how}.step"), server.steps().count(how)) == (1, 2)
     job_id = done["jobs"][0]["job_id"]
     deaths = [line for line in lines(server, "agent_process_died") if job_id in line["runs"]]
     assert reason in deaths[0]["reason"]
@@ -99,7 +93,7 @@ def test_what_ends_each_process_fails_and_says_why(
     assert "its agent process ended: its process exited with code 3" in causes
     server.open_gate("steady")
     done = caller.final(steady)
-    assert (done["jobs"][0]["text"], count(server, "steady.step")) == ("steady is done", 1)
+    assert (done["jobs"][0]["text"], server.steps().count("steady.step")) == ("steady is done", 1)
 
 
 def test_a_turn_that_ends_each_process_fails(server: AgentServer, caller: Caller) -> None:
@@ -113,20 +107,20 @@ def test_a_death_is_no_answer_of_a_step_that_runs_there(
 ) -> None:
     """A coroutine step beside the one whose doing it was is run again."""
     sent = caller.send("job rest", conversation="to rest")
-    eventually(lambda: count(server, "rest") == 1, what="the step")
+    eventually(lambda: server.steps().count("rest") == 1, what="the step")
     os.kill(pids(server, "rest")[0], signal.SIGKILL)
     server.open_gate("rest")
     done = caller.final(sent["id"])
     assert (done["status"], done["jobs"][0]["text"]) == ("completed", "rest is done")
-    assert count(server, "rest") == 2
+    assert server.steps().count("rest") == 2
 
 
 def test_a_job_that_hangs_is_stopped(server: AgentServer, caller: Caller) -> None:
     """Long before anybody notices that it hangs."""
     before = len(lines(server, "agent_process_stalled"))
-    hanged = count(server, "hang")
+    hanged = server.steps().count("hang")
     sent = caller.send("job hang", conversation="to be stopped")
-    eventually(lambda: count(server, "hang") > hanged, what="the hanging job")
+    eventually(lambda: server.steps().count("hang") > hanged, what="the hanging job")
     (job,) = caller.get(sent["id"])["jobs"]
     assert caller.call("POST", f"/v1/work/{job['work_id']}/stop").status_code == 200
     assert caller.final(sent["id"])["jobs"][0]["status"] == "cancelled"
@@ -164,7 +158,7 @@ def test_an_authors_own_class_of_failure_is_one(server: AgentServer, caller: Cal
 
 def test_what_comes_of_a_try_too_late_is_not_taken(server: AgentServer, caller: Caller) -> None:
     done = caller.final(caller.send("job late")["id"])
-    assert (done["status"], count(server, "late")) == ("completed", 2)
+    assert (done["status"], server.steps().count("late")) == ("completed", 2)
     assert done["jobs"][0]["text"] == "try 2"
 
 
@@ -174,30 +168,21 @@ def test_it_has_no_secret_and_the_server_has_not_its_code(
     names = json.loads(caller.send("environment")["reply"])
     assert "TEST_TRACE" in names
     assert [name for name in names if name.startswith("AGENTPOST_")] == []
-    assert server.process is not None
-    assert server.process.pid not in pids(server, "imported")
+    assert server.pid not in pids(server, "imported")
 
 
 @pytest.fixture(scope="module")
 def limited(postgres: Postgres, start_server: ServerMaker) -> Iterator[AgentServer]:
     """A server on PostgreSQL with one process, which may use little."""
     with postgres.database(postgres.schema()) as url:
-        server = start_server(
-            agent="tests.e2e.misbehaving:agent",
-            database_url=url,
-            agent_processes=1,
-            agent_memory_bytes=300 << 20,
-            agent_cpu_seconds=3,
-        )
-        yield server
-        server.stop()
+        settings = {**SETTINGS, "agent_processes": 1, "agent_cpu_seconds": 2}
+        with start_server(database_url=url, **settings) as server:
+            yield server
 
 
 @pytest.fixture(scope="module")
-def sender(limited: AgentServer) -> Iterator[Caller]:
-    made = Caller(limited)
-    yield made
-    made.close()
+def sender(limited: AgentServer) -> Caller:
+    return Caller(limited)
 
 
 def test_one_that_uses_half_of_its_memory_is_replaced(limited: AgentServer, sender: Caller) -> None:
@@ -216,16 +201,16 @@ def test_one_that_uses_too_much_cpu_time_is_ended(limited: AgentServer, sender: 
     """The kernel does it; on PostgreSQL, too, the job runs again in another one."""
     done = sender.final(sender.send("job burn")["id"])
     assert (done["status"], done["jobs"][0]["text"]) == ("completed", "burn is done")
-    assert (count(limited, "burn.step"), count(limited, "burn")) == (1, 2)
+    assert (limited.steps().count("burn.step"), limited.steps().count("burn")) == (1, 2)
     (died,) = lines(limited, "agent_process_died")
-    assert "more than 3 s of CPU time" in died["reason"]
+    assert "more than 2 s of CPU time" in died["reason"]
 
 
 def test_no_process_outlives_a_killed_server(server: AgentServer, caller: Caller) -> None:
     """Not even one that hangs."""
-    hanged = count(server, "hang")
+    hanged = server.steps().count("hang")
     caller.send("job hang", conversation="to be orphaned")
-    eventually(lambda: count(server, "hang") > hanged, what="the hanging job")
+    eventually(lambda: server.steps().count("hang") > hanged, what="the hanging job")
     server.kill()
     left = {pid for name in ("imported", "hang") for pid in pids(server, name)}
     eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in left), what="their end")

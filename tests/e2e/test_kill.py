@@ -23,17 +23,12 @@ from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.waiting import eventually
 
-CREDITS = 1000
+SETTINGS = {"bootstrap_credits": 1000, "running_jobs_max": 100}
 ROUNDS = 4
 ROUNDS_MAX = 12
 SOON_SECONDS = 60.0
 """Far more than going on takes, also beside other tests; far less than any deadline."""
 STEPS = 4
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(bootstrap_credits=CREDITS, running_jobs_max=100)
 
 
 def job_of(name: str) -> Script:
@@ -94,7 +89,7 @@ def test_a_job_killed_inside_a_step_runs_that_step_again_with_the_same_key(
     done = caller.final(message["id"], SOON_SECONDS)
 
     assert (done["status"], done["credits_used"]) == ("completed", 3)
-    assert Counter(line.split()[0] for line in server.trace() if line.startswith("in.")) == {
+    assert Counter(step for step in server.steps() if step.startswith("in.")) == {
         "in.0": 1,
         "in.1": 2,
         "in.2": 1,
@@ -147,7 +142,6 @@ def test_waiting_messages_run_after_a_crash(start_server: ServerMaker) -> None:
     again = caller.post("later", key="later", conversation="other")
     assert again.json()["id"] == queue.json()["id"]
     assert caller.final(queue.json()["id"])["reply"] == "You said: later"
-    caller.close()
 
 
 def test_a_job_that_kills_its_server_fails_in_the_end(start_server: ServerMaker) -> None:
@@ -162,7 +156,6 @@ def test_a_job_that_kills_its_server_fails_in_the_end(start_server: ServerMaker)
     done = caller.final(message["id"], SOON_SECONDS)
     assert (done["status"], done["reason"]) == ("failed", "execution_failed")
     assert done["jobs"][0]["final"] is True
-    caller.close()
 
 
 @pytest.mark.parametrize("place", ["begun", "told", "charged", "after"])
@@ -183,7 +176,7 @@ def test_a_job_killed_where_its_step_calls_back_goes_on(
     assert (done["status"], done["reason"]) == ("completed", None)
     assert (done["credits_used"], caller.credits()) == (2, before - 2), "charged once"
     runs = 1 if place == "after" else 2
-    assert Counter(line.split()[0] for line in server.trace())[place] == runs
+    assert server.steps().count(place) == runs
     reported = [e["step"] for e in caller.log(message["id"]) if e["type"] == "progress"]
     assert reported == [f"{place} tells"] * (2 if place in ("told", "charged") else 1)
 
@@ -303,7 +296,7 @@ def kill_at_a_random_moment(
     scripts: dict[str, Script] = {name: [["start", name, job_of(name)]] for name in names}
     calls = {name: pool.submit(lost, caller, scripts[name], name) for name in names}
     begun = chance.randrange(len(names) * STEPS - 2)
-    eventually(lambda: sum(line.startswith(f"round{seed}-") for line in server.trace()) >= begun)
+    eventually(lambda: sum(step.startswith(f"round{seed}-") for step in server.steps()) >= begun)
     threading.Event().wait(chance.uniform(0, 0.02))  # anywhere between two steps
     kill_and_restart(server)
 

@@ -16,14 +16,12 @@ from tests.waiting import eventually
 Lines = list[Json]
 
 
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(
-        agent="tests.e2e.talkative:agent",
-        egress_allow="127.0.0.1/32",
-        webhook_retry_seconds="0.2",
-        sweep_seconds=0.05,
-    )
+SETTINGS = {
+    "agent": "tests.e2e.talkative:agent",
+    "egress_allow": "127.0.0.1/32",
+    "webhook_retry_seconds": "0.2",
+    "sweep_seconds": 0.05,
+}
 
 
 def lines(server: AgentServer, event: str | None = None, **fields: object) -> Lines:
@@ -170,53 +168,43 @@ def test_deliveries_that_fail_and_an_endpoint_that_is_disabled(
 
 
 # --- what an author's code says -------------------------------------------------------------------
-def test_a_turn(server: AgentServer, caller: Caller) -> None:
-    message = caller.send("turn")
-    printed = printed_lines(server, message["id"], until_line="turn without an end")
-    assert printed["turn printed"]["stream"] == "stdout"
-    assert printed["turn to stderr"]["stream"] == "stderr"
+@pytest.mark.parametrize(
+    ("text", "where", "call", "other_ways", "last"),
+    [
+        ("turn", "turn", None, (), "turn without an end"),
+        ("turn step", "turn step", 1, ("by descriptor",), "turn step by a child"),
+        ("job body", "job", None, (), "job without an end"),
+        ("job async step", "async step", 2, (), "async step without an end"),
+        (
+            "job plain step",
+            "plain step",
+            2,
+            ("without an end", "by descriptor"),
+            "plain step by a child",
+        ),
+    ],
+)
+def test_what_is_printed_and_logged(
+    server: AgentServer,
+    caller: Caller,
+    text: str,
+    where: str,
+    call: int | None,
+    other_ways: tuple[str, ...],
+    last: str,
+) -> None:
+    """With what it belongs to: a job, unless a turn says it, and a call, if it is one."""
+    message = caller.final(caller.send(text)["id"])
+    job_id = message["jobs"][0]["job_id"] if message["jobs"] else None
+    printed = printed_lines(server, message["id"], until_line=last)
+    assert printed[f"{where} printed"]["stream"] == "stdout"
+    assert printed[f"{where} to stderr"]["stream"] == "stderr"
+    assert {f"{where} {way}" for way in other_ways} <= set(printed)
     (logged,) = soon(server, "agent_log", message_id=message["id"])
     assert (logged["level"], logged["logger"]) == ("info", "the.author")
-    assert logged["message"] == "turn logged"
-    assert "job_id" not in logged
-
-
-def test_a_step_of_a_turn(server: AgentServer, caller: Caller) -> None:
-    message = caller.send("turn step")
-    printed = printed_lines(server, message["id"], until_line="turn step by a child")
-    assert {"turn step printed", "turn step to stderr", "turn step by descriptor"} <= set(printed)
-    assert {line["call"] for line in printed.values()} == {1}
-
-
-def test_the_body_of_a_job(server: AgentServer, caller: Caller) -> None:
-    message_id, job_id = job_of(caller, "body")
-    printed = printed_lines(server, message_id, until_line="job without an end")
-    assert {"job printed", "job to stderr"} <= set(printed)
-    assert {line["job_id"] for line in printed.values()} == {job_id}
-    soon(server, "agent_log", job_id=job_id, message="job logged")
-
-
-def test_an_async_step(server: AgentServer, caller: Caller) -> None:
-    message_id, job_id = job_of(caller, "async step")
-    printed = printed_lines(server, message_id, until_line="async step without an end")
-    assert {"async step printed", "async step to stderr"} <= set(printed)
-    assert {(line["job_id"], line["call"]) for line in printed.values()} == {(job_id, 2)}
-    soon(server, "agent_log", job_id=job_id, call=2, message="async step logged")
-
-
-def test_a_plain_step(server: AgentServer, caller: Caller) -> None:
-    message_id, job_id = job_of(caller, "plain step")
-    printed = printed_lines(server, message_id, until_line="plain step by a child")
-    assert {
-        "plain step printed",
-        "plain step to stderr",
-        "plain step without an end",
-        "plain step by descriptor",
-    } <= set(printed)
-    assert {(line["job_id"], line["call"]) for line in printed.values()} == {(job_id, 2)}
-    (logged,) = soon(server, "agent_log", job_id=job_id)
-    assert (logged["level"], logged["message"]) == ("info", "plain step logged")
-    assert logged["call"] == 2
+    assert logged["message"] == f"{where} logged"
+    about = {(line.get("job_id"), line.get("call")) for line in (logged, *printed.values())}
+    assert about == {(job_id, call)}
 
 
 def test_calls_beside_each_other_keep_their_numbers(server: AgentServer, caller: Caller) -> None:

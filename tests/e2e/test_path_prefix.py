@@ -28,9 +28,8 @@ def site() -> str:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, site: str) -> Iterator[AgentServer]:
     home, address = tmp_path_factory.mktemp("server"), f"{site}{PREFIX}"
-    node = AgentServer(home, base_url=address, trusted_proxies="127.0.0.1").start()
-    yield node
-    node.stop()
+    with AgentServer(home, base_url=address, trusted_proxies="127.0.0.1").start() as node:
+        yield node
 
 
 @pytest.fixture(scope="module")

@@ -19,11 +19,7 @@ from tests.waiting import PROMPT, eventually
 
 PROGRAM = Path(__file__).with_name("program.py")
 AGENT = f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(PROGRAM))}"
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(agent=AGENT, step_cpu_seconds=1)
+SETTINGS = {"agent": AGENT, "step_cpu_seconds": 1}
 
 
 def reply(caller: Caller, text: str, conversation: str = "") -> str:

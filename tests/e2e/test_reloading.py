@@ -16,8 +16,7 @@ def test_what_can_change_does_and_a_bad_file_changes_nothing(start_server: Serve
         """The line of the log that the file led to."""
         seen = server.log_file.stat().st_size
         file.write_text(text)
-        assert server.process is not None
-        server.process.send_signal(signal.SIGHUP)
+        server.send_signal(signal.SIGHUP)
 
         def found() -> str:
             return next((line for line in server.log_lines(seen) if event in line), "")
@@ -33,4 +32,3 @@ def test_what_can_change_does_and_a_bad_file_changes_nothing(start_server: Serve
     assert "no setting schedule_max" in reload("schedule_max = 7", "settings_not_reloaded")
     assert '"changed": {"schedules_max": 8}' in reload("schedules_max = 8", "settings_reloaded")
     assert caller.send("still there?")["reply"] == "You said: still there?"
-    caller.close()

@@ -85,7 +85,6 @@ class Following:
         return {json.loads(line)["task"] for line in lines}
 
     def end(self) -> None:
-        self.caller.close()
         self.other.kill()
 
 

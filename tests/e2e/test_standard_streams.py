@@ -23,12 +23,10 @@ def test_it_serves_without_an_output(
 ) -> None:
     server = AgentServer(tmp_path)
     server.wrapped_by = ("bash", "-c", f'exec "$@" {streams}', "bash")
-    server.start()
-    try:
+    with server.start():
         caller = callers(server)
         message = caller.send([["start", "Work", [["step", "one"], ["return", "ok"]]]])
         assert caller.final(message["id"])["status"] == "completed"
-    finally:
         assert server.stop() == 0
 
 

@@ -41,7 +41,6 @@ def _post_in_vain(caller: Caller) -> None:
     """Post a message to a server that is about to end: it may answer or not."""
     with suppress(httpx2.TransportError):
         caller.http.post("/v1/messages", json={"message": json.dumps([["block", 60]])})
-    caller.close()
 
 
 def test_a_second_ctrl_c_ends_the_server_at_once(start_server: ServerMaker) -> None:
@@ -93,7 +92,6 @@ def test_cleaning_up_by_an_author_is_not_recorded(start_server: ServerMaker) -> 
     steps = [entry.get("step") for entry in caller.log(started["id"])]
     assert "cleaning up" not in steps
     assert not [line for line in server.trace() if "tidied" in line]
-    caller.close()
 
 
 def test_stops_in_order_are_not_held_against_a_job(start_server: ServerMaker) -> None:
@@ -111,7 +109,6 @@ def test_stops_in_order_are_not_held_against_a_job(start_server: ServerMaker) ->
     ]
     server.open_gate("deploys")
     assert caller.final(message["id"])["status"] == "completed"
-    caller.close()
 
 
 def test_a_thread_that_hangs_does_not_hold_up_the_end(start_server: ServerMaker) -> None:
@@ -126,7 +123,6 @@ def test_a_thread_that_hangs_does_not_hold_up_the_end(start_server: ServerMaker)
     server.start()
     eventually(lambda: len(server.trace()) == 2, what="the step's second run")
     assert caller.get(message["id"])["status"] == "processing"
-    caller.close()
 
 
 def test_a_store_that_does_not_answer_does_not_hold_up_the_end(

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import forking
 from tests.conformance.conftest import s3_endpoint, s3_url
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
@@ -15,6 +14,7 @@ from tests.servers import Postgres
 
 __all__ = ["s3_endpoint", "s3_url"]
 Maker = Callable[..., AgentServer]
+FILE = [{"name": "a.txt", "base64": "YWFh"}]
 
 
 @pytest.fixture
@@ -27,22 +27,13 @@ def node(tmp_path: Path, fresh_postgres: Callable[..., str]) -> Iterator[Maker]:
     with ExitStack() as ends:
 
         def make(name: str, **settings: object) -> AgentServer:
-            made = AgentServer(tmp_path / name, **settings)
-            ends.callback(lambda: made.process and made.stop())
-            return made
+            return ends.enter_context(AgentServer(tmp_path / name, **settings))
 
         yield make
 
 
-def run(node: AgentServer, *arguments: str) -> tuple[int, str]:
-    """Exit code and what an `agentpost` command says."""
-    done = forking.run(arguments, env=node._environment(), cwd=node.home)
-    assert "Traceback" not in done.stderr
-    return done.returncode, done.stdout + done.stderr
-
-
 def refusal_line(node: AgentServer) -> str:
-    code, said = run(node, "serve")
+    code, said = node.run("serve")
     assert code == 1
     [line] = [line for line in said.splitlines() if line.startswith("agentpost: ")]
     return line
@@ -63,9 +54,7 @@ def test_a_second_node_with_a_folder_of_its_own(
     (second.home / "data").symlink_to(first.home / "data")
     second.start()
     shared = node("third", database_url=url, role="api")
-    caller = Caller(first)
-    caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
-    caller.close()
+    Caller(first).send("hello", files=FILE)
     assert "is not the one" in refusal_line(shared), "there are files now that it does not have"
 
 
@@ -74,9 +63,7 @@ def test_a_folder_that_moves_and_one_that_is_replaced(
 ) -> None:
     url = fresh_postgres(postgres.schema())
     first = node("first", database_url=url).start()
-    caller = Caller(first)
-    caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
-    caller.close()
+    Caller(first).send("hello", files=FILE)
     first.stop()
     second = node("second", database_url=url)
     shutil.copytree(first.home / "data" / "blobs", second.home / "data" / "blobs")
@@ -87,18 +74,16 @@ def test_a_folder_that_moves_and_one_that_is_replaced(
     second.stop()
     shutil.rmtree(second.home / "data" / "blobs")
     assert "agentpost db adopt-storage" in refusal_line(second)
-    assert run(second, "doctor")[0] == 1
-    assert run(second, "db", "adopt-storage")[0] == 0
+    assert second.run("doctor")[0] == 1
+    assert second.run("db", "adopt-storage")[0] == 0
     second.start()
 
 
 def test_a_database_restored_beside_other_files(node: Maker) -> None:
     """With SQLite it is told and not refused: nobody else can be using the right ones."""
     first = node("first").start()
-    caller = Caller(first)
-    caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
-    caller.close()
-    assert run(first, "backup", str(first.home / "backup"))[0] == 0
+    Caller(first).send("hello", files=FILE)
+    assert first.run("backup", str(first.home / "backup"))[0] == 0
     first.stop()
     second = node("second").start()
     second.stop()
@@ -108,14 +93,14 @@ def test_a_database_restored_beside_other_files(node: Maker) -> None:
         (second.home / "data" / companion).unlink(missing_ok=True)
     second.start()
     assert "storage_mismatch" in second.log_file.read_text()
-    code, said = run(second, "doctor")
+    code, said = second.run("doctor")
     assert code == 1
     assert "Put back the folder of files" in said
     second.stop()
     shutil.rmtree(second.home / "data" / "blobs")
     shutil.copytree(first.home / "data" / "blobs", second.home / "data" / "blobs")
     second.start()
-    assert run(second, "doctor")[0] == 0
+    assert second.run("doctor")[0] == 0
 
 
 def test_folders_of_files_that_others_may_read_are_made_private(node: Maker) -> None:
@@ -150,10 +135,8 @@ def test_a_wrong_bucket_is_named_and_the_right_one_taken_afterwards(
         patch.setattr(s3_server, "INITIAL_NO_AUTH_ACTION_COUNT", 0)
         credentials = "refuses the credentials (InvalidAccessKeyId): correct AWS_ACCESS_KEY_ID"
         assert credentials in refusal_line(server)
-        code, said = run(server, "db", "adopt-storage")
+        code, said = server.run("db", "adopt-storage")
         assert (code, len(said.splitlines()), credentials in said) == (1, 2, True), said
     server.start()
-    caller = Caller(server)
-    caller.send("hello", files=[{"name": "a.txt", "base64": "YWFh"}])
-    caller.close()
-    assert run(server, "doctor")[0] == 0
+    Caller(server).send("hello", files=FILE)
+    assert server.run("doctor")[0] == 0

@@ -23,7 +23,6 @@ from tests.e2e.actors import (
     of_pages,
 )
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import ACCOUNT, AgentServer
 from tests.waiting import eventually
 
@@ -42,11 +41,8 @@ TELLS_NOTHING = {"getAccount", "GET /openai/v1/models"}
 ENDED = {"/a2a CancelTask", "/a2a SubscribeToTask", "/a2a SendStreamingMessage of a task"}
 """Refused for the owner as well, with another status: the task has ended."""
 SUCCESS = (200, 201)
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server()
+SETTINGS: dict[str, object] = {}
+"""The tests look at all that the server has."""
 
 
 @pytest.fixture(scope="module")

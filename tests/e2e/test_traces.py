@@ -133,21 +133,3 @@ def test_without_a_trace_of_the_caller_the_trace_has_the_message_s_id(
     assert spans["message"].parent_span_id == b""
     failed = spans["job tests.e2e.agents:work"].status
     assert (failed.code, failed.message) == (2, "execution_failed")
-
-
-def test_a_caller_that_does_not_sample_is_not_traced(
-    caller: Caller, hooks: Hooks, receivers: ReceiverMaker, collector: Collector
-) -> None:
-    receiver = receivers()
-    hooks.create(receiver.url, events=["message.completed"])
-    trace = TRACE[::-1]
-    given = f"00-{trace}-{PARENT}-00"
-    sent = caller.call(
-        "POST", "/v1/messages", json={"message": "hello"}, headers={"traceparent": given}
-    ).json()
-    (delivery,) = receiver.await_count(1)
-    assert delivery.headers["traceparent"] == given
-    later = caller.send("hello")["id"].removeprefix("msg_")
-    eventually(lambda: collector.of(later))
-    assert collector.of(trace) == {}
-    assert sent["final"]

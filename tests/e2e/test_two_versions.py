@@ -44,8 +44,8 @@ def servers(
 
     yield server
     for each in all_servers:
-        if each.process is not None:
-            each.stop()
+        with each:
+            pass
 
 
 def schema_version(server: AgentServer) -> int:
@@ -139,7 +139,6 @@ def test_back_to_the_version_before_and_forward_again(servers: Callable[..., Age
             for earlier_name, message in sent.items():
                 check(caller, message, earlier_name)
                 delivered(Hooks(caller), endpoint, receiver, message)
-            caller.close()
             assert server.stop() == 0
     assert "schema_newer" in by_version["old"].log_tail()
     assert schema_version(by_version["old"]) == migrate.newest_version() + 1

@@ -25,13 +25,13 @@ from tests import forking
 from tests.conformance.conftest import new_bucket, s3_endpoint
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
+from tests.e2e.posting import CSV, MIB, announce, complete, post
 from tests.e2e.server import KEY, AgentServer
 from tests.waiting import PATIENCE, eventually
 from tests.web.browser import chromium
 
 __all__ = ["s3_endpoint"]
 
-MIB = 2**20
 BROWSER_SECONDS = 60.0
 BROWSER_OPTIONS = (
     "--headless",
@@ -47,11 +47,6 @@ CHROMIUM = chromium.find_program()
 
 
 @pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    return plain_server
-
-
-@pytest.fixture(scope="module")
 def on_s3(start_server: ServerMaker, s3_endpoint: str) -> AgentServer:
     return start_server(storage_url=new_bucket(s3_endpoint))
 
@@ -62,16 +57,9 @@ def store(request: pytest.FixtureRequest, callers: Callable[..., Caller]) -> Cal
     return callers(request.getfixturevalue(request.param))
 
 
-def announce(caller: Caller, size: int, filename: str = "data.csv") -> Json:
-    answer = caller.call("POST", "/v1/uploads", json={"filename": filename, "size": size})
-    assert answer.status_code == 201, answer.text
-    made: Json = answer.json()
-    return made
-
-
 def arrived(caller: Caller, made: Json, data: bytes) -> None:
     """Complete the upload and let the agent read it."""
-    done = caller.call("POST", f"/v1/uploads/{made['upload_id']}/complete")
+    done = complete(caller, made)
     assert (done.status_code, done.json().get("size")) == (200, len(data)), done.text
     message = caller.send([["read"]], upload_ids=[made["upload_id"]])
     assert message["reply"] == data.decode().strip()
@@ -89,8 +77,8 @@ def test_curl(store: Caller, tmp_path: Path) -> None:
     if curl is None:
         pytest.skip("curl is not installed")
     file = tmp_path / "\u65e5\u672c \U0001f600.csv"
-    file.write_bytes(b"a,b\n1,2\n")
-    made = announce(store, 8)
+    file.write_bytes(CSV)
+    made = announce(store)
     status = subprocess.run(
         [curl, "-sS", "-o", os.devnull, "-w", "%{http_code}", *curl_fields(made, file)],
         capture_output=True,
@@ -104,11 +92,11 @@ def test_curl(store: Caller, tmp_path: Path) -> None:
 
 def test_a_multipart_library(store: Caller) -> None:
     """`data=` and `files=` as requests and httpx have them."""
-    made = announce(store, 8)
-    files = {"file": ('Übersicht "2".csv', b"a,b\n1,2\n", "text/csv")}
+    made = announce(store)
+    files = {"file": ('Übersicht "2".csv', CSV, "text/csv")}
     answer = httpx2.post(made["url"], data=made["fields"], files=files, trust_env=False)
     assert answer.status_code == 204, answer.text
-    arrived(store, made, b"a,b\n1,2\n")
+    arrived(store, made, CSV)
 
 
 def test_our_own_client(store: Caller, tmp_path: Path) -> None:
@@ -208,7 +196,7 @@ def test_a_browser(
     server: AgentServer, caller: Caller, page: Callable[[str], Any], tmp_path: Path
 ) -> None:
     assert CHROMIUM is not None
-    made = announce(caller, 8)
+    made = announce(caller)
     address, reported = page(PAGE.replace("MADE", json.dumps(made)))
     browser = subprocess.Popen(
         [CHROMIUM, *BROWSER_OPTIONS, f"--user-data-dir={tmp_path}", address],
@@ -222,14 +210,13 @@ def test_a_browser(
         os.killpg(browser.pid, 15)
         browser.wait(PATIENCE)
     assert reported == ["204 204 400 true"]
-    arrived(caller, made, b"a,b\n1,2\n")
+    arrived(caller, made, CSV)
 
 
 # --- large files and crashes ----------------------------------------------------------------------
 def memory_mib(server: AgentServer, field: str) -> int:
     """A line of the server's memory account, VmRSS or VmHWM."""
-    assert server.process is not None
-    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    status = Path(f"/proc/{server.pid}/status").read_text()
     kib = next(line.split()[1] for line in status.splitlines() if line.startswith(field))
     return int(kib) // 1024
 
@@ -288,12 +275,11 @@ def test_a_killed_server_keeps_whole_files_and_no_half_one(
 ) -> None:
     server = start_server()
     caller = callers(server)
-    posted, ready = announce(caller, 4), announce(caller, 4)
+    posted, ready = announce(caller, size=4), announce(caller, size=4)
     for made in (posted, ready):
-        files = {"file": b"abcd"}
-        assert httpx2.post(made["url"], data=made["fields"], files=files).status_code == 204
-    caller.call("POST", f"/v1/uploads/{ready['upload_id']}/complete")
-    half = announce(caller, 4 * MIB, "data.txt")
+        assert post(made, b"abcd").status_code == 204
+    complete(caller, ready)
+    half = announce(caller, "data.txt", 4 * MIB)
     with open_post(half, 4 * MIB, b"x" * (3 * MIB)):
         eventually(
             lambda: [p for p in arriving(server) if p.stat().st_size >= MIB], what="some bytes"
@@ -304,14 +290,12 @@ def test_a_killed_server_keeps_whole_files_and_no_half_one(
     assert caller.send([["read"]], upload_ids=[ready["upload_id"]])["reply"] == "abcd"
     caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{half['upload_id']}/complete")
     data = b"y" * (4 * MIB)
-    answer = httpx2.post(half["url"], data=half["fields"], files={"file": data}, trust_env=False)
-    assert answer.status_code == 204, answer.text
-    done = caller.call("POST", f"/v1/uploads/{half['upload_id']}/complete")
-    assert done.json()["size"] == len(data)
+    assert post(half, data).status_code == 204
+    assert complete(caller, half).json()["size"] == len(data)
 
 
 def test_a_client_that_hangs_up_leaves_nothing(server: AgentServer, caller: Caller) -> None:
-    made = announce(caller, 4 * MIB)
+    made = announce(caller, size=4 * MIB)
     with open_post(made, 4 * MIB, b"x" * (3 * MIB)):
         eventually(lambda: arriving(server), what="the beginning")
     eventually(lambda: not arriving(server), what="the end of it")
@@ -321,8 +305,8 @@ def test_a_client_that_hangs_up_leaves_nothing(server: AgentServer, caller: Call
 def test_s3_a_store_that_takes_too_much_is_seen_through(on_s3: AgentServer, callers: Any) -> None:
     """Not every store holds the size range of a form; complete looks at the real size."""
     caller = callers(on_s3)
-    made = announce(caller, 4)
-    answer = httpx2.post(made["url"], data=made["fields"], files={"file": b"x" * 5})
+    made = announce(caller, size=4)
+    answer = post(made, b"x" * 5)
     path = f"/v1/uploads/{made['upload_id']}/complete"
     if answer.status_code == 204:
         caller.refusal(413, "too_large", "POST", path)
@@ -345,4 +329,3 @@ def test_announced_bytes_are_bounded_however_many_calls_come_at_once(
     with ThreadPoolExecutor(8) as pool:
         answers = sorted(pool.map(announce_one, range(16)))
     assert answers == [201] * 5 + [413] * 11
-    caller.close()

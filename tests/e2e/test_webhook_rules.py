@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.hooks import Hooks
 from tests.e2e.receivers import Delivery, Receiver, ReceiverMaker
 from tests.e2e.server import AgentServer
@@ -22,16 +21,14 @@ WORK: list[Any] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(
-        egress_allow="127.0.0.1/32",
-        webhook_retry_seconds="0.3",
-        sweep_seconds=0.05,
-        turn_reply_seconds=30,
-        busy_wait_seconds=0.3,
-        bootstrap_credits=0,
-    )
+SETTINGS = {
+    "egress_allow": "127.0.0.1/32",
+    "webhook_retry_seconds": "0.3",
+    "sweep_seconds": 0.05,
+    "turn_reply_seconds": 30,
+    "busy_wait_seconds": 0.3,
+    "bootstrap_credits": 0,
+}
 
 
 def data_of(delivery: Delivery) -> bytes:
@@ -150,7 +147,6 @@ def test_a_busy_message_is_reported_each_time_it_runs(
         first.result()
     again = other.post("hello", key="k1").json()
     assert (again["id"], again["status"]) == (busy["id"], "completed")
-    other.close()
     receiver.await_count(3)
     reported = [(e["type"], e["data"]["id"]) for e in receiver.events(endpoint["secret"])]
     assert reported.count(("message.failed", busy["id"])) == 1
@@ -193,24 +189,6 @@ def test_a_delivery_shows_each_of_its_attempts(
     reported = [line for line in story if line["source"] == "attempt"]
     assert [line["facts"]["code"] for line in reported] == [*codes, 200]
     assert (reported[0]["what"], reported[-1]["what"]) == ("failed", "succeeded")
-
-
-@pytest.mark.rule("WebhookEndpoint.secret")
-def test_an_endpoint_is_never_shown_its_secret_again(hooks: Hooks, caller: Caller) -> None:
-    made = hooks.create("https://hooks.example.com/a")
-    secret = made.pop("secret")
-    path = f"/v1/webhooks/{made['id']}"
-    rotated = caller.call("POST", f"{path}/rotate-secret").json()
-    assert set(rotated) == {"object", "id", "secret", "old_secret_until"}
-    for answer in (
-        caller.call("GET", path),
-        caller.call("GET", "/v1/webhooks"),
-        caller.call("PATCH", path, json={"description": "x"}),
-        caller.call("GET", f"{path}/deliveries"),
-    ):
-        assert "secret" not in answer.text
-        assert secret not in answer.text
-        assert rotated["secret"] not in answer.text
 
 
 @pytest.mark.rule("Webhook events 3")

@@ -20,21 +20,15 @@ from tests.e2e.receivers import (
     reset,
     silent,
 )
-from tests.e2e.server import AgentServer
 from tests.waiting import PROMPT, eventually
 
-TIMEOUT = 3.0
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(
-        egress_allow="127.0.0.1/32",
-        webhook_timeout_seconds=TIMEOUT,
-        webhook_retry_seconds="0.4",
-        sweep_seconds=0.05,
-        turn_reply_seconds=30,
-    )
+SETTINGS = {
+    "egress_allow": "127.0.0.1/32",
+    "webhook_timeout_seconds": 3.0,
+    "webhook_retry_seconds": "0.4",
+    "sweep_seconds": 0.05,
+    "turn_reply_seconds": 30,
+}
 
 
 # --- what is sent ---------------------------------------------------------------------------------
@@ -53,12 +47,14 @@ def test_an_event_is_what_a_read_gives(
 ) -> None:
     receiver = receivers()
     endpoint = hooks.create(receiver.url)
-    message = caller.send("hello", metadata={"customer": "7"})
+    like_a_file = {"file_id": "wrk_1/secret.txt", "revision": '"1"', "url": ""}
+    message = caller.send("hello", metadata=like_a_file)
     (delivery,) = receiver.await_count(1)
     event = delivery.verified(endpoint["secret"])
     assert set(event) == {"type", "timestamp", "data"}
     assert event["type"] == "message.completed"
     assert event["data"] == caller.get(message["id"])
+    assert event["data"]["metadata"] == like_a_file, "it gets no link"
     caller.contract.check_shape("MessageEventShape", event)
     assert delivery.headers["content-type"] == "application/json"
 
@@ -107,17 +103,6 @@ def test_every_event_is_as_described_and_carries_the_trace_and_working_links(
     for holder in (job, whole, whole["jobs"][0]):
         (file,) = holder["files"]
         assert httpx2.get(file["url"]).content == b"All is well."
-
-
-def test_metadata_that_looks_like_a_file_gets_no_link(
-    hooks: Hooks, caller: Caller, receivers: ReceiverMaker
-) -> None:
-    receiver = receivers()
-    endpoint = hooks.create(receiver.url)
-    metadata = {"file_id": "wrk_1/secret.txt", "revision": '"1"', "url": ""}
-    caller.send("hello", metadata=metadata)
-    (delivery,) = receiver.await_count(1)
-    assert delivery.verified(endpoint["secret"])["data"]["metadata"] == metadata
 
 
 @pytest.mark.rule("Webhook events 3")
@@ -334,7 +319,6 @@ def test_a_delivery_on_its_way_at_a_crash_is_sent_again(
     assert second.verified(endpoint["secret"])["data"]["id"] == message["id"]
     assert hooks.settled(endpoint, "delivered")["attempts"] == 1
     assert endpoint["secret"] not in own.log_file.read_text()
-    caller.close()
 
 
 @pytest.mark.rule(
@@ -368,4 +352,3 @@ def test_continuous_failure_turns_the_endpoint_off(
     receiver.status = 200
     hooks.post(f"{endpoint['id']}/replay", json={"since": off["created_at"]})
     hooks.settled(endpoint, "delivered")
-    caller.close()

@@ -102,12 +102,10 @@ write = SqliteDatabase.write
 
 
 def traced_read(self: SqliteDatabase, fn: Callable[[Tx], Any]) -> Any:
-    """See `Database.read_now`."""
     return read_now(self, traced(fn))
 
 
 async def traced_write(self: SqliteDatabase, fn: Callable[[Tx], Any]) -> Any:
-    """See `Database.write`."""
     return await write(self, traced(fn))
 
 

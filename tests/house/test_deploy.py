@@ -15,16 +15,12 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
 import pytest
 import yaml
 from pydantic import SecretStr
-from yamllint import config as yamllint_config
-from yamllint import linter
 
 from agentpost.domain import limits
 from agentpost.settings import NOT_OURS, PREFIX, Settings
@@ -330,21 +326,6 @@ def test_caddy_takes_its_file(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("path", [ROOT / "compose.yaml", *KUBERNETES], ids=lambda path: path.name)
-def test_yaml_is_well_formed(path: Path) -> None:
-    rules = yamllint_config.YamlLintConfig(document(ROOT / ".yamllint.yaml"))
-    assert [str(problem) for problem in linter.run(document(path), rules)] == []
-
-
-def test_compose_fits_the_schema_of_compose() -> None:
-    package = find_spec("check_jsonschema")
-    assert package is not None
-    assert package.origin is not None
-    vendored = Path(package.origin).parent / "builtin_schemas/vendor/compose-spec.json"
-    validator = jsonschema_rs.validator_for(json.loads(document(vendored)))
-    assert [error.message for error in validator.iter_errors(compose())] == []
 
 
 def test_hadolint_finds_nothing_in_the_dockerfile() -> None:

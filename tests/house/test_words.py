@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 
 import pytest
@@ -33,15 +33,9 @@ OTHER_PAGES = {
 
 # Time and ids come in through `clock`, so that a test can move days at once and repeat a history.
 CHANCE_AND_TIME = {
-    "datetime.date.today",
-    "datetime.datetime.now",
-    "datetime.datetime.today",
-    "datetime.datetime.utcnow",
-    "random",
-    "time.time",
-    "time.time_ns",
-    "uuid.uuid1",
-    "uuid.uuid4",
+    *("datetime.date.today", "datetime.datetime.now"),
+    *("datetime.datetime.today", "datetime.datetime.utcnow"),
+    *("random", "time.time", "time.time_ns", "uuid.uuid1", "uuid.uuid4"),
 }
 FREE = (
     "packages/server/src/agentpost/clock.py",  # is the clock
@@ -109,14 +103,6 @@ def test_no_old_name_comes_back() -> None:
     """A reader should know the words from elsewhere, or find them in the glossary."""
     files = [*sources("packages", "clients", "tests", "benchmarks", "docs")]
     assert [line for source in files for line in old_names(source)] == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["def retake(): ...", "def f(house): ...", "class Lookout: ...", "told = 1", "self._desk = 1"],
-)
-def test_the_check_sees_old_names(text: str) -> None:
-    assert list(old_names(parse(text)))
 
 
 def test_texts_for_users_have_the_words_of_the_trade() -> None:
@@ -190,31 +176,31 @@ def test_time_and_chance_come_from_the_clock() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "import time as t\nt.time()",
-        "from time import time_ns",
-        "import datetime\nx = datetime.datetime.now",
-        "from datetime import datetime as dt\ndt.utcnow()",
-        "def f():\n    import random",
-        "from random import choice",
-        "from uuid import uuid4",
-        "import uuid\nuuid.uuid4().hex",
-    ],
-)
-def test_the_check_sees_chance_and_time(text: str) -> None:
-    assert list(chance_and_time(parse(text)))
-
-
 def test_the_check_lets_durations_be() -> None:
     text = "import time\nfrom datetime import datetime\ntime.monotonic(), datetime.fromtimestamp(1)"
     assert list(chance_and_time(parse(text))) == []
 
 
-@pytest.mark.parametrize("text", ["# TODO later", "raise NotImplementedError", "x = 1  # FIXME"])
-def test_the_check_sees_what_is_undone(text: str) -> None:
-    assert list(undone(parse(text)))
+SEEN: dict[Callable[[Source], Iterator[str]], tuple[str, ...]] = {
+    old_names: (
+        *("def retake(): ...", "def f(house): ...", "class Lookout: ..."),
+        *("told = 1", "self._desk = 1"),
+    ),
+    chance_and_time: (
+        *("import time as t\nt.time()", "from time import time_ns"),
+        *("import datetime\nx = datetime.datetime.now", "from uuid import uuid4"),
+        *("from datetime import datetime as dt\ndt.utcnow()", "import uuid\nuuid.uuid4().hex"),
+        *("def f():\n    import random", "from random import choice"),
+    ),
+    undone: ("# TODO later", "raise NotImplementedError", "x = 1  # FIXME"),
+}
+
+
+@pytest.mark.parametrize(
+    ("check", "text"), [(check, text) for check, texts in SEEN.items() for text in texts]
+)
+def test_the_check_sees_it(check: Callable[[Source], Iterator[str]], text: str) -> None:
+    assert list(check(parse(text)))
 
 
 def test_no_group_of_a_pattern_is_repeated_possessively() -> None:
@@ -235,11 +221,12 @@ def repeats_possessively(pattern: str | bytes) -> bool:
     return bool(re.search(r"[^(]\)(?:[*+?]|\{\d*,?\d*\})\+", text))
 
 
-@pytest.mark.parametrize("text", [r"(?:ab?c)*+", r"(a)++", r"(a|b){2,3}+", rb"(?:\\.)*+"])
-def test_the_check_sees_possessive_groups(text: str | bytes) -> None:
-    assert repeats_possessively(text)
-
-
-@pytest.mark.parametrize("text", [r"(?:a*+b)*", r"[^a]*+", r"[()*+]", r"f(x) + 1"])
-def test_the_check_lets_other_patterns_be(text: str) -> None:
-    assert not repeats_possessively(text)
+@pytest.mark.parametrize(
+    ("text", "is_seen"),
+    [
+        *((text, True) for text in (r"(?:ab?c)*+", r"(a)++", r"(a|b){2,3}+", rb"(?:\\.)*+")),
+        *((text, False) for text in (r"(?:a*+b)*", r"[^a]*+", r"[()*+]", r"f(x) + 1")),
+    ],
+)
+def test_the_check_sees_possessive_groups(text: str | bytes, is_seen: bool) -> None:
+    assert repeats_possessively(text) is is_seen

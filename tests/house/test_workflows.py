@@ -1,4 +1,4 @@
-""".github/workflows: what can be known of them without GitHub."""
+""".github/workflows: what can be known of them without GitHub; and whether YAML is well formed."""
 
 import json
 import re
@@ -13,6 +13,7 @@ import yaml
 from yamllint import linter
 from yamllint.config import YamlLintConfig
 
+from tests.house.test_deploy import KUBERNETES
 from tests.house.tree import ROOT, SERVER, document
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -32,9 +33,13 @@ def steps(path: Path) -> list[dict[str, Any]]:
     return [step for job in workflow(path)["jobs"].values() for step in job["steps"]]
 
 
-@PATHS
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_it_fits_the_schema_of_workflows(path: Path, schema: str) -> None:
+COMPOSE = ROOT / "compose.yaml"
+FITTING = [(path, schema) for path in WORKFLOWS for schema in SCHEMAS]
+FITTING.append((COMPOSE, "vendor/compose-spec.json"))
+
+
+@pytest.mark.parametrize(("path", "schema"), FITTING)
+def test_it_fits_its_schema(path: Path, schema: str) -> None:
     package = find_spec("check_jsonschema")
     assert package is not None
     assert package.origin is not None
@@ -45,8 +50,8 @@ def test_it_fits_the_schema_of_workflows(path: Path, schema: str) -> None:
     assert [error.message for error in validator.iter_errors(value)] == []
 
 
-@PATHS
-def test_it_is_well_formed(path: Path) -> None:
+@pytest.mark.parametrize("path", [*WORKFLOWS, COMPOSE, *KUBERNETES], ids=lambda path: path.name)
+def test_yaml_is_well_formed(path: Path) -> None:
     rules = YamlLintConfig(document(ROOT / ".yamllint.yaml"))
     assert [str(problem) for problem in linter.run(document(path), rules)] == []
 

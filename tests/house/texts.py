@@ -6,33 +6,12 @@ from collections.abc import Iterator
 
 from tests.house.tree import SRC, Source, package
 
-SHOWN_BY = {
-    "Difference",
-    "Group",
-    "FileRefused",
-    "InvalidRequest",
-    "skip",
-    "Option",
-    "Argument",
-    "OSError",
-    "Overloaded",
-    "PostRefused",
-    "Problem",
-    "RateLimited",
-    "Refusal",
-    "StoreUnavailable",
-    "Header",
-    "Query",
-    "Operation",
-    "Success",
-    "TooSlow",
-    "Unreadable",
-    "ValueError",
-    "complain",
-    "fail",
-    "print",
-    "say",
-}
+_SHOWN_BY = """
+Difference Group FileRefused InvalidRequest skip Option Argument OSError Overloaded PostRefused
+Problem RateLimited Refusal StoreUnavailable Header Query Operation Success TooSlow Unreadable
+ValueError complain fail print say
+"""
+SHOWN_BY = frozenset(_SHOWN_BY.split())
 """Functions and classes whose texts reach a person."""
 
 PAGES = (

@@ -41,11 +41,9 @@ class Reading:
         self.ctx = ctx
 
     def all(self, sql: str, *params: object) -> list[Row]:
-        """See `Harness.all`."""
         return self._world.rows(sql, *params)
 
     def shown_in(self, tx: Tx, message_id: str) -> Shape:
-        """See `Harness.shown_in`."""
         row = message_rows.get(tx, message_id)
         assert row is not None
         snapshot = message_rows.snapshot(tx, row)

@@ -69,11 +69,9 @@ class SimulatedAgentLoop(AgentLoop):
     """Submits to the loop that simulates everything, instead of one in a thread of its own."""
 
     def start(self) -> None:
-        """See `AgentLoop.start`."""
         self._loop = asyncio.get_running_loop()
 
     def stop(self, timeout: float) -> bool:
-        """See `AgentLoop.stop`."""
         return True
 
 

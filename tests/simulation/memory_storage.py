@@ -16,51 +16,42 @@ class MemoryStorage:
         self.blobs: dict[str, bytes] = {}
 
     async def put(self, key: str, data: bytes | Path) -> BlobInfo:
-        """See `Storage.put`."""
         content = data if isinstance(data, bytes) else data.read_bytes()
         self.blobs[key] = content
         return BlobInfo(len(content), hashlib.sha256(content).hexdigest())
 
     async def open(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
-        """See `Storage.open`."""
         if key not in self.blobs:
             raise BlobMissing(key)
         yield self.blobs[key][start:end]
 
     async def size(self, key: str) -> int:
-        """See `Storage.size`."""
         if key not in self.blobs:
             raise BlobMissing(key)
         return len(self.blobs[key])
 
     async def local(self, key: str) -> Path:
-        """See `Storage.local`."""
         raise NotImplementedError("no plan of a simulation reads a file")
 
     async def delete(self, key: str) -> None:
-        """See `Storage.delete`."""
         self.blobs.pop(key, None)
 
     async def check(self, name: str) -> None:
         """See `Storage.check`."""
 
     async def identity(self) -> str | None:
-        """See `Storage.identity`."""
         return "simulated"
 
     async def set_identity(self, name: str) -> None:
         """See `Storage.set_identity`."""
 
     async def free_bytes(self) -> int | None:
-        """See `Storage.free_bytes`."""
         return None
 
     def listed_name(self, key: str) -> str:
-        """See `Storage.listed_name`."""
         return key
 
     async def pages(self) -> AsyncIterator[list[Listed]]:
-        """See `Storage.pages`."""
         yield [Listed(key, 0.0) for key in self.blobs]
 
     async def tidy(self) -> None:

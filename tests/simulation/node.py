@@ -61,15 +61,12 @@ class SimulatedDatabase:
         """See `Database.close`."""
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.write`."""
         return await self._world.write(self._node, fn)
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.read`."""
         return await self._world.read(self._node, fn)
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.read_now`."""
         return self._world.read_now(fn)
 
 
@@ -82,7 +79,6 @@ class SimulatedWakeups(Wakeups):
         self._node = node
 
     def publish(self, tx: Transaction, *subjects: str) -> None:
-        """See `Wakeups.publish`."""
         tx.after(partial(self._world.hint, self._node, subjects))
 
 
@@ -94,12 +90,10 @@ class SimulatedEngine(Engine):
         self._world = world
 
     def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
-        """See `Engine.dispatch`."""
         tx.after(partial(self._world.dispatch, job_id))
         return None
 
     def abort(self, tx: Transaction, job_id: str) -> None:
-        """See `Engine.abort`."""
         tx.after(partial(self._world.abort, job_id))
 
 
@@ -113,7 +107,6 @@ class SimulatedEgress(Egress):
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str], *, seconds: float
     ) -> PostResult:
-        """See `Egress.post`."""
         return await self._world.post(self._node, body, dict(headers))
 
 
@@ -124,7 +117,6 @@ class _BeatLine:
         self._world = world
 
     def write(self, fn: Callable[[Tx], T]) -> T:
-        """See `DedicatedConnection.write`."""
         return self._world.write_now(fn)
 
     def time(self) -> int | None:
@@ -144,7 +136,6 @@ class SimulatedHeartbeat(Heartbeat):
         self._owner = node
 
     def start(self) -> None:
-        """See `Heartbeat.start`."""
         self._beat()
         self._world.soon(self._owner, self._next, BEAT_SECONDS)
 

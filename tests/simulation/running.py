@@ -93,5 +93,4 @@ def report(schema: bytes, seed: int) -> str:
 
 
 def command(arguments: str) -> str:
-    """What to type."""
     return f'make simulate ARGS="{arguments}"'

@@ -17,7 +17,7 @@ HISTORIES = 120
 CHUNK = 60
 MISTAKES_MEET = 2_000
 """Histories within which each mistake is found."""
-RARELY_MET = {"forget_the_epoch": 640, "try_a_start_once": 130, "keep_a_hold": 135}
+RARELY_MET = {"forget_the_epoch": 640, "try_a_start_once": 130, "keep_a_hold": 210}
 """Mistakes that no history meets before that one."""
 
 

@@ -128,7 +128,6 @@ class World:
 
     # --- telling ----------------------------------------------------------------------------------
     def tell(self, who: str, what: str) -> None:
-        """A line of the trace."""
         if self.trace is not None:
             at = (self.clock.passed() - self._began) / SECOND
             self.trace.append(f"{at:10.4f}  {who:8} {what}")
@@ -226,14 +225,12 @@ class World:
             self.soon(node, then)
 
     async def read(self, node: Node, fn: Callable[[Tx], T]) -> T:
-        """See `Database.read`."""
         await self.io(node)
         result = self.read_now(fn)
         await self.io(node)
         return result
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.read_now`."""
         return fn(SqliteTx(self.connection))
 
     def write_now(self, fn: Callable[[Tx], T]) -> T:
@@ -302,11 +299,9 @@ class World:
         return PostResult(200, 1, "", None)
 
     def rows(self, sql: str, *params: object) -> list[tuple[Any, ...]]:
-        """Rows of a query, as they are committed."""
         return self.connection.execute(sql, params).fetchall()
 
     def count(self, sql: str) -> int:
-        """The number that a query gives."""
         return int(self.rows(sql)[0][0])
 
 

@@ -208,7 +208,6 @@ class Wire:
             each.close()
 
     def close(self) -> None:
-        """End all."""
         self.hang_up()
         with socket.create_connection(self._listener.getsockname()) as connection:
             connection.sendall(b"end")

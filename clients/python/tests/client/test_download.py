@@ -21,18 +21,15 @@ OLD = File.read({**FRESH, "url": "https://files.test/old?sig=old"})
 BYTES = httpx2.Response(200, content=b"pixels")
 
 
-async def test_a_file_is_saved_under_its_name_in_a_folder(talk: Talk, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("place", "saved"), [("", "a.png"), ("new/b.png", "new/b.png")])
+async def test_a_file_is_saved_under_its_name_in_a_folder_or_as_the_path_given(
+    talk: Talk, tmp_path: Path, place: str, saved: str
+) -> None:
+    target = tmp_path / saved
     talk.script = [BYTES]
-    assert await talk("download", OLD, tmp_path) == tmp_path / "a.png"
-    assert (tmp_path / "a.png").read_bytes() == b"pixels"
+    assert await talk("download", OLD, tmp_path / place) == target
+    assert {path: path.read_bytes() for path in target.parent.iterdir()} == {target: b"pixels"}
     assert "Authorization" not in talk.asked[0].headers
-
-
-async def test_a_file_is_saved_as_the_path_given(talk: Talk, tmp_path: Path) -> None:
-    target = tmp_path / "new" / "b.png"
-    talk.script = [BYTES]
-    assert await talk("download", OLD, target) == target
-    assert [path.name for path in target.parent.iterdir()] == ["b.png"]
 
 
 async def test_an_id_is_looked_up_first(talk: Talk, tmp_path: Path) -> None:

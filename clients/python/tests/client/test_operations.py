@@ -54,7 +54,6 @@ def description() -> Any:
 
 
 def operations() -> Iterator[tuple[str, str, str]]:
-    """Id, method and path."""
     for path, methods in description()["paths"].items():
         for method, operation in methods.items():
             yield operation["operationId"], method.upper(), path

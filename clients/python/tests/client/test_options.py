@@ -15,8 +15,6 @@ from agentpost_client import (
     AsyncClient,
     Client,
     ConfigError,
-    ConnectionFailed,
-    RequestTimeout,
     RetryPolicy,
     errors,
 )
@@ -55,15 +53,6 @@ def test_options_change_a_copy_with_the_same_connections() -> None:
     assert asked[-1].extensions["timeout"]["read"] == 60
 
 
-def test_retries_are_bounded_by_one_number() -> None:
-    asked: list[httpx2.Request] = []
-    http = counting(asked, refusal(503, "unavailable"))
-    client = Client(URL, KEY, max_retries=2, http_client=http, sleep=lambda _: None)
-    with pytest.raises(errors.Unavailable):
-        client.me()
-    assert len(asked) == 3
-
-
 def test_a_given_http_client_is_used_and_left_open() -> None:
     asked: list[httpx2.Request] = []
     http = counting(asked, answer(ME))
@@ -89,16 +78,6 @@ def test_a_client_that_cannot_work_is_not_made(
 ) -> None:
     with pytest.raises(ConfigError, match=text):
         kind(**{"url": URL, "key": KEY, **options})
-
-
-async def test_a_timeout_says_how_long_it_was(talk: Talk) -> None:
-    request = httpx2.Request("GET", URL, extensions={"timeout": {"read": 60.0}})
-    talk.policy = RetryPolicy(retries=0)
-    talk.script = [httpx2.ReadTimeout("", request=request)]
-    with pytest.raises(RequestTimeout, match="it was silent for 60 seconds") as caught:
-        await talk("me")
-    assert isinstance(caught.value, TimeoutError)
-    assert isinstance(caught.value, ConnectionFailed)
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), 1e12])

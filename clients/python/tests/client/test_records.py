@@ -84,16 +84,20 @@ def test_an_attribute_that_no_record_has_is_an_error() -> None:
     assert copy.deepcopy(read) == pickle.loads(pickle.dumps(read)) == read
 
 
-async def test_a_file_id_keeps_its_slashes_and_nothing_else(talk: Talk) -> None:
-    talk.script = [answer({"file_id": "wrk_1/a b/c?.png", "name": "c?.png", "url": "https://x"})]
-    await talk("file", "wrk_1/a b/c?.png")
-    assert talk.paths == ["/v1/files/wrk_1/a%20b/c%3F.png"]
-
-
-async def test_an_id_cannot_change_the_route(talk: Talk) -> None:
-    talk.script = [answer({"work_id": "x"})]
-    await talk("work", "a/../../me?b=1")
-    assert talk.paths == ["/v1/work/a%2F..%2F..%2Fme%3Fb%3D1"]
+@pytest.mark.parametrize(
+    ("method", "given", "path"),
+    [
+        ("file", "wrk_1/a b/c?.png", "/v1/files/wrk_1/a%20b/c%3F.png"),
+        ("work", "a/../../me?b=1", "/v1/work/a%2F..%2F..%2Fme%3Fb%3D1"),
+    ],
+)
+async def test_an_id_cannot_change_the_route(
+    talk: Talk, method: str, given: str, path: str
+) -> None:
+    """Of a file's it is the slashes that stay."""
+    talk.script = [answer({"work_id": "x", "file_id": given, "name": "x", "url": "https://x"})]
+    await talk(method, given)
+    assert talk.paths == [path]
 
 
 def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

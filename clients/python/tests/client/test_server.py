@@ -18,9 +18,8 @@ SECONDS_MAX = 90.0
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentServer]:
     home = tmp_path_factory.mktemp("server")
-    made = AgentServer(home, agent="examples.csv_agent:agent", pool_workers=2).start()
-    yield made
-    made.stop()
+    with AgentServer(home, agent="examples.csv_agent:agent", pool_workers=2).start() as made:
+        yield made
 
 
 @pytest.fixture

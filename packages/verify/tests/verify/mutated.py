@@ -49,7 +49,6 @@ class ProxiedResponse:
         self.status = status or self.status
 
     def change(self, **fields: Any) -> None:
-        """Change fields of the JSON object."""
         self.say({**self.json, **fields})
 
 

@@ -29,12 +29,10 @@ class Batch:
 
     @property
     def name(self) -> str:
-        """The names of its cases."""
         return "+".join(case.name for case in self.cases)
 
     @property
     def fails(self) -> set[str]:
-        """All checks that fail."""
         names = [name for case in self.cases for name in case.fails]
         assert len(names) == len(set(names)), "two cases of a batch break one check"
         return set(names)
@@ -67,12 +65,10 @@ def is_greeting(request: ProxiedRequest) -> bool:
 
 
 def after(mutate: Callable[[ProxiedRequest, ProxiedResponse], None]) -> Callable[[], Mutation]:
-    """A bend of answers."""
     return lambda: Mutation(after=mutate)
 
 
 def before(mutate: Callable[[ProxiedRequest], ProxiedResponse | None]) -> Callable[[], Mutation]:
-    """A bend of requests."""
     return lambda: Mutation(before=mutate)
 
 

@@ -39,7 +39,6 @@ def test_everything_is_proved_of_the_whole_server(offline: AgentServer) -> None:
     caller = Caller(offline)
     assert caller.call("GET", "/v1/webhooks").json()["data"] == []
     assert caller.call("GET", "/v1/work").json()["data"] == []
-    caller.close()
 
 
 def test_the_key_of_another_account_proves_ownership_too(offline: AgentServer) -> None:

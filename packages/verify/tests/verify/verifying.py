@@ -62,6 +62,5 @@ def offline_server(start: ServerMaker, **settings: object) -> AgentServer:
 
 
 def second_key(server: AgentServer, account: str = ACCOUNT) -> str:
-    """Another key of an account of the server."""
     key: str = server.command("keys", "create", "--account", account, "--name", "second")["key"]
     return key
