@@ -21,18 +21,48 @@ class Later:
 
 
 if TYPE_CHECKING:
+    import av
+    import docx
+    import duckdb
     import mcp
     import openai
+    import openpyxl
+    import pptx
     from a2a import client as a2a_client
     from a2a.types import a2a_pb2
     from a2a.utils import errors as a2a_errors
     from pydantic_ai import messages as pydantic_messages
+
+    from agentpost.doors.mcp import tools as mcp_tools
+    from agentpost_offline.making.video import encoding
 else:
+    av = Later("av")
+    docx = Later("docx")
+    duckdb = Later("duckdb")
+    encoding = Later("agentpost_offline.making.video.encoding")
     mcp = Later("mcp")
+    mcp_tools = Later("agentpost.doors.mcp.tools")
     openai = Later("openai")
+    openpyxl = Later("openpyxl")
+    pptx = Later("pptx")
     a2a_client = Later("a2a.client")
     a2a_pb2 = Later("a2a.types.a2a_pb2")
     a2a_errors = Later("a2a.utils.errors")
     pydantic_messages = Later("pydantic_ai.messages")
 
-__all__ = ["Later", "a2a_client", "a2a_errors", "a2a_pb2", "mcp", "openai", "pydantic_messages"]
+__all__ = [
+    "Later",
+    "a2a_client",
+    "a2a_errors",
+    "a2a_pb2",
+    "av",
+    "docx",
+    "duckdb",
+    "encoding",
+    "mcp",
+    "mcp_tools",
+    "openai",
+    "openpyxl",
+    "pptx",
+    "pydantic_messages",
+]

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from html.parser import HTMLParser
 
-import openpyxl
-
 from tests.e2e import hostile_files as made
 from tests.e2e.hostile_files import TABLE
 from tests.extraction.hostile import BOMBS
+from tests.libraries import openpyxl
 
 Files = dict[str, bytes]
 

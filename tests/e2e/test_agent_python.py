@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
-import markdown_it
 import pytest
 
 from tests.e2e.caller import Caller
@@ -119,6 +118,8 @@ def server(
 def test_a_turn_and_a_job_have_the_libraries_of_the_agent(caller: Caller) -> None:
     """The coroutines, an async step and a plain one, which runs in a worker process; reading the
     file, which is the server's own doing."""
+    import markdown_it
+
     assert markdown_it.__version__ != OTHER_VERSION
     file = {"name": "note.txt", "base64": "Tm90ZQ=="}
     ended = caller.final(caller.send("hello", files=[file])["id"])

@@ -17,12 +17,12 @@ from typing import Any
 import pypdfium2
 import pytest
 from PIL import Image
-from pptx import Presentation
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.posting import ready
 from tests.e2e.server import AgentServer
 from tests.extraction.hostile import BOMBS
+from tests.libraries import openpyxl, pptx
 
 SECONDS = 90.0
 ROWS = [("region", "orders"), ("North", 12), ("South", 30)]
@@ -44,9 +44,7 @@ def table(rows: list[tuple[Any, ...]]) -> bytes:
 
 
 def excel() -> bytes:
-    from openpyxl import Workbook
-
-    book = Workbook()
+    book = openpyxl.Workbook()
     assert book.active is not None
     for row in ROWS:
         book.active.append(row)
@@ -179,7 +177,7 @@ def text_of(data: bytes) -> str:
 
 
 def slides(data: bytes) -> int:
-    return len(list(Presentation(io.BytesIO(data)).slides))
+    return len(list(pptx.Presentation(io.BytesIO(data)).slides))
 
 
 def size(data: bytes) -> tuple[int, int]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import starlette.datastructures
-import werkzeug.datastructures
 
 from agentpost.webhooks import signing
 from agentpost_client import ConfigError, WebhookRefused, webhooks
@@ -61,12 +60,18 @@ def message_of(headers: dict[str, str]) -> HTTPMessage:
     return parsed
 
 
+def of_werkzeug(headers: dict[str, str]) -> Any:
+    from werkzeug.datastructures import Headers
+
+    return Headers(headers).items()
+
+
 @pytest.mark.parametrize(
     "shaped",
     [
         message_of,
         starlette.datastructures.Headers,
-        lambda given: werkzeug.datastructures.Headers(given).items(),
+        of_werkzeug,
         lambda given: [(name.upper(), value) for name, value in given.items()],
         # ASGI
         lambda given: [(name.encode(), value.encode()) for name, value in given.items()],

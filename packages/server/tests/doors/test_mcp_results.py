@@ -12,10 +12,9 @@ from agentpost.api.app import OPERATIONS
 from agentpost.contract.errors import CATALOGUE
 from agentpost.domain.limits import MCP_TEXT_CHARACTERS_MAX
 from agentpost.doors.mcp.backend import BackendError
-from agentpost.doors.mcp.tools import TOOLS
 from agentpost.jobs.rules import Reason
 from agentpost.messages.rules import MessageStatus
-from tests.libraries import Later, mcp
+from tests.libraries import Later, mcp, mcp_tools
 
 if TYPE_CHECKING:
     from agentpost.doors.mcp import files, results
@@ -101,6 +100,7 @@ def test_refusals_have_a_number_of_the_protocol() -> None:
         assert code_of(BackendError(code, "", "")) == (-32603 if theirs else -32602), code
 
 
+NAMES = ("get_work", "list_messages", "list_work", "recover_message", "stop_work")
 LEFT_OUT: dict[str, set[str]] = {
     "list_messages": {"status", "created_after", "created_before", "metadata"},
     "recover_message": {"max_credits"},
@@ -125,14 +125,13 @@ def operations() -> dict[str, dict[str, Any]]:
 
 
 def test_five_tools_are_one_operation() -> None:
-    names = {"get_work", "list_messages", "list_work", "recover_message", "stop_work"}
-    assert names == operations().keys() & TOOLS.keys()
+    assert set(NAMES) == operations().keys() & mcp_tools.TOOLS.keys()
 
 
-@pytest.mark.parametrize("name", sorted(operations().keys() & TOOLS.keys()))
+@pytest.mark.parametrize("name", NAMES)
 def test_a_tool_takes_what_its_operation_takes(name: str) -> None:
     parameters = operations()[name]
-    arguments = TOOLS[name].arguments.model_json_schema()["properties"]
+    arguments = mcp_tools.TOOLS[name].arguments.model_json_schema()["properties"]
     assert arguments.keys() == parameters.keys() - LEFT_OUT.get(name, set())
     for each, schema in arguments.items():
         plain = next((part for part in schema.get("anyOf", ()) if part["type"] != "null"), schema)

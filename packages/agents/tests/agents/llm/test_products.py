@@ -5,18 +5,14 @@ import io
 from pathlib import Path
 from typing import Any
 
-import docx
 import httpx2
-import openpyxl
 import pypdfium2
 import pytest
 from PIL import Image
-from pptx import Presentation
 
 from agentpost.agents import JobFailed
 from agentpost_offline.frame import Act, Frame, Style, Thing, to_json
 from agentpost_offline.making.document import making as documents
-from agentpost_offline.making.document import word
 from tests.agents.fakes import file
 from tests.agents.llm.openai_stub import Calls, OpenAIStub, Says
 from tests.agents.llm.test_tools import call, results
@@ -24,6 +20,7 @@ from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.hostile_inputs import MARKDOWN, PAGE, no_scripts
 from tests.e2e.server import AgentServer
+from tests.libraries import docx, openpyxl, pptx
 from tests.offline.making import stories
 
 BUDGET = "department,budget\nHR,50000\nIT,100000\nSales,80000\nLegal,20000\n"
@@ -95,7 +92,7 @@ def slides_of(content: bytes) -> list[dict[str, Any]]:
             "charts": [s.chart for s in slide.shapes if s.has_chart],
             "tables": [s.table for s in slide.shapes if s.has_table],
         }
-        for slide in Presentation(io.BytesIO(content)).slides
+        for slide in pptx.Presentation(io.BytesIO(content)).slides
     ]
 
 
@@ -401,7 +398,8 @@ def test_a_format_without_a_word_of_its_paper_is_not_handed_out(
 ) -> None:
     frame = to_json(Frame(Act.MAKE, Thing.DOCUMENT, text="# Plan\n\nSome words."))
     empty = documents.write("docx", [], {**frame, "text": "# Plan"}, [])
-    monkeypatch.setattr(word, "build", lambda *_: empty)
+    word = "agentpost_offline.making.document.word"
+    monkeypatch.setattr(f"{word}.build", lambda *_: empty)
     with pytest.raises(JobFailed, match="without some words"):
         documents.write("docx", [], frame, [])
 

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from agentpost_offline.data import dataset, limits, loading
 from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.frame import Aggregate, Measure, Query
+from tests.libraries import duckdb
 from tests.offline.data.given import file
 
 SALES = "month,revenue\nJan,120\nFeb,135\nMar,128\n"

@@ -7,12 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import openpyxl
 import pytest
-from docx import Document
-from openpyxl.comments import Comment
 from PIL import Image
-from pptx import Presentation
 
 from agentpost.extraction import Unreadable
 from agentpost.extraction.reading import read_text
@@ -20,6 +16,7 @@ from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.data.model import Role
 from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query
 from tests.agents import fakes
+from tests.libraries import docx, openpyxl, pptx
 from tests.offline.conversations import Conversation
 from tests.offline.data.given import file
 
@@ -38,14 +35,15 @@ def workbook(*sheets: list[list[Any]]) -> bytes:
 
 
 Rows = list[tuple[Any, ...]]
-CASES: dict[str, tuple[str, str | bytes, list[str], Rows, str]] = {
+CASES: dict[str, tuple[str, str | bytes | Callable[[], bytes], list[str], Rows, str]] = {
     "a sheet of one line beside data": (
         "book.xlsx",
-        workbook([["Exported on 3 May."]], [["shop", "revenue"], ["A", 10], ["B", 20]]),
+        lambda: workbook([["Exported on 3 May."]], [["shop", "revenue"], ["A", 10], ["B", 20]]),
         ["shop", "revenue"], [("A", 10.0), ("B", 20.0)], "",
     ),
     "formulas without stored values": (
-        "f.xlsx", workbook([["item", "price", "amount"], ["a", 2, "=B2*3"], ["b", 4, "=B3*3"]]),
+        "f.xlsx",
+        lambda: workbook([["item", "price", "amount"], ["a", 2, "=B2*3"], ["b", 4, "=B3*3"]]),
         ["item", "price"], [("a", 2.0), ("b", 4.0)], "formulas in “amount” have no stored values",
     ),
     "the index that pandas writes": (
@@ -155,7 +153,8 @@ CASES: dict[str, tuple[str, str | bytes, list[str], Rows, str]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_file_is_read_right_or_its_notes_say_what_is_not(tmp_path: Path, case: str) -> None:
     name, content, columns, rows, note = CASES[case]
-    with open_tables([file(tmp_path, name, content)]) as data:
+    given = content() if callable(content) else content
+    with open_tables([file(tmp_path, name, given)]) as data:
         (table,) = data.tables
         assert [column.name for column in table.columns] == columns
         assert data.cells(table.id)[1] == rows
@@ -200,14 +199,14 @@ def test_amounts_in_several_currencies_are_not_added_up_without_a_word(tmp_path:
 
 
 def word(path: Path) -> None:
-    document = Document()
+    document = docx.Document()
     paragraph = document.add_paragraph("The price is 40 euros.")
     document.add_comment(runs=paragraph.runs, text="Is this net?", author="Ann")
     document.save(str(path))
 
 
 def slides(path: Path) -> None:
-    deck = Presentation()
+    deck = pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[1])
     slide.shapes.title.text = "Growth"
     slide.notes_slide.notes_text_frame.text = "Say that Spain was late."
@@ -217,7 +216,7 @@ def slides(path: Path) -> None:
 def commented(path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.append(["item", "amount"])
-    book.active["B1"].comment = Comment("estimated", "Bob")
+    book.active["B1"].comment = openpyxl.comments.Comment("estimated", "Bob")
     book.save(path)
 
 
@@ -275,7 +274,8 @@ def test_small_amounts_of_money_are_no_rates(tmp_path: Path) -> None:
 
 async def test_a_column_that_could_not_be_read_is_not_called_absent_alone(tmp_path: Path) -> None:
     _, content, *_ = CASES["formulas without stored values"]
-    turn = await Conversation().say("total amount", write_file(tmp_path, "f.xlsx", content))
+    assert callable(content)
+    turn = await Conversation().say("total amount", write_file(tmp_path, "f.xlsx", content()))
     assert "formulas in “amount” have no stored values" in "\n".join(turn.questions)
 
 

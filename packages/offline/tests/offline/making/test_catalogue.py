@@ -10,7 +10,6 @@ import pytest
 from agentpost.agents import JobFailed
 from agentpost_offline.frame import Act, Frame, Style, Thing, to_json
 from agentpost_offline.making import catalogue, run
-from agentpost_offline.making.video import encoding
 from agentpost_offline.replying import say
 from tests.agents.fakes import FakeJob, file
 from tests.offline.making import stories
@@ -54,7 +53,7 @@ async def test_a_film_that_fails_its_check_is_not_charged_for(
     def damaged(*args: object) -> float:
         raise JobFailed("The film came out damaged.")
 
-    monkeypatch.setattr(encoding, "check", damaged)
+    monkeypatch.setattr("agentpost_offline.making.video.encoding.check", damaged)
     orders = stories.orders(tmp_path)
     style = Style(seconds=2, size=(320, 180))
     job = FakeJob(tmp_path)

@@ -66,7 +66,7 @@ POST_FORM = """(action) => {
 FAILURES = {500: ZeroDivisionError("of a test"), 503: StoreUnavailable("of a test")}
 LONG_WORD = "word" * 200
 LINE = "a long line without an end " * 20
-PREVIEWS = {
+PREVIEWS: dict[str, tuple[str, bytes | Callable[[], bytes]]] = {
     "a.csv": ("text/csv", f"name,{LINE}\n1,2\n".encode()),
     "a.txt": ("text/plain", LINE.encode() * 5),
     "a.json": ("application/json", b'{"text": "%s"}' % LINE.encode()),
@@ -75,8 +75,8 @@ PREVIEWS = {
         f"```\n{LINE}{LONG_WORD}\n```\n\n|a|b|\n|-|-|\n|{LINE}|x|\n".encode(),
     ),
     "a.html": ("text/html", b"<p>made</p>"),
-    "a.xlsx": (EXCEL, workbook()),
-    "a.docx": (WORD, document()),
+    "a.xlsx": (EXCEL, workbook),
+    "a.docx": (WORD, document),
     "a.zip": (ZIP, zip_of(**{f"file_{n}__txt": "x" for n in range(50)})),
     "b.zip": (ZIP, b"damaged"),
 }
@@ -130,7 +130,8 @@ def previews(site: Site, filled: tuple[Busy, list[str]]) -> str:
     def stored() -> str:
         work = site.work(filled[0].account)
         for name, (content_type, content) in PREVIEWS.items():
-            site.stored_file(work, name, content_type, content)
+            data = content() if callable(content) else content
+            site.stored_file(work, name, content_type, data)
         return f"/chat/{work.id}"
 
     with ThreadPoolExecutor(1) as thread:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pypdfium2
 import pytest
-from pptx import Presentation
 
 from agentpost.agents import File
 from agentpost_offline.content.blocks import (
@@ -26,6 +25,7 @@ from agentpost_offline.making.deck.arrange import Text, arrange
 from agentpost_offline.making.deck.slides import WIDTH, Layout, Slide, of_paper
 from agentpost_offline.making.document import making
 from tests.agents.fakes import file
+from tests.libraries import pptx
 from tests.offline.making import stories
 
 BEHIND = {"en": "The figures behind it", "de": "Die Zahlen dahinter", "ar": "الأرقام بالتفصيل"}
@@ -40,7 +40,7 @@ async def made(folder: Path, files: list[File], **wish: Any) -> tuple[Any, dict[
     """What the maker gives back, and the decks it wrote."""
     one = await stories.make(folder, Thing.DECK, files, **wish)
     names = [name for name in one.job.written if name.endswith("pptx")]
-    return one.product, {name: Presentation(str(folder / name)) for name in names}
+    return one.product, {name: pptx.Presentation(str(folder / name)) for name in names}
 
 
 def slides(files: list[File], **wish: Any) -> list[Slide]:
@@ -90,7 +90,7 @@ def test_a_deck_has_as_many_slides_as_were_asked_for(orders: File, count: int) -
 def test_every_format_has_every_slide(orders: File) -> None:
     frame = to_json(stories.frame(Thing.DECK, [orders], style=Style(pages=6)))
     files = stories.local([orders])
-    deck: Any = Presentation(io.BytesIO(making.write("pptx", files, frame, [])))
+    deck: Any = pptx.Presentation(io.BytesIO(making.write("pptx", files, frame, [])))
     assert len(list(deck.slides)) == 6
     with pypdfium2.PdfDocument(making.write("pdf", files, frame, [])) as document:
         assert len(document) == 6
@@ -99,7 +99,7 @@ def test_every_format_has_every_slide(orders: File) -> None:
 @pytest.mark.parametrize("language", BEHIND)
 def test_decks_speak_the_language_of_the_wish(orders: File, language: str) -> None:
     frame = stories.frame(Thing.DECK, [orders], language=language)
-    deck: Any = Presentation(io.BytesIO(
+    deck: Any = pptx.Presentation(io.BytesIO(
         making.write("pptx", stories.local([orders]), to_json(frame), [])
     ))  # fmt: skip
     assert deck.slides[-1].shapes.title.text_frame.text.startswith(BEHIND[language])
@@ -147,7 +147,7 @@ def test_the_layout_follows_from_what_stands_under_a_heading() -> None:
 def test_a_deck_may_be_called_like_its_first_section() -> None:
     frame = to_json(stories.frame(Thing.DECK, style=Style(title="We open")))
     sections = [{"title": "We open", "text": "In May."}, {"title": "Thanks"}]
-    deck: Any = Presentation(io.BytesIO(making.write("pptx", [], frame, sections)))
+    deck: Any = pptx.Presentation(io.BytesIO(making.write("pptx", [], frame, sections)))
     titles = [slide.shapes.title.text_frame.text for slide in deck.slides]
     assert titles == ["We open", "We open", "Thanks"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import docx
 import pypdfium2
 import pytest
 
@@ -13,6 +12,7 @@ from agentpost.agents import File
 from agentpost_offline.frame import Aggregate, Filter, Measure, Op, Query, Style, Thing
 from agentpost_offline.making.maker import Product
 from tests.agents.fakes import FakeJob
+from tests.libraries import docx
 from tests.offline.making import stories
 
 

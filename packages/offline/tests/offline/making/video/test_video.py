@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import av
 import pytest
 from msgspec import structs
 from PIL import Image, ImageChops
@@ -27,9 +26,10 @@ from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Inputs
-from agentpost_offline.making.video import encoding, film, making
+from agentpost_offline.making.video import film, making
 from agentpost_offline.making.video.film import Film
 from tests.agents.fakes import FakeJob, file
+from tests.libraries import av, encoding
 from tests.offline.making import stories
 
 
