@@ -145,10 +145,10 @@ def test_waiting_messages_run_after_a_crash(start_server: ServerMaker) -> None:
 
 
 def test_a_job_that_kills_its_server_fails_in_the_end(start_server: ServerMaker) -> None:
-    server = start_server()
+    server = start_server(constants={"agentpost.nodes.poison_rules.DEATHS_MAX": 3})
     caller = Caller(server)
     message = caller.send([["start", "Poison", [["gate", "poison"]]]])
-    for _ in range(6):
+    for _ in range(3):
         eventually(lambda: server.has_reached("poison"))
         (server.gates / "poison.reached").unlink()
         server.kill()

@@ -96,10 +96,10 @@ def test_cleaning_up_by_an_author_is_not_recorded(start_server: ServerMaker) -> 
 
 def test_stops_in_order_are_not_held_against_a_job(start_server: ServerMaker) -> None:
     """Only nodes that died count (design: Ownership)."""
-    server = start_server()
+    server = start_server(constants={"agentpost.nodes.poison_rules.DEATHS_MAX": 2})
     caller = Caller(server)
     message = caller.send([["start", "Long", [["step_gate", "long.0", "deploys"]]]])
-    for _ in range(7):
+    for _ in range(3):
         eventually(lambda: server.has_reached("deploys"))
         (server.gates / "deploys.reached").unlink()
         assert server.stop() == 0

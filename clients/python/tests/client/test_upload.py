@@ -80,15 +80,10 @@ async def test_send_uploads_what_does_not_fit_inside(talk: Talk, tmp_path: Path)
     assert b"big.bin" not in body
 
 
-async def test_send_uploads_the_sixth_file(talk: Talk) -> None:
+@pytest.mark.parametrize(("count", "size"), [(6, 1), (3, 9 * 2**20)], ids=["sixth", "over the sum"])
+async def test_send_uploads_the_file_that_is_too_many(talk: Talk, count: int, size: int) -> None:
     talk.script = [answer(TICKET, 201), POSTED, answer(ready()), answer(message(), 201)]
-    await talk("send", "Look", [Attachment(f"{n}", b"x") for n in range(6)])
-    assert talk.asked[0].content == b'{"filename": "5", "size": 1}'
+    await talk("send", "Look", [Attachment(f"{n}", b"x" * size) for n in range(count)])
+    last = f'{{"filename": "{count - 1}", "size": {size}}}'
+    assert talk.asked[0].content == last.encode()
     assert b'"upload_ids": ["up_1"]' in talk.asked[-1].content
-
-
-async def test_send_uploads_what_is_over_the_sum(talk: Talk) -> None:
-    nine = b"x" * (9 * 2**20)
-    talk.script = [answer(TICKET, 201), POSTED, answer(ready()), answer(message(), 201)]
-    await talk("send", "Look", [Attachment(f"{n}", nine) for n in range(3)])
-    assert talk.asked[0].content == b'{"filename": "2", "size": 9437184}'

@@ -21,6 +21,8 @@ from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 OWN = {"kind": "execution", "role": "execution"}
 OLD = [f"wrk_{number:03}" for number in range(WORK_LIST_MAX, 0, -1)]
 """A whole list of works, newest first."""
+ODD, ODD_QUOTED = "../webhooks/whe_1?\ud800", "..%2Fwebhooks%2Fwhe_1%3F%3F"
+"""An id that must not lead to another resource, and as it is in a path."""
 Json = dict[str, Any]
 
 
@@ -88,41 +90,34 @@ def test_a_work_made_since_is_deleted_and_those_of_others_are_left_alone(
     assert (leave(probe), deployment.deleted) == ([], ["wrk_1"])
 
 
-def test_an_old_work_below_the_end_of_the_list_is_left(
-    probe: Probe, deployment: Deployment
+@pytest.mark.parametrize(
+    ("before", "now", "work", "is_deleted"),
+    [
+        (OLD, OLD, "wrk_000", False),
+        # Others have deleted a work meanwhile, or the list is by the latest use.
+        (OLD, ["wrk_000", *OLD[1:]], "wrk_000", False),
+        (OLD, ["wrk_100", *OLD[:-1]], "wrk_100", True),
+        # Such as the home of a conversation, in which a job may run as well.
+        ([], [], "wrk_home", False),
+        ([], [ODD], ODD, True),
+    ],
+    ids=["below the end", "comes up into the list", "new of many", "never shown", "odd id"],
+)
+def test_a_work_is_deleted_when_it_is_certainly_new(
+    probe: Probe,
+    deployment: Deployment,
+    before: list[str],
+    now: list[str],
+    work: str,
+    is_deleted: bool,
 ) -> None:
-    deployment.works = OLD
+    deployment.works = before
     probe.send("Hello")
-    started(probe, "wrk_000")
-    assert (leave(probe), deployment.deleted) == (["wrk_000"], [])
-
-
-def test_an_old_work_that_comes_up_into_the_list_is_left(
-    probe: Probe, deployment: Deployment
-) -> None:
-    """Others have deleted a work meanwhile, or the list is by the latest use."""
-    deployment.works = OLD
-    probe.send("Hello")
-    deployment.works = ["wrk_000", *OLD[1:]]
-    started(probe, "wrk_000")
-    assert (leave(probe), deployment.deleted) == (["wrk_000"], [])
-
-
-def test_a_new_work_of_an_account_with_many_is_deleted(
-    probe: Probe, deployment: Deployment
-) -> None:
-    deployment.works = OLD
-    probe.send("Hello")
-    deployment.works = ["wrk_100", *OLD[:-1]]
-    started(probe, "wrk_100")
-    assert (leave(probe), deployment.deleted) == ([], ["wrk_100"])
-
-
-def test_a_work_the_list_never_shows_is_left(probe: Probe, deployment: Deployment) -> None:
-    """Such as the home of a conversation, in which a job may run as well."""
-    probe.send("Hello")
-    started(probe, "wrk_home")
-    assert (leave(probe), deployment.deleted) == (["wrk_home"], [])
+    deployment.works = now
+    started(probe, work)
+    path = ODD_QUOTED if work == ODD else work
+    expected = ([], [path]) if is_deleted else ([work], [])
+    assert (leave(probe), deployment.deleted) == expected
 
 
 @pytest.mark.parametrize(
@@ -205,14 +200,6 @@ def test_an_unreadable_message_leaves_what_was_known_of_it(
     probe.created.messages["msg_2"]["final"] = False
     probe.created.messages["msg_3"] = {"final": True, "jobs": 7}
     assert (leave(probe), deployment.deleted) == ([], ["wrk_1"])
-
-
-def test_an_id_does_not_lead_to_another_resource(probe: Probe, deployment: Deployment) -> None:
-    odd = "../webhooks/whe_1?\ud800"
-    probe.send("Hello")
-    deployment.works = [odd]
-    started(probe, odd)
-    assert (leave(probe), deployment.deleted) == ([], ["..%2Fwebhooks%2Fwhe_1%3F%3F"])
 
 
 @pytest.mark.parametrize(
