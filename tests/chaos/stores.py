@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
 
+from tests.conformance.conftest import new_bucket
 from tests.gateway import Gateway
 from tests.servers import free_port, redis_server
 from tests.waiting import eventually
 
-REGION = "eu-central-1"
 DISK_BYTES = 48 * 2**20
 DISK_STEP_BYTES = 64 * 1024
 
@@ -26,29 +25,30 @@ class Redis:
     def __init__(self, home: Path) -> None:
         home.mkdir()
         self._home = home
-        self._port = free_port()
-        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
         self.start()
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            [redis_server(), "--port", str(self._port), "--bind", "127.0.0.1", "--save", ""],
+            [redis_server(), "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""],
             cwd=self._home,
             stdout=subprocess.DEVNULL,
         )
-        eventually(lambda: self._say(b"PING") == b"+PONG", what="the start of Redis")
+        eventually(lambda: self.say("PING") == b"+PONG", what="the start of Redis")
 
     def flush(self) -> None:
-        assert self._say(b"FLUSHALL") == b"+OK"
+        assert self.say("FLUSHALL") == b"+OK"
 
     def stop(self) -> None:
         self._process.kill()
         self._process.wait()
 
-    def _say(self, command: bytes) -> bytes:
+    def say(self, command: str) -> bytes:
+        """What it answers; nothing when it is not there."""
         try:
-            with socket.create_connection(("127.0.0.1", self._port), timeout=1) as connection:
-                connection.sendall(command + b"\r\n")
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+                connection.sendall(f"{command}\r\n".encode())
                 return connection.recv(100).strip()
         except OSError:
             return b""
@@ -58,7 +58,6 @@ class Bucket:
     """An S3 server in this process behind a gateway; credentials are in the environment."""
 
     def __init__(self) -> None:
-        import boto3
         from moto.server import ThreadedMotoServer
 
         logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line for each call
@@ -69,13 +68,9 @@ class Bucket:
         self._server.start()
         host, port = self._server.get_host_and_port()
         endpoint = f"http://{host}:{port}"
-        client = boto3.client("s3", endpoint_url=endpoint, region_name=REGION)
-        name = f"chaos-{secrets.token_hex(4)}"
-        client.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": REGION})
-        client.close()
         self.gateway = Gateway(endpoint)
         reached = f"http://127.0.0.1:{self.gateway.port}"
-        self.url = f"s3://{name}/blobs?endpoint={reached}&region={REGION}"
+        self.url = new_bucket(endpoint).replace(endpoint, reached)
 
     def fail(self, how: str, seconds: float) -> None:
         """It refuses connections, or accepts them and says nothing."""

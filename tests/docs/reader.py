@@ -68,16 +68,8 @@ class Reader:
 
     def __init__(self, home: Path, ports: tuple[str, ...] = ("8080",)) -> None:
         made = (ROOT / ".venv/.ready").stat().st_mtime
-        read = (
-            "pyproject.toml",
-            "clients/python/pyproject.toml",
-            "packages/agents/pyproject.toml",
-            "packages/offline/pyproject.toml",
-            "packages/server/pyproject.toml",
-            "packages/verify/pyproject.toml",
-            "uv.lock",
-        )
-        newest = max((ROOT / name).stat().st_mtime for name in read)
+        projects = [*ROOT.glob("pyproject.toml"), *ROOT.glob("*/*/pyproject.toml")]
+        newest = max(path.stat().st_mtime for path in (*projects, ROOT / "uv.lock"))
         assert made >= newest, "run `make setup` first: in the copy it would move the environment"
         self._home = home
         self.folder = home

@@ -141,6 +141,11 @@ class AgentServer:
         self.process.send_signal(which)
         return self.process
 
+    def restart(self) -> None:
+        """End it at once and start it again."""
+        self.kill()
+        self.start()
+
     def _end(self, how: signal.Signals) -> int:
         assert self.process is not None, "the server does not run"
         process, self.process = self.process, None

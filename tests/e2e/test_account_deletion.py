@@ -103,8 +103,7 @@ def test_killed_in_the_middle_nothing_is_reachable_and_the_rest_goes(server: Age
         assert status(gone) == {404}
         assert status(kept) == {200}
 
-        server.kill()
-        server.start()
+        server.restart()
         eventually(lambda: messages() < MESSAGES - 1, what="a server goes on with it")
         assert status(gone) == {404}
         server.command("accounts", "delete", account, "--yes")

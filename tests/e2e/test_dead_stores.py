@@ -16,16 +16,16 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.chaos.stores import Redis
 from tests.conformance.conftest import s3_endpoint, s3_url
-from tests.conformance.test_ratelimit import redis_url, start_redis
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.gateway import Gateway
-from tests.servers import Postgres, free_port
+from tests.servers import Postgres
 from tests.waiting import eventually
 
-__all__ = ["redis_url", "s3_endpoint", "s3_url"]
+__all__ = ["s3_endpoint", "s3_url"]
 
 NOTICED_SECONDS = 30.0
 """A check may take five seconds to give up, on a machine that is busy."""
@@ -276,34 +276,26 @@ def test_redis_that_becomes_a_replica_is_left_for_the_new_one_at_its_address(
     start_server: ServerMaker, callers: Callers, tmp_path: Path
 ) -> None:
     """Nobody ends the connections that are open, as a proxy before both would not."""
-    ports = free_port(), free_port()
-    old, new = (start_redis(port, tmp_path) for port in ports)
+    old, new = (Redis(tmp_path / name) for name in ("old", "new"))
     try:
-        gateway = Gateway(f"http://127.0.0.1:{ports[0]}")
+        gateway = Gateway(f"http://127.0.0.1:{old.port}")
         server = start_server(redis_url=f"redis://127.0.0.1:{gateway.port}/0")
         caller = callers(server)
         await_ready(server)
         assert send(caller).status_code == 201
-        say(ports[0], f"REPLICAOF 127.0.0.1 {ports[1]}")
+        old.say(f"REPLICAOF 127.0.0.1 {new.port}")
         degraded = (200, {"status": "ready", "degraded": ["redis"]})
         eventually(lambda: server.readiness() == degraded, NOTICED_SECONDS, "a word about Redis")
         assert send(caller).status_code == 201, "each node counts for itself"
-        gateway.lead_to(f"http://127.0.0.1:{ports[1]}")
+        gateway.lead_to(f"http://127.0.0.1:{new.port}")
         await_ready(server)
 
         def is_counted() -> bool:
-            say(ports[1], "FLUSHALL")
+            new.flush()
             assert send(caller).status_code == 201
-            return not say(ports[1], "DBSIZE").startswith(b":0")
+            return new.say("DBSIZE") != b":0"
 
         eventually(is_counted, NOTICED_SECONDS, "a count in the new Redis")
     finally:
-        for process in (old, new):
-            process.kill()
-            process.wait()
-
-
-def say(port: int, command: str) -> bytes:
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(f"{command}\r\n".encode())
-        return connection.recv(100)
+        for each in (old, new):
+            each.stop()

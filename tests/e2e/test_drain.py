@@ -5,7 +5,6 @@ import signal
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import httpx2
 
@@ -27,10 +26,6 @@ def fresh(server: AgentServer, path: str) -> httpx2.Response:
     """A request on a connection of its own."""
     headers = {"Authorization": f"Bearer {KEY}"}
     return httpx2.get(f"{server.url}{path}", headers=headers, timeout=60)
-
-
-def has(messages: list[str], wanted: int) -> bool:
-    return len(messages) >= wanted
 
 
 def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
@@ -124,7 +119,8 @@ def test_a_rolling_restart_fails_no_request_and_repeats_no_step(cluster: Cluster
     ):
         loads = [pool.submit(load, client) for client in range(CLIENTS)]
         for node in nodes:
-            eventually(partial(has, sent, len(sent) + 2 * CLIENTS))
+            wanted = len(sent) + 2 * CLIENTS
+            eventually(lambda count=wanted: len(sent) >= count)  # type: ignore[misc]
             assert node.stop() == 0
             node.start()
         enough.set()

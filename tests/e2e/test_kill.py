@@ -70,12 +70,6 @@ def check_steps(server: AgentServer, name: str, steps: int) -> None:
     assert len({tuple(line) for line in began}) == steps, "a step that runs again keeps its key"
 
 
-def kill_and_restart(server: AgentServer) -> None:
-    """End it at once and start it again."""
-    server.kill()
-    server.start()
-
-
 # --- chosen moments -------------------------------------------------------------------------------
 def test_a_job_killed_inside_a_step_runs_that_step_again_with_the_same_key(
     caller: Caller, server: AgentServer
@@ -151,8 +145,7 @@ def test_a_job_that_kills_its_server_fails_in_the_end(start_server: ServerMaker)
     for _ in range(3):
         eventually(lambda: server.has_reached("poison"))
         (server.gates / "poison.reached").unlink()
-        server.kill()
-        server.start()
+        server.restart()
     done = caller.final(message["id"], SOON_SECONDS)
     assert (done["status"], done["reason"]) == ("failed", "execution_failed")
     assert done["jobs"][0]["final"] is True
@@ -169,7 +162,7 @@ def test_a_job_killed_where_its_step_calls_back_goes_on(
     for name in ("begun", "told", "charged", "after"):
         server.await_gate(f"{gate}-{name}")
         if name == place:
-            kill_and_restart(server)
+            server.restart()
         server.open_gate(f"{gate}-{name}")
     done = caller.final(message["id"], SOON_SECONDS)
 
@@ -217,7 +210,7 @@ def test_a_job_that_goes_another_way_waits_and_the_log_says_where(
     message = caller.send([["start", "Wanderer", script]])
     eventually(lambda: server.has_reached("wayside"))
     server.open_gate("egress")
-    kill_and_restart(server)
+    server.restart()
     waits = "Waits for its code, which changed: call 2 was"
     eventually(lambda: any(waits in str(entry) for entry in caller.log(message["id"])))
     open_message = caller.get(message["id"])
@@ -248,7 +241,7 @@ def test_a_turn_that_goes_another_way_is_interrupted(
     call = pool.submit(lost, caller, script, "turned")
     eventually(lambda: server.has_reached("turned"))
     server.open_gate("turning")
-    kill_and_restart(server)
+    server.restart()
     assert call.result() is None
     again = caller.post(script, key="turned", conversation="turned").json()
     done = caller.final(again["id"])
@@ -298,7 +291,7 @@ def kill_at_a_random_moment(
     begun = chance.randrange(len(names) * STEPS - 2)
     eventually(lambda: sum(step.startswith(f"round{seed}-") for step in server.steps()) >= begun)
     threading.Event().wait(chance.uniform(0, 0.02))  # anywhere between two steps
-    kill_and_restart(server)
+    server.restart()
 
     answers = {name: call.result() for name, call in calls.items()}
     messages = {}
@@ -321,7 +314,7 @@ def test_a_recorded_output_is_kept(caller: Caller, server: AgentServer) -> None:
     job = [["output", {}, {"rows": 3}], held, ["ask", "Right?", {"choices": ["Yes", "No"]}]]
     message = caller.send([["start", "Work", job]], response_schema=schema)
     server.await_gate("given")
-    kill_and_restart(server)
+    server.restart()
     server.open_gate("given")
 
     done = caller.final(message["id"])
@@ -329,6 +322,6 @@ def test_a_recorded_output_is_kept(caller: Caller, server: AgentServer) -> None:
     said = [e["step"] for e in caller.log(message["id"]) if e["type"] == "progress"]
     assert said == ['$: "rows" is a required property']
 
-    kill_and_restart(server)
+    server.restart()
     answered = caller.send(answer_to=message["id"], answer="yes")
     assert answered["reply"] == f'["{message["id"]}", "Yes"]'

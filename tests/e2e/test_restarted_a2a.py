@@ -100,8 +100,7 @@ def following(
 def test_a_job_follows_its_task_over_restarts_of_both(following: Following) -> None:
     """Unless it was cancelled meanwhile."""
     here = following
-    here.server.kill()
-    here.server.start()
+    here.server.restart()
     assert here.caller.get(here.first)["status"] == "processing"
     here.caller.call("POST", f"/v1/messages/{here.second}/cancel")
     assert here.caller.final(here.second)["jobs"][0]["status"] == "cancelled"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.server import start
+from agentpost.server import Server, start
 from agentpost.settings import load_settings
 from tests.waiting import eventually_async
 
@@ -29,34 +29,31 @@ WARM_UP = load
 """
 
 
-@pytest.mark.anyio
-async def test_a_server_is_ready_before_its_agent_has_warmed_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "agent_that_warms_up.py").write_text(AGENT)
+@pytest.fixture
+async def warming(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> tuple[Server, Any]:
+    """A server that is ready, and the module of its agent, which has begun to warm up."""
+    name = request.node.name
+    (tmp_path / f"{name}.py").write_text(AGENT)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    settings = load_settings(agent="agent_that_warms_up:agent", data_dir=str(tmp_path / "data"))
-    server = await start(settings)
-    agent: Any = sys.modules["agent_that_warms_up"]
-    try:
-        await eventually_async(lambda: agent.seen == ["begun"])
-        agent.go = True
-        await eventually_async(lambda: agent.seen == ["begun", "ended"])
-    finally:
-        assert await server.stop()
-
-
-@pytest.mark.anyio
-async def test_a_server_stops_while_its_agent_warms_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "agent_still_warming_up.py").write_text(AGENT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    settings = load_settings(agent="agent_still_warming_up:agent", data_dir=str(tmp_path / "data"))
-    server = await start(settings)
-    agent: Any = sys.modules["agent_still_warming_up"]
+    server = await start(load_settings(agent=f"{name}:agent", data_dir=str(tmp_path / "data")))
+    agent: Any = sys.modules[name]
     await eventually_async(lambda: agent.seen == ["begun"])
+    return server, agent
+
+
+async def test_a_server_is_ready_before_its_agent_has_warmed_up(
+    warming: tuple[Server, Any],
+) -> None:
+    server, agent = warming
+    agent.go = True
+    await eventually_async(lambda: agent.seen == ["begun", "ended"])
+    assert await server.stop()
+
+
+async def test_a_server_stops_while_its_agent_warms_up(warming: tuple[Server, Any]) -> None:
+    server, agent = warming
     assert await server.stop()
     assert agent.seen == ["begun"]
