@@ -22,6 +22,7 @@ class Delivery:
 
     headers: dict[str, str]
     body: bytes
+    path: str = ""
 
     @property
     def id(self) -> str:
@@ -79,9 +80,9 @@ def receiving(status: int = 200, port: int = 0) -> Iterator[Receiver]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            receiver.got.append(Delivery(headers, body))
+            receiver.got.append(Delivery(headers, body, self.path))
             if receiver.held is not None:
                 receiver.held.wait(30)
             self.send_response(receiver.first.pop(0) if receiver.first else receiver.status)
@@ -90,6 +91,8 @@ def receiving(status: int = 200, port: int = 0) -> Iterator[Receiver]:
             self.send_header("Content-Length", str(len(receiver.body)))
             self.end_headers()
             self.wfile.write(receiver.body)
+
+        do_GET = do_POST  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             """Quiet."""

@@ -1,9 +1,6 @@
 """One trace from the caller to its webhook, as a collector gets it (docs/traces.md)."""
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -12,7 +9,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.hooks import Hooks
-from tests.e2e.receivers import ReceiverMaker
+from tests.e2e.receivers import Receiver, ReceiverMaker, receiving
 from tests.e2e.server import AgentServer
 from tests.waiting import eventually
 
@@ -21,61 +18,35 @@ PARENT = "00f067aa0ba902b7"
 
 
 class Collector:
-    """Keeps the spans that it gets."""
+    """The spans that an exporter has sent."""
 
-    def __init__(self) -> None:
-        self.port = 0
-        self.paths: set[str] = set()
-        self._spans: list[Span] = []
-        self.service = ""
-
-    def take(self, path: str, body: bytes) -> None:
-        """A request of the exporter."""
-        self.paths.add(path)
-        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
-            known = {each.key: each.value.string_value for each in resource.resource.attributes}
-            self.service = known["service.name"]
-            for scope in resource.scope_spans:
-                self._spans += scope.spans
+    def __init__(self, receiver: Receiver) -> None:
+        self.receiver = receiver
 
     def of(self, trace: str) -> dict[str, Span]:
-        """The spans of a trace by their names."""
-        return {span.name: span for span in self._spans if span.trace_id.hex() == trace}
-
-
-@contextmanager
-def collecting() -> Iterator[Collector]:
-    """A collector that takes OTLP over HTTP."""
-    collector = Collector()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            collector.take(self.path, body)
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        collector.port = server.server_address[1]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield collector
-        server.shutdown()
+        """The spans of a trace by their names; all are of our service."""
+        spans: dict[str, Span] = {}
+        for sent in self.receiver.got:
+            assert sent.path == "/v1/traces"
+            for resource in ExportTraceServiceRequest.FromString(sent.body).resource_spans:
+                known = {each.key: each.value.string_value for each in resource.resource.attributes}
+                assert known["service.name"] == "agentpost"
+                found = (span for scope in resource.scope_spans for span in scope.spans)
+                spans |= {span.name: span for span in found if span.trace_id.hex() == trace}
+        return spans
 
 
 @pytest.fixture(scope="module")
 def collector() -> Iterator[Collector]:
-    with collecting() as made:
-        yield made
+    with receiving() as receiver:
+        receiver.body = b""
+        yield Collector(receiver)
 
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker, collector: Collector) -> AgentServer:
     return start_server(
-        otlp_endpoint=f"http://127.0.0.1:{collector.port}", egress_allow="127.0.0.1/32"
+        otlp_endpoint=f"http://127.0.0.1:{collector.receiver.port}", egress_allow="127.0.0.1/32"
     )
 
 
@@ -119,7 +90,6 @@ def test_a_message_with_its_job_and_webhook_is_one_trace(
         assert 0 < span.start_time_unix_nano <= span.end_time_unix_nano
     said = {each.key for span in spans.values() for each in span.attributes}
     assert {"agentpost.message_id", "agentpost.job_id", "agentpost.event_id"} <= said
-    assert (collector.paths, collector.service) == ({"/v1/traces"}, "agentpost")
 
 
 def test_without_a_trace_of_the_caller_the_trace_has_the_message_s_id(

@@ -4,14 +4,12 @@ curl, a browser's `FormData`, a multipart library and our own client must all ma
 storage and with S3 alike.
 """
 
-import http.server
 import json
 import os
 import shutil
 import socket
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from tests.conformance.conftest import new_bucket, s3_endpoint
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import CSV, MIB, announce, complete, post
+from tests.e2e.receivers import ReceiverMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.waiting import PATIENCE, eventually
 from tests.web.browser import chromium
@@ -34,13 +33,8 @@ __all__ = ["s3_endpoint"]
 
 BROWSER_SECONDS = 60.0
 BROWSER_OPTIONS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--no-proxy-server",
-    "--remote-debugging-port=0",
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+    *("--no-proxy-server", "--remote-debugging-port=0"),
 )
 MEMORY_MIB = 60
 CHROMIUM = chromium.find_program()
@@ -154,62 +148,29 @@ async function tell(text) { await fetch("/told", {method: "POST", body: text}) }
 </script>"""
 
 
-@pytest.fixture
-def page() -> Iterator[Callable[[str], tuple[str, list[str]]]]:
-    """`page(html)` serves a page of another origin: its address, and what it tells."""
-    servers: list[http.server.ThreadingHTTPServer] = []
-
-    def serve(html: str) -> tuple[str, list[str]]:
-        reported: list[str] = []
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self._answer(html.encode())
-
-            def do_POST(self) -> None:
-                reported.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
-                self._answer(b"")
-
-            def _answer(self, body: bytes) -> None:
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                """Tests are quiet."""
-
-        listening = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        servers.append(listening)
-        threading.Thread(target=listening.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{listening.server_port}/", reported
-
-    yield serve
-    for started in servers:
-        started.shutdown()
-        started.server_close()
-
-
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed to try FormData in")
-def test_a_browser(
-    server: AgentServer, caller: Caller, page: Callable[[str], Any], tmp_path: Path
-) -> None:
+def test_a_browser(caller: Caller, receivers: ReceiverMaker, tmp_path: Path) -> None:
+    """On a page of another origin."""
     assert CHROMIUM is not None
-    made = announce(caller)
-    address, reported = page(PAGE.replace("MADE", json.dumps(made)))
+    made, page = announce(caller), receivers()
+    page.headers["Content-Type"] = "text/html"
+    page.body = PAGE.replace("MADE", json.dumps(made)).encode()
+
+    def reported() -> list[bytes]:
+        return [each.body for each in page.got if each.path == "/told"]
+
     browser = subprocess.Popen(
-        [CHROMIUM, *BROWSER_OPTIONS, f"--user-data-dir={tmp_path}", address],
+        [CHROMIUM, *BROWSER_OPTIONS, f"--user-data-dir={tmp_path}", page.url],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
     try:
-        eventually(lambda: reported, BROWSER_SECONDS, "word from the page")
+        eventually(reported, BROWSER_SECONDS, "word from the page")
     finally:
         os.killpg(browser.pid, 15)
         browser.wait(PATIENCE)
-    assert reported == ["204 204 400 true"]
+    assert reported() == [b"204 204 400 true"]
     arrived(caller, made, CSV)
 
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 import base64
 import json
 import sys
-import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +20,7 @@ import httpx2
 
 from agentpost.agents import Job, Turn
 from benchmarks.tracing import KEY, READY_SECONDS, Recorder, serve
+from tests.e2e.receivers import Receiver, receiving
 
 CSV: Final = base64.b64encode(b"month,revenue\nJan,1\n").decode()
 
@@ -39,22 +38,7 @@ async def copy(job: Job, file: Any) -> str:
     return "copied"
 
 
-class Receiver(BaseHTTPRequestHandler):
-    """Takes webhooks; `came` says that there was one."""
-
-    came = threading.Event()
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(204)
-        self.end_headers()
-        Receiver.came.set()
-
-    def log_message(self, *_: Any) -> None:
-        """Standard output is for the result."""
-
-
-def play(client: httpx2.Client, recorder: Recorder, receiver: str) -> dict[str, list[str]]:
+def play(client: httpx2.Client, recorder: Recorder, receiver: Receiver) -> dict[str, list[str]]:
     """The four ways, each played once before it is recorded, since a first call fills caches."""
     results: dict[str, list[str]] = {}
 
@@ -69,9 +53,9 @@ def play(client: httpx2.Client, recorder: Recorder, receiver: str) -> dict[str, 
     record("message", lambda: message(client))
     record("job", lambda: job(client))
     record("upload", lambda: upload(client))
-    body = {"url": receiver, "events": ["message.completed"]}
+    body = {"url": receiver.url, "events": ["message.completed"]}
     endpoint = call(client, "/v1/webhooks", body)["id"]
-    record("webhook", lambda: webhook(client, endpoint))
+    record("webhook", lambda: webhook(client, endpoint, receiver))
     return results
 
 
@@ -114,11 +98,11 @@ def upload(client: httpx2.Client) -> None:
     )
 
 
-def webhook(client: httpx2.Client, endpoint: str) -> None:
+def webhook(client: httpx2.Client, endpoint: str, receiver: Receiver) -> None:
     """A message whose end is delivered, and its delivery recorded."""
-    Receiver.came.clear()
+    count = len(receiver.got)
     message(client)
-    assert Receiver.came.wait(READY_SECONDS)
+    receiver.await_count(count + 1, READY_SECONDS)
     pending = f"/v1/webhooks/{endpoint}/deliveries?status=pending"
     until = time.monotonic() + READY_SECONDS
     while client.get(pending).json()["data"] and time.monotonic() < until:
@@ -128,19 +112,18 @@ def webhook(client: httpx2.Client, endpoint: str) -> None:
 def main() -> None:
     """Serve, play, print."""
     recorder = Recorder(begun_only=True)
-    receiver = HTTPServer(("127.0.0.1", 0), Receiver)
-    threading.Thread(target=receiver.serve_forever, daemon=True).start()
-    address = f"127.0.0.1:{receiver.server_port}"
     results: dict[str, list[str]] = {}
 
     def run(port: int) -> None:
         headers = {"Authorization": f"Bearer {KEY}"}
         base = f"http://127.0.0.1:{port}"
         with httpx2.Client(base_url=base, headers=headers, timeout=30) as client:
-            results.update(play(client, recorder, f"http://{address}/hooks"))
+            results.update(play(client, recorder, receiver))
 
     agent_ref = f"{__spec__.name}:agent"
-    serve(Path(sys.argv[1]), recorder, run, agent=agent_ref, egress_allow=[address])
+    with receiving(204) as receiver:
+        address = f"127.0.0.1:{receiver.port}"
+        serve(Path(sys.argv[1]), recorder, run, agent=agent_ref, egress_allow=[address])
     json.dump(results, sys.stdout)
 
 

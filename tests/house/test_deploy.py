@@ -10,11 +10,9 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from pydantic import SecretStr
 
 from agentpost.domain import limits
 from agentpost.settings import NOT_OURS, PREFIX, Settings
+from tests.e2e.receivers import receiving
 from tests.house.tree import DOCS, ROOT, SERVER, SRC, document, uv
 
 DEPLOY = ROOT / "deploy"
@@ -120,24 +119,10 @@ def test_the_image_asks_whether_the_server_answers(status: int, code: int) -> No
     assert found
     program, *arguments = json.loads(found[1])
     assert program == "python"
-    asked: list[str] = []
-
-    class Answer(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(status)
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Answer) as server:
-        serving = threading.Thread(target=server.handle_request)
-        serving.start()
-        env = {f"{PREFIX}PORT": str(server.server_port)}
+    with receiving(status) as server:
+        env = {f"{PREFIX}PORT": str(server.port)}
         done = subprocess.run([sys.executable, *arguments], env=env, timeout=60, check=False)
-        serving.join()
-    assert (done.returncode, asked) == (code, [LIVE])
+    assert (done.returncode, [each.path for each in server.got]) == (code, [LIVE])
 
 
 def test_the_image_has_what_it_is_built_from() -> None:
