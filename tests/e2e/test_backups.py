@@ -6,8 +6,9 @@ import shutil
 import signal
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -190,21 +191,19 @@ def damage(blob: Path) -> None:
     blob.write_bytes(bytes([data[0] ^ 1]) + data[1:])
 
 
-class sending:  # noqa: N801 - read as a phrase
+@contextmanager
+def sending(caller: Caller) -> Iterator[None]:
     """Messages are sent, one after the other, until the block ends."""
+    ended = threading.Event()
 
-    def __init__(self, caller: Caller) -> None:
-        self._send: Callable[[], object] = lambda: caller.send("hello")
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run)
+    def send() -> None:
+        while not ended.is_set():
+            caller.send("hello")
 
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._end.is_set():
-            self._send()
+    with ThreadPoolExecutor(1) as pool:
+        sender = pool.submit(send)
+        try:
+            yield
+        finally:
+            ended.set()
+        sender.result()

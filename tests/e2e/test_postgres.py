@@ -3,6 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
@@ -68,22 +69,17 @@ def test_another_worker_takes_up_a_killed_one_s_job(cluster: Cluster, callers: C
 def test_another_node_takes_up_a_killed_one_s_turn(cluster: Cluster, callers: CallerMaker) -> None:
     first, second = cluster.start(), cluster.start()
     script: list[list[object]] = [["step", "one"], ["step_gate", "two", "g"], ["reply", "done"]]
-    poster = threading.Thread(target=_post_in_vain, args=(callers(first), script))
-    poster.start()
-    second.await_gate("g")
-    first.kill()
-    poster.join()
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(callers(first).post, script, key="again")
+        second.await_gate("g")
+        first.kill()
+        assert isinstance(call.exception(), httpx2.TransportError)
     second.open_gate("g")
     again = callers(second).post(script, key="again")
     assert again.status_code == 200
     final = callers(second).final(again.json()["id"], PROMPT)
     assert (final["status"], final["reply"]) == ("completed", "done")
     assert second.steps() == ["one", "two", "two"]
-
-
-def _post_in_vain(caller: Caller, script: list[list[object]]) -> None:
-    with pytest.raises(httpx2.TransportError):
-        caller.post(script, key="again")
 
 
 @pytest.mark.rule("listMessageEvents.one-wait")
