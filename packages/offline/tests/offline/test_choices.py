@@ -275,6 +275,16 @@ async def test_what_is_suggested_is_never_asked_about_again(tmp_path: Path) -> N
             assert not turn.questions, (message, choice, turn.questions)
 
 
+async def test_how_long_something_took_lies_between_its_days(tmp_path: Path) -> None:
+    talk = Conversation()
+    table = "job,reported,fixed\nA,2025-01-03,2025-01-05\nB,2025-01-04,2025-01-14\nC,2025-01-09,\n"
+    turn = await talk.say("how long until things are mended", csv_file(tmp_path, table))
+    assert turn.choices[0] == "average Fixed − Reported"
+    text = (await talk.say(turn.choices[0])).text
+    assert "Average Fixed − Reported: 6\xa0d." in text
+    assert "1 of these rows has no Fixed − Reported" in text
+
+
 async def test_a_percent_sign_of_a_columns_name_asks_for_no_share(tmp_path: Path) -> None:
     table = "member,voice,attendance %\nAnn,alto,40\nBo,bass,80\nCy,alto,90\n"
     turn = await Conversation().say("who is attendance % under 50 %", csv_file(tmp_path, table))

@@ -61,6 +61,8 @@ def formula(left: Column, sign: Sign, right: Column) -> str | None:
         sign: how they are put together.
         right: the column behind it.
     """
+    if left.kind is Kind.DATE is right.kind and sign is Sign.MINUS and left.name != right.name:
+        return f"{left.name} {sign} {right.name}"  # so many days lie between them
     amounts = left.kind is Kind.NUMBER is right.kind and left.name != right.name
     is_alike = left.unit == right.unit or None in (left.unit, right.unit)
     if not amounts or left.formula or right.formula:
@@ -79,14 +81,20 @@ def is_of_totals(measure: Measure, column: Column) -> bool:
     if Sign.OVER in column.formula:
         return measure.aggregate in (Aggregate.SUM, Aggregate.MEAN)
     is_sum = measure.aggregate is Aggregate.SUM
-    return is_sum and not {Sign.PLUS, Sign.MINUS}.isdisjoint(column.formula)
+    return (
+        is_sum
+        and column.role is Role.AMOUNT
+        and not {Sign.PLUS, Sign.MINUS}.isdisjoint(column.formula)
+    )
 
 
 def _column(left: Column, sign: Sign, right: Column) -> Column:
     label = f"{left.label} {sign} {right.label}"
     units = [one.unit for one in (left, right) if one.unit is not None]
     role, unit = Role.AMOUNT, units[0] if units else None
-    if sign is Sign.OVER:
+    if left.kind is Kind.DATE:
+        role, unit = Role.RATE, "d"
+    elif sign is Sign.OVER:
         role, unit = Role.RATE, "/".join(units) if len(set(units)) == 2 else None
         unit = left.unit if right.unit is None else unit
     elif sign is Sign.TIMES and len(units) == 2:

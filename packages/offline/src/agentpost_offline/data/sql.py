@@ -54,6 +54,8 @@ class Compiler:
         if not column.formula:
             return self._loaded.fields[name]
         left, sign, right = column.formula
+        if self.column(left).kind is Kind.DATE:
+            return f"date_diff('day', {self.field(right)}, {self.field(left)})"
         divisor = f"nullif({self.field(right)}, 0)" if sign == Sign.OVER else self.field(right)
         return f"({self.field(left)} {_OPERATORS[Sign(sign)]} {divisor})"
 

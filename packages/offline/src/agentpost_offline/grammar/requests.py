@@ -68,7 +68,9 @@ class Surrounding:
 def read(text: str, around: Surrounding) -> list[Reading]:
     """The clauses of a message, each with its frame or its question."""
     text = normal(text[:WISH_CHARACTERS])
-    candidates = [material_of(one, lexicon(around.language)) for one in around.tables]
+    last = around.works[0].frame.queries if around.works and not around.has_files else ()
+    tables = sorted(around.tables, key=lambda one: one.id not in [query.table for query in last])
+    candidates = [material_of(one, lexicon(around.language)) for one in tables]
     best: list[Reading] = []
     ties: list[Material] = []
     over: list[Material | None] = [*candidates] or [None]
@@ -78,7 +80,12 @@ def read(text: str, around: Surrounding) -> list[Reading]:
             best, ties = readings, [material] if material else []
         elif material is not None and _cost(readings) == _cost(best):
             ties.append(material)
-    if len(ties) > 1 and any(one.draft.has_query or one.draft.aggregate for one in best):
+    is_of_last = bool(last) and len(ties) > 1 and ties[0].table.id == last[0].table
+    if (
+        len(ties) > 1
+        and not is_of_last
+        and any(one.draft.has_query or one.draft.aggregate for one in best)
+    ):
         _ask_which_table(best, ties, text)
     return best
 

@@ -1133,7 +1133,11 @@ class Resolved:
         if self._leaves_words(measures):
             draft.unknown.append(draft.text)
         left = [name for name in (*draft.mentions, *draft.which_columns) if name not in used]
-        draft.unknown += [self.material.column(name).label for name in left]
+        typed = {meant: word for word, meant in draft.typos}
+        draft.unknown += [
+            typed.get(name) or typed.get(fold(name)) or self.material.column(name).label
+            for name in left
+        ]
         if "split" in draft.marks and not (self.groups or self.time):
             draft.unknown.append(draft.text)
         if "which" in draft.options:

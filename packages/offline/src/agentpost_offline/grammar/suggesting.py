@@ -165,9 +165,10 @@ class _Suggester:
             best = max(weights, key=lambda one: weights[one])
             results.append(best)
             del weights[best]
-            for other in weights:  # what differs is worth more than one more of the same
+            for other in weights:  # another guess is worth more than one more of the same
                 weights[other] -= _ALIKE * (
-                    (other.measures == best.measures) + (other.filters == best.filters)
+                    (other.measures == best.measures)
+                    + (other.filters == best.filters != tuple(self._known()))
                     + ((other.groups, other.time) == (best.groups, best.time))
                 )  # fmt: skip
         return results
@@ -272,6 +273,8 @@ class _Suggester:
                 yield (Measure(column.name, Aggregate.MEAN),), weight - _FAINT
         if not named:
             yield from ((rest, _GUESS - _FAINT) for rest in self._rest())
+            lasts = _NAMED if "long" in draft.marks else _FAINT
+            yield from ((days, lasts) for days in self._days_between())
             # "which animals do we see most" counts them
             yield (_ROWS,), _GUESS if draft.ranking is not None else _GUESS - _FAINT
 
@@ -280,6 +283,12 @@ class _Suggester:
         money = [one for one in self.material.numbers if one.unit in roles.CURRENCIES]
         if len(money) == 2 and (name := formula(money[0], Sign.MINUS, money[1])):
             yield (Measure(name, Aggregate.SUM),)
+
+    def _days_between(self) -> Iterator[tuple[Measure, ...]]:
+        """How long something took that has a day of its beginning and one of its end."""
+        days = sorted(self.material.date_columns, key=lambda one: str(one.last))
+        if len(days) == 2 and (name := formula(days[1], Sign.MINUS, days[0])):
+            yield (Measure(name, Aggregate.MEAN),)
 
     def _ratios(self, named: Sequence[Measure]) -> Iterator[tuple[Measure, ...]]:
         """As in "and per km?": a figure for each of a column behind "per"."""
@@ -410,9 +419,11 @@ class _Suggester:
             comparing.last_covered(periods[0], self.calendar, self.around.language) is None
         ):  # fmt: skip
             yield periods[0].filter(self.calendar)
-        for one in self.draft.comparing:
-            if one.column:
-                yield Filter(one.column, one.op, one.values)
+        likely: list[str | None] = [one.column for one in self.draft.measures]
+        likely += [one.column for one in self.before.measures] if self.before is not None else []
+        for condition in self.draft.comparing:
+            if name := condition.column or next(filter(None, likely), None):
+                yield Filter(name, condition.op, condition.values)
 
     def _opposite(self, one: Filter) -> Filter:
         column = self.material.columns_by_name.find(one.column)
