@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.db.statements import Change
 from agentpost.record.records import OperatorActionRecord
 
 OPERATOR_ACTIONS = Mapper(OperatorActionRecord, "operator_actions")
 _PAGE = (
     f"{OPERATOR_ACTIONS.select} WHERE id < ? AND (? = '' OR who = ?) AND (? = '' OR action LIKE ?)"
     " AND (? = '' OR target = ?) ORDER BY id DESC LIMIT ?"
-)
-_OLDEST = (
-    "DELETE FROM operator_actions WHERE id IN"
-    " (SELECT id FROM operator_actions WHERE id < ? ORDER BY id LIMIT ?)"
 )
 
 
@@ -25,9 +22,8 @@ def set_outcome(tx: Tx, action: OperatorActionRecord) -> None:
     )
 
 
-def delete(tx: Tx, action_id: str) -> None:
-    """Another row counts the action."""
-    tx.execute("DELETE FROM operator_actions WHERE id = ?", (action_id,))
+# Another row counts the action.
+delete = Change[str]("DELETE FROM operator_actions WHERE id = ?")
 
 
 def page(
@@ -39,6 +35,8 @@ def page(
     return OPERATOR_ACTIONS.all(tx, _PAGE, (before, *filters, limit))
 
 
-def delete_old(tx: Tx, before: str, limit: int) -> int:
-    """The oldest actions; how many went."""
-    return tx.execute(_OLDEST, (before, limit))
+# The oldest actions; how many went.
+delete_old = Change[str, int](
+    "DELETE FROM operator_actions WHERE id IN"
+    " (SELECT id FROM operator_actions WHERE id < ? ORDER BY id LIMIT ?)"
+)

@@ -155,7 +155,7 @@ class _Names:
         """The same for bytes that are to go."""
         after = ""
         while page := await self._ctx.db.read(
-            partial(blob_rows.pending_deletions_page, after=after, limit=PAGE)
+            lambda tx: blob_rows.pending_deletions_page(tx, after, PAGE)  # noqa: B023
         ):
             if not self._add(page):
                 return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentpost.accounts.rows import LEDGER
 from agentpost.credits.usage_rows import CONVERSATION_OF_CHARGE, KEY_OF_CHARGE
 from agentpost.db.session import Tx
+from agentpost.db.statements import Rows
 from agentpost.domain.times import DAY
 from agentpost.record.records import LedgerRecord
 
@@ -28,10 +29,6 @@ _BY_CONVERSATION = (
     " JOIN jobs j ON j.id = g.job_id"
     " WHERE g.account_id = ? AND g.id >= ? AND g.kind = 'charge' GROUP BY 1"
     " ORDER BY 2 DESC, 1 LIMIT ?"
-)
-_MESSAGES = (
-    f"SELECT created_at / {DAY}, key_id, COUNT(*) FROM messages"
-    " WHERE account_id = ? AND id >= ? GROUP BY 1, 2"
 )
 
 
@@ -61,6 +58,8 @@ def charges_by_conversation(
     return [(row[0], int(row[1]), row[2]) for row in rows]
 
 
-def messages(tx: Tx, account_id: str, since: str) -> list[tuple[int, str, int]]:
-    """(day since 1970, key, messages) from the message id ``since`` on."""
-    return [(row[0], row[1], row[2]) for row in tx.all(_MESSAGES, (account_id, since))]
+# (day since 1970, key, messages) from the message id ``since`` on.
+messages = Rows[tuple[int, str, int], str, str](
+    f"SELECT created_at / {DAY}, key_id, COUNT(*) FROM messages"
+    " WHERE account_id = ? AND id >= ? GROUP BY 1, 2"
+)

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentpost.db.session import Row, Tx
-
-_DELIVERIES = (
-    "SELECT d.endpoint_id, d.status, d.attempts, d.last_status_code, d.last_error,"
-    " COALESCE(d.delivered_at, d.created_at), e.url, e.description FROM deliveries d"
-    " LEFT JOIN endpoints e ON e.id = d.endpoint_id WHERE d.event_id = ? ORDER BY d.endpoint_id"
-)
-
-_ATTEMPTS = (
-    "SELECT endpoint_id, at, n, status_code, error, ms FROM attempts WHERE event_id = ?"
-    " ORDER BY endpoint_id, n"
-)
-
+from agentpost.db.statements import Rows, Whether
 
 _SIGNALS = (
     "SELECT at, name, body_json FROM (SELECT * FROM signals WHERE owner = ? ORDER BY id DESC"
@@ -35,7 +24,6 @@ _LONGEST = (
     " AS began FROM calls WHERE owner = ? AND n > 0) found ORDER BY at - began DESC,"
     " n LIMIT ?"
 )
-_HAS_SIGNAL = "SELECT 1 FROM signals WHERE owner = ? AND name = ? LIMIT 1"
 _FAILURE = "SELECT body_json FROM signals WHERE owner = ? AND name = 'Failed' LIMIT 1"
 _REPLY = "SELECT body_json FROM entries WHERE message_id = ? AND type = 'agent_reply' LIMIT 1"
 _COUNTS = (
@@ -53,9 +41,8 @@ def signals(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
     return tx.all(_SIGNALS, (owner, last))
 
 
-def has_signal(tx: Tx, owner: str, name: str) -> bool:
-    """Whether a signal of that name is kept of the message or job."""
-    return tx.one(_HAS_SIGNAL, (owner, name)) is not None
+# Whether a signal of that name is kept of the message or job.
+has_signal = Whether[str, str]("SELECT 1 FROM signals WHERE owner = ? AND name = ? LIMIT 1")
 
 
 def failure(tx: Tx, job_id: str) -> str | None:
@@ -101,18 +88,17 @@ def count(tx: Tx, message_id: str, owners: Sequence[str], *, output: bool = Fals
     return total
 
 
-def events(tx: Tx, message_id: str) -> list[Row]:
-    """(id, at, name, job id) of a message's webhook events."""
-    sql = "SELECT id, at, name, job_id FROM events WHERE message_id = ? ORDER BY id"
-    return tx.all(sql, (message_id,))
-
-
-def deliveries(tx: Tx, event_id: str) -> list[Row]:
-    """(endpoint id, status, attempts, last code, last error, at, URL or None when the endpoint is
-    gone, its description) of an event's deliveries."""
-    return tx.all(_DELIVERIES, (event_id,))
-
-
-def attempts(tx: Tx, event_id: str) -> list[Row]:
-    """(endpoint id, at, number, code, error, ms) of an event's attempts."""
-    return tx.all(_ATTEMPTS, (event_id,))
+# (id, at, name, job id) of a message's webhook events.
+events = Rows[Row, str]("SELECT id, at, name, job_id FROM events WHERE message_id = ? ORDER BY id")
+# (endpoint id, status, attempts, last code, last error, at, URL or None when the endpoint is gone,
+# its description) of an event's deliveries.
+deliveries = Rows[Row, str](
+    "SELECT d.endpoint_id, d.status, d.attempts, d.last_status_code, d.last_error,"
+    " COALESCE(d.delivered_at, d.created_at), e.url, e.description FROM deliveries d"
+    " LEFT JOIN endpoints e ON e.id = d.endpoint_id WHERE d.event_id = ? ORDER BY d.endpoint_id"
+)
+# (endpoint id, at, number, code, error, ms) of an event's attempts.
+attempts = Rows[Row, str](
+    "SELECT endpoint_id, at, n, status_code, error, ms FROM attempts WHERE event_id = ?"
+    " ORDER BY endpoint_id, n"
+)

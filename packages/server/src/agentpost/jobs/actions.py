@@ -105,8 +105,8 @@ def claim(
         return None
     may_end = _is_poison(seen_job) and owner not in (None, ctx.node)
     account = account_rows.lock(tx, seen_job.account_id) if may_end else None
-    job_rows.prefetch_lock(tx, job_id)
-    work_rows.prefetch(tx, seen_job.work_id, seen_job.account_id)
+    job_rows.lock.prefetch(tx, job_id)
+    work_rows.get.prefetch(tx, seen_job.work_id, seen_job.account_id)
     message = message_rows.get(tx, seen_job.message_id)
     job = job_rows.lock(tx, job_id)
     if job is None or job.state not in EXECUTING or job.node != owner:

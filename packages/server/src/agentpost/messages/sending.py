@@ -374,7 +374,7 @@ def _conversation(
     tx: Tx, caller: Caller, new: NewMessage, answer: Answering | None, now: int
 ) -> ConversationRecord:
     """The message's conversation, locked; made when it is named for the first time."""
-    account_rows.prefetch(tx, caller.account_id)  # for a turn that begins
+    account_rows.get.prefetch(tx, caller.account_id)  # for a turn that begins
     if answer is not None and answer.is_named and answer.conversation_id is not None:
         conversation = conversation_rows.lock(tx, answer.conversation_id)
         if new.conversation and new.conversation != conversation.name:

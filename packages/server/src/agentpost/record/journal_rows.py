@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from agentpost.db.session import Tx
+from agentpost.db.statements import SentChange
 from agentpost.domain.credits import Charge
 from agentpost.record.journal_rules import Call, CallState
 
@@ -17,7 +18,6 @@ _PUT = (
 )
 _ALL = "SELECT n, fingerprint, state, value, summary FROM calls WHERE owner = ? ORDER BY n"
 _OWED = "SELECT value FROM calls WHERE owner = ? AND n = ?"
-_FORGET = "DELETE FROM calls WHERE owner = ? AND n = ?"
 _POST = (
     "INSERT INTO inbox (job_id, n, message_id, text, at)"
     " SELECT ?, COALESCE(MAX(n), 0) + 1, ?, ?, ? FROM inbox WHERE job_id = ?"
@@ -38,14 +38,10 @@ def all_(tx: Tx, owner: str) -> dict[int, Call]:
     return {row[0]: Call(row[0], row[1], CallState(row[2]), row[3], row[4] or "") for row in rows}
 
 
-def forget_held(tx: Tx, owner: str) -> None:
-    """The job is parked: its holds were given back, so its unfinished steps hold nothing."""
-    tx.execute_nowait("DELETE FROM calls WHERE owner = ? AND state = 'held'", (owner,))
-
-
-def forget(tx: Tx, owner: str, n: int) -> None:
-    """The row is no longer needed."""
-    tx.execute_nowait(_FORGET, (owner, n))
+# The job is parked: its holds were given back, so its unfinished steps hold nothing.
+forget_held = SentChange[str]("DELETE FROM calls WHERE owner = ? AND state = 'held'")
+# The row is no longer needed.
+forget = SentChange[str, int]("DELETE FROM calls WHERE owner = ? AND n = ?")
 
 
 def put_owed(tx: Tx, job_id: str, n: int, charges: Sequence[Charge], now: int) -> None:

@@ -11,6 +11,7 @@ from operator import attrgetter
 from agentpost.clock import new_id
 from agentpost.contract.shape import dumps
 from agentpost.db.session import Tx
+from agentpost.db.statements import Change, ChangeOf
 from agentpost.domain import ids
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.rules import JobRole
@@ -63,9 +64,8 @@ def insert_message(tx: Tx, message: MessageRecord) -> bool:
     return MESSAGES.insert(tx, message)
 
 
-def free_idempotency_key(tx: Tx, message_id: str) -> None:
-    """Take the key from a message whose hold on it has lapsed (design: Idempotency)."""
-    tx.execute("UPDATE messages SET idempotency_key = NULL WHERE id = ?", (message_id,))
+# Take the key from a message whose hold on it has lapsed (design: Idempotency).
+free_idempotency_key = Change[str]("UPDATE messages SET idempotency_key = NULL WHERE id = ?")
 
 
 def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
@@ -74,9 +74,8 @@ def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
     tx.update_exactly_one(_UPDATE_MESSAGE, params, Fenced(f"message {message.id} has moved on"))
 
 
-def set_expiry(tx: Tx, message_id: str, at: int) -> None:
-    """The message is a 404 from that time on."""
-    tx.execute("UPDATE messages SET expires_at = ? WHERE id = ?", (at, message_id))
+# The message is a 404 from that time on.
+set_expiry = ChangeOf[str, int]("UPDATE messages SET expires_at = ? WHERE id = ?")
 
 
 def set_turn_no(tx: Tx, message: MessageRecord) -> None:
@@ -92,9 +91,8 @@ def set_turn_deaths(tx: Tx, message: MessageRecord) -> None:
     )
 
 
-def set_reply_deadline(tx: Tx, message_id: str, at: int) -> None:
-    """The POST call that waits for the message's turn is answered at that time."""
-    tx.execute("UPDATE messages SET reply_deadline = ? WHERE id = ?", (at, message_id))
+# The POST call that waits for the message's turn is answered at that time.
+set_reply_deadline = ChangeOf[str, int]("UPDATE messages SET reply_deadline = ? WHERE id = ?")
 
 
 def insert_job(tx: Tx, job: JobRecord) -> None:
@@ -123,9 +121,8 @@ def set_output(tx: Tx, job_id: str, epoch: int, output_json: str) -> None:
     tx.update_exactly_one(_SET_OUTPUT, (output_json, job_id, epoch), error)
 
 
-def set_answered(tx: Tx, message_id: str, answered_by: str) -> None:
-    """The message that answers what this one asks."""
-    tx.execute("UPDATE messages SET answered_by = ? WHERE id = ?", (answered_by, message_id))
+# The message that answers what this one asks.
+set_answered = ChangeOf[str, str]("UPDATE messages SET answered_by = ? WHERE id = ?")
 
 
 def release_ownership(tx: Tx, job_id: str, epoch: int, node: str) -> bool:

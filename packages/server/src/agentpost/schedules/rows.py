@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx, scalar
+from agentpost.db.statements import All, Change, First
 from agentpost.schedules.rules import ScheduleRecord, ScheduleStatus
 
 SCHEDULES = Mapper(ScheduleRecord, "schedules")
-_GET = f"{SCHEDULES.select} WHERE id = ?"
-_LIST = f"{SCHEDULES.select} WHERE key_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
-_OF_ACCOUNT = f"{SCHEDULES.select} WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
 _COUNT = "SELECT COUNT(*) FROM schedules WHERE account_id = ? AND status <> ?"
 _CLEAR = (
     "DELETE FROM schedules WHERE account_id = ?"
@@ -24,24 +22,18 @@ _CHANGES = SCHEDULES.columns[SCHEDULES.columns.index("status") :]
 _UPDATE = SCHEDULES.update_sql(_CHANGES, "id = ?")
 
 
-def get(tx: Tx, schedule_id: str) -> ScheduleRecord | None:
-    """By id."""
-    return SCHEDULES.one(tx, _GET, (schedule_id,))
-
-
-def lock(tx: Tx, schedule_id: str) -> ScheduleRecord | None:
-    """`get`, held until the commit."""
-    return SCHEDULES.one(tx, f"{_GET} /*for update*/", (schedule_id,))
-
-
-def list_(tx: Tx, key_id: str, before: str, limit: int) -> list[ScheduleRecord]:
-    """The key's schedules with ids less than ``before``, newest first."""
-    return SCHEDULES.all(tx, _LIST, (key_id, before, limit))
-
-
-def of_account(tx: Tx, account_id: str, before: str, limit: int) -> list[ScheduleRecord]:
-    """The account's schedules with ids less than ``before``, newest first."""
-    return SCHEDULES.all(tx, _OF_ACCOUNT, (account_id, before, limit))
+# By id.
+get = First[ScheduleRecord, str](SCHEDULES, "WHERE id = ?")
+# `get`, held until the commit.
+lock = First[ScheduleRecord, str](SCHEDULES, "WHERE id = ? /*for update*/")
+# The key's schedules with ids less than ``before``, newest first.
+list_ = All[ScheduleRecord, str, str, int](
+    SCHEDULES, "WHERE key_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
+)
+# The account's schedules with ids less than ``before``, newest first.
+of_account = All[ScheduleRecord, str, str, int](
+    SCHEDULES, "WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
+)
 
 
 def count(tx: Tx, account_id: str) -> int:
@@ -65,6 +57,5 @@ def update(tx: Tx, schedule: ScheduleRecord) -> None:
     tx.execute(_UPDATE, (*values, schedule.id))
 
 
-def delete(tx: Tx, schedule_id: str) -> None:
-    """It is gone; the messages it sent stay."""
-    tx.execute("DELETE FROM schedules WHERE id = ?", (schedule_id,))
+# It is gone; the messages it sent stay.
+delete = Change[str]("DELETE FROM schedules WHERE id = ?")

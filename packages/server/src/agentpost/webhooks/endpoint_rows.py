@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.db.statements import All, Change, First, Whether
 from agentpost.webhooks.endpoint_rules import EndpointState
 from agentpost.webhooks.records import EndpointRecord
 
@@ -25,26 +26,14 @@ _PREFIXES = (
 _UPDATE = ENDPOINTS.update_sql(_CHANGEABLE, "id = ?")
 
 
-def exists(tx: Tx, endpoint_id: str, account_id: str) -> bool:
-    """Whether the account has that endpoint, enabled or not."""
-    sql = "SELECT 1 FROM endpoints WHERE id = ? AND account_id = ?"
-    return tx.one(sql, (endpoint_id, account_id)) is not None
-
-
-def list_(tx: Tx, account_id: str) -> list[EndpointRecord]:
-    """The account's endpoints, newest first."""
-    sql = f"{ENDPOINTS.select} WHERE account_id = ? ORDER BY id DESC"
-    return ENDPOINTS.all(tx, sql, (account_id,))
-
-
-def get(tx: Tx, endpoint_id: str) -> EndpointRecord | None:
-    """By id."""
-    return ENDPOINTS.one(tx, f"{ENDPOINTS.select} WHERE id = ?", (endpoint_id,))
-
-
-def lock(tx: Tx, endpoint_id: str) -> EndpointRecord | None:
-    """`get`, held until the commit: before the deliveries of the endpoint are touched."""
-    return ENDPOINTS.one(tx, f"{ENDPOINTS.select} WHERE id = ? /*for update*/", (endpoint_id,))
+# Whether the account has that endpoint, enabled or not.
+exists = Whether[str, str]("SELECT 1 FROM endpoints WHERE id = ? AND account_id = ?")
+# The account's endpoints, newest first.
+list_ = All[EndpointRecord, str](ENDPOINTS, "WHERE account_id = ? ORDER BY id DESC")
+# By id.
+get = First[EndpointRecord, str](ENDPOINTS, "WHERE id = ?")
+# `get`, held until the commit: before the deliveries of the endpoint are touched.
+lock = First[EndpointRecord, str](ENDPOINTS, "WHERE id = ? /*for update*/")
 
 
 def update(tx: Tx, endpoint: EndpointRecord) -> None:
@@ -61,11 +50,8 @@ def save_state(tx: Tx, endpoint_id: str, state: EndpointState) -> None:
     )
 
 
-def after(tx: Tx, endpoint_id: str, limit: int) -> list[EndpointRecord]:
-    """Endpoints of all accounts in the order of their ids, from the first after that id."""
-    return ENDPOINTS.all(
-        tx, f"{ENDPOINTS.select} WHERE id > ? ORDER BY id LIMIT ?", (endpoint_id, limit)
-    )
+# Endpoints of all accounts in the order of their ids, from the first after that id.
+after = All[EndpointRecord, str, int](ENDPOINTS, "WHERE id > ? ORDER BY id LIMIT ?")
 
 
 def secret_prefixes(tx: Tx) -> set[str]:
@@ -73,9 +59,8 @@ def secret_prefixes(tx: Tx) -> set[str]:
     return {row[0] for row in tx.all(_PREFIXES)}
 
 
-def delete(tx: Tx, endpoint_id: str) -> None:
-    """It is gone; its deliveries are the caller's to end."""
-    tx.execute("DELETE FROM endpoints WHERE id = ?", (endpoint_id,))
+# It is gone; its deliveries are the caller's to end.
+delete = Change[str]("DELETE FROM endpoints WHERE id = ?")
 
 
 def failing_since_before(tx: Tx, before: int, limit: int) -> list[str]:
