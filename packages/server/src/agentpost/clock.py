@@ -3,8 +3,6 @@
 Times are integers: microseconds since 1970 UTC. `ManualClock` lets a test move days at once.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import time

@@ -3,8 +3,6 @@
 `agentpost.wiring` makes the parts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading

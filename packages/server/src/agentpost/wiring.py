@@ -1,7 +1,5 @@
 """The parts of a server, each given what it needs in its constructor. Nothing runs yet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

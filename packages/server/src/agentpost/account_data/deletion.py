@@ -5,8 +5,6 @@ may continue at any time: the command that began, another one, or a server's tas
 and how messages and works go, is what `messages.lists` and `retention.actions` do anyway.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ Messages, works and uploads go by what deletes them anyway (`account_data.deleti
 the rest. Every statement finds its rows by an index.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

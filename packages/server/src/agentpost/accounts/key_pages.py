@@ -1,7 +1,5 @@
 """API keys: the account's keys, a new one shown once; rotating, allow-lists and revoking."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -4,8 +4,6 @@ A key keeps its id through a rotation. What belongs to it (messages, conversatio
 keys, schedules, its limits and the credits it used today) is the same for both secrets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

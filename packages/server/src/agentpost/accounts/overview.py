@@ -3,8 +3,6 @@
 It is read in one transaction, so a page never contradicts itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final

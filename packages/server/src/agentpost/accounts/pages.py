@@ -1,7 +1,5 @@
 """The account at a glance."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The account (spec: getAccount)."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 

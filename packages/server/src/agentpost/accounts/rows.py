@@ -1,7 +1,5 @@
 """Accounts, their keys and credits. The actions decide; nothing here checks a rule."""
 
-from __future__ import annotations
-
 from agentpost.credits.rules import Wallet
 from agentpost.db import as_json
 from agentpost.db.mapper import Mapper

@@ -1,7 +1,5 @@
 """Let callers in: by their key, within its rate limit (spec: Authentication, Limits)."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from starlette.requests import Request

@@ -1,7 +1,5 @@
 """An operation: one method of one route, described once for routing and for the OpenAPI page."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Parse query parameters: whole numbers in plain digits, and texts (design: Input)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote_plus

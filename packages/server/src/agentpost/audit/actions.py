@@ -8,8 +8,6 @@ Of what is refused to a key or a user, and of sign-ins that fail, so many rows a
 (`audit.refusals`); the last of them counts the rest.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field

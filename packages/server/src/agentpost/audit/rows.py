@@ -1,7 +1,5 @@
 """What operators did. Only `audit.actions` writes here."""
 
-from __future__ import annotations
-
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.db.statements import Change

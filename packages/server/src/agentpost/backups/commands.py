@@ -1,7 +1,5 @@
 """Commands that back up an installation and restore it."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 from pathlib import Path

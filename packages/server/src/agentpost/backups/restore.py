@@ -4,8 +4,6 @@ The whole backup is compared with its checksums before anything is written. Unti
 server starts on what a restore that was cut off has left, and the restore can be run again.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Without ``full`` a few accounts are compared, from a random one on, and of these
 few rows: the doctor takes no longer the more is stored.
 """
 
-from __future__ import annotations
-
 import os
 
 from agentpost.accounts import rows as accounts

@@ -7,8 +7,6 @@ file, pages pass through memory. Bytes younger than an hour are never
 reported: a commit that records them may be on its way.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

@@ -6,8 +6,6 @@ bytes without a row are in this table, and the sweep need not search elsewhere. 
 upload are found by the upload's row (`copies`), until their deletion is scheduled with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agentpost.db.session import Tx

@@ -4,8 +4,6 @@ Pages go by primary keys. Only that the order is the same in one database matter
 which order it is; the newest keys are found because they are hex digits behind one prefix.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """One chat: what was said, the jobs it led to, and where to go on."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from starlette.requests import Request

@@ -3,8 +3,6 @@
 Each is read within the transaction of its page.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Final

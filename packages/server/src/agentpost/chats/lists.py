@@ -3,8 +3,6 @@
 Each is read in one transaction, so a page never contradicts itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

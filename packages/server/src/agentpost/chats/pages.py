@@ -1,7 +1,5 @@
 """The chats of the account, and where a new one begins."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """What the chat pages read: an account's works and conversations, and a conversation in pages."""
 
-from __future__ import annotations
-
 from agentpost.db import filtered
 from agentpost.db.filtered import Conditions
 from agentpost.db.session import Tx

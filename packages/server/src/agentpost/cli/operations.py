@@ -1,7 +1,5 @@
 """What the command line takes from the table of operations. Made by docs/commands.py."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 COMMANDS: Final[tuple[dict[str, Any], ...]] = (

@@ -5,8 +5,6 @@ With --json it prints what the API answered: a record, or a page with ``has_more
 ``next_before`` that the next call is given with --before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ What validates a body looks at each item, and makes an error for each that is wr
 that there are too many.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any

@@ -3,8 +3,6 @@
 Fields that are not known are ignored, so a misspelt one is only noticed by what it leaves out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice

@@ -5,8 +5,6 @@ Fields go out in the order of their declaration. A field whose default is ``UNSE
 while it has nothing to say; one that is None goes out as null.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Protocol, Self, TypeAlias, TypeVar, dataclass_transform
 

@@ -1,7 +1,5 @@
 """Whether an object of JSON is a legal body: types, limits and texts, with every problem named."""
 
-from __future__ import annotations
-
 from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError

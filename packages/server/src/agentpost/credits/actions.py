@@ -5,8 +5,6 @@ All functions take an `AccountRecord` that the caller has locked in this transac
 to date.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

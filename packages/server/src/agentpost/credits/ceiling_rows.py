@@ -3,8 +3,6 @@
 The caller holds the account's lock, without which no credits move.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from agentpost.credits.rules import WorkCeilings

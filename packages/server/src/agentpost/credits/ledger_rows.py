@@ -1,7 +1,5 @@
 """Reading the ledger for people: its lines with what they were for, and what was used by day."""
 
-from __future__ import annotations
-
 from agentpost.accounts.rows import LEDGER
 from agentpost.credits.usage_rows import CONVERSATION_OF_CHARGE, KEY_OF_CHARGE
 from agentpost.db.session import Tx

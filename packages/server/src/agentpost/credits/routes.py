@@ -1,7 +1,5 @@
 """What the account used (design: Usage)."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import date

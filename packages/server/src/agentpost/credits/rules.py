@@ -4,8 +4,6 @@ The balance is what was granted minus what was charged; held credits are still i
 promised to a running step. Available = balance - held, and none of the three is ever negative.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple

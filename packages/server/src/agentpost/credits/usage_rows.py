@@ -1,7 +1,5 @@
 """What an account used between two times: messages, jobs and credits, summed in three ways."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from agentpost.credits.usage_rules import UsageGroup

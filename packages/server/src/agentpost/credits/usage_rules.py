@@ -1,7 +1,5 @@
 """How usage is summed up (design: Usage)."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Single values of this installation."""
 
-from __future__ import annotations
-
 from agentpost.db.session import Tx, scalar
 
 

@@ -10,8 +10,6 @@ SQL is one text for both databases: parameters are ``?``, and the comments ``/*f
 them). Contract of the adapters: `tests.conformance.test_database`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 

@@ -4,8 +4,6 @@
 brackets are that of the record, where there is one, and those of the parameters in their order.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, Generic, TypeVar, TypeVarTuple, cast
 
 from agentpost.db.mapper import Mapper

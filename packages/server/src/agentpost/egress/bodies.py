@@ -1,7 +1,5 @@
 """Reading answer bodies of servers we do not trust: bounded in bytes, whatever was packed how."""
 
-from __future__ import annotations
-
 import asyncio
 import zlib
 from collections.abc import AsyncIterator

@@ -4,8 +4,6 @@ A name is looked up at the moment it is dialed, and exactly what was checked is 
 that changes its address between a check and a connection (DNS rebinding) gains nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence

@@ -6,8 +6,6 @@ that no node has taken), so losing one costs seconds, never a job. `Engine` is t
 what is needed inside one process; `engine.dispatch` reaches the other ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol

@@ -1,7 +1,5 @@
 """The events of an account (design: Reading an account's events)."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial

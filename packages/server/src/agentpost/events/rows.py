@@ -5,8 +5,6 @@ reader that went on from an id could miss an event. A number is given to what is
 transaction of its own that locks the account's row: whatever commits later gets a higher one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Lines that the code of turns and jobs printed or logged."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agentpost.db.session import Row, Tx

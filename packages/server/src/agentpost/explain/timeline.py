@@ -1,8 +1,6 @@
 """The timeline of a message: its signals, recorded calls, output of the agent's code, log entries,
 events, deliveries and their attempts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Everything kept about one message, for `agentpost explain`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agentpost.db.session import Row, Tx

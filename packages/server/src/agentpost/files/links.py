@@ -1,7 +1,5 @@
 """The addresses in shapes: chats in the web app and signed downloads (design: Links)."""
 
-from __future__ import annotations
-
 from agentpost.clock import Clock
 from agentpost.contract.shape import Links
 from agentpost.domain.times import SECOND

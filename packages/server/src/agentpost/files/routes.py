@@ -4,8 +4,6 @@ Files of agents never run on this origin: no sniffing, a sandbox without scripts
 is not plainly safe to show comes as an attachment.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Literal
 

@@ -3,8 +3,6 @@
 Any number of callers may follow one message, each from its own place in the log.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence

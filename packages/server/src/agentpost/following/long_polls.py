@@ -4,8 +4,6 @@ Both wait the same way: listen, read, wait for a hint, read again. The re-check 
 for lost hints: it asks the database about every id that somebody waits for.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

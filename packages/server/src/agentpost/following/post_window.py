@@ -1,8 +1,6 @@
 """The window of a POST: holding the call until its turn ends or the time is over (design: The POST
 window)."""
 
-from __future__ import annotations
-
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.times import SECOND, seconds

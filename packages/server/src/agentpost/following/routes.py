@@ -1,7 +1,5 @@
 """The event log of a message (spec: listMessageEvents; design: Additions)."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial

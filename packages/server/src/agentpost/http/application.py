@@ -4,8 +4,6 @@ Plain ASGI, and a router of our own: with two commits as the floor of a request,
 adds would be the larger part of its cost.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence

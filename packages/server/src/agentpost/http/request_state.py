@@ -1,7 +1,5 @@
 """What is known of a request while it is handled, besides what the client sent."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A runner's writes name the epoch at which the job is its own; with an old one no
 `Fenced` is raised (design: The journal; Ownership; How a job ends; Credits).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps

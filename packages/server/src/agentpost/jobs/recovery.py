@@ -6,8 +6,6 @@ has ended since. It never sends the message again and never starts work; with a 
 credits, work that was parked by the old one continues.
 """
 
-from __future__ import annotations
-
 from agentpost.accounts import rows as account_rows
 from agentpost.caller import Caller
 from agentpost.context import AppContext

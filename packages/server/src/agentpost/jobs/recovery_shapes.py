@@ -1,7 +1,5 @@
 """The result of recovering a message, work by work (spec: Recovery)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from agentpost.contract.shape import Shape, about

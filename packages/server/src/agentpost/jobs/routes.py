@@ -1,7 +1,5 @@
 """Works (spec: listWork, getWork; design: Additions)."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 

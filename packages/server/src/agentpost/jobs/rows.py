@@ -1,7 +1,5 @@
 """Reading jobs. All writing of state is in `record.rows`."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from agentpost.db import as_json

@@ -1,7 +1,5 @@
 """Starting a job from a turn: admission, the work it runs in, the row (spec: Transitions)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter

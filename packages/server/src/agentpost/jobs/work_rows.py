@@ -1,7 +1,5 @@
 """Works and their files."""
 
-from __future__ import annotations
-
 from agentpost.blobs import account_rows, deletion_rows
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import NO_FILES, Tx

@@ -1,7 +1,5 @@
 """Works (spec: Work; design: Additions)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 

@@ -6,8 +6,6 @@ somebody else waits for the database. So a call continues by steps, each from on
 and asks before each of them. A call that waits holds nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 import types

@@ -1,8 +1,6 @@
 """The limits of an account: the settings, unless an operator set other values for it (spec:
 Limits)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

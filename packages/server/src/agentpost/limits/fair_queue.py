@@ -9,8 +9,6 @@ first served.
 With a single place nothing can be kept free: accounts take turns, call by call.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Generic, TypeVar
 

@@ -3,8 +3,6 @@
 Pure: the caller counts.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Final
 

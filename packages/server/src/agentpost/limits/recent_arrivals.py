@@ -3,8 +3,6 @@
 Pure: the caller says who arrived.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from typing import Final
 

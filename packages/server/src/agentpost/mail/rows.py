@@ -1,7 +1,5 @@
 """Mail to account owners: written in the transaction of its reason, sent by a node with SMTP."""
 
-from __future__ import annotations
-
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.db.statements import All, ChangeOf

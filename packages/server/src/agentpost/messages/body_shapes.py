@@ -4,8 +4,6 @@ createMessage).
 They are pydantic's: its sentences are the ``problems`` that callers read.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema

@@ -1,7 +1,5 @@
 """The list of a key's messages: which of them fit a filter."""
 
-from __future__ import annotations
-
 import json
 
 from agentpost.db.filtered import Conditions, newest

@@ -1,7 +1,5 @@
 """Listing, cancelling and deleting the messages of a key (design: Additions)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Final

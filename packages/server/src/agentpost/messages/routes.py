@@ -1,7 +1,5 @@
 """Messages (spec: createMessage, getMessage, recoverMessage)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

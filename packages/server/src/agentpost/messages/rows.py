@@ -1,7 +1,5 @@
 """Reading messages, their jobs, files and log. All writing of state is in `record.rows`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Finding things by the names that a product gave them, or by an id."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,8 +1,6 @@
 """The rows of an account with exactly that id or name. Each query uses an index; those that begin
 with what a caller wrote name the account."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -6,8 +6,6 @@ repeats another by its idempotency key gets that one's message instead.
 (spec: createMessage; design: One turn at a time; The POST window; Idempotency)
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

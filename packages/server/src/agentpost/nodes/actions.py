@@ -1,7 +1,5 @@
 """The table of nodes: heartbeats, what each node is, and how one leaves (design: Ownership)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Join and leave the cluster, and recover what a dead node left behind (design: Ownership)."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import platform

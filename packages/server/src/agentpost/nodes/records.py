@@ -1,7 +1,5 @@
 """Stored records of server processes (see `record.records`)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Nodes, their beats, and what each is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

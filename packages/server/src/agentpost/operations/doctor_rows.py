@@ -3,8 +3,6 @@
 Each has a grace period: a row that a healthy server is about to handle is no finding.
 """
 
-from __future__ import annotations
-
 from agentpost.db.session import Tx
 from agentpost.db.statements import Rows
 from agentpost.domain import ids

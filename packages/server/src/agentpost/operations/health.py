@@ -5,8 +5,6 @@ the last checks found. A part that stops working is one error line in the log, a
 when it works again. The doctor makes the same checks once.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

@@ -4,8 +4,6 @@ Each reads at most `COUNTED_MAX` rows of a partial index that holds only what is
 history nor a long queue makes them slow.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agentpost.db.filtered import COUNTED_MAX

@@ -1,7 +1,5 @@
 """The server for its operator: accounts, nodes, what is open, maintenance and the doctor."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from starlette.requests import Request

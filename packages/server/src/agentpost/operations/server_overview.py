@@ -1,7 +1,5 @@
 """What an operator sees of the whole server (design: The operator)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What an operator sees of the whole server: accounts, nodes, and what is open."""
 
-from __future__ import annotations
-
 from agentpost.accounts.rows import ACCOUNTS
 from agentpost.db.filtered import containing
 from agentpost.db.session import Tx

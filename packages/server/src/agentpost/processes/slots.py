@@ -1,7 +1,5 @@
 """Waiting for a place that accounts share (who gets one: `agentpost.limits.fair_queue`)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

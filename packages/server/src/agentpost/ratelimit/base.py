@@ -5,8 +5,6 @@ moment the calls of the last hour are counted, not those of some hour on the clo
 exactly when the next call will be let in. Contract: `tests.conformance.test_ratelimit`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol

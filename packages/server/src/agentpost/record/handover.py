@@ -5,8 +5,6 @@ runner of a job that was placed here: a transaction on another thread each. Wher
 over, as after a commit of another node, they do read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

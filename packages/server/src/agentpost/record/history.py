@@ -4,8 +4,6 @@ It is derived from the rows and never stored. The turn's number in the conversat
 that runs again sees the same history (design: Turns).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from json.encoder import encode_basestring as _quoted

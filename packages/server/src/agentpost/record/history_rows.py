@@ -1,7 +1,5 @@
 """Reading what was said in a conversation, and a message's attachments."""
 
-from __future__ import annotations
-
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.db.statements import All, Change

@@ -1,7 +1,5 @@
 """The journal of calls, and a job's inbox. The rule is in `record.journal_rules`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Only `record.writer` may import this. Each write names the state it started from
 when the row is no longer in it.
 """
 
-from __future__ import annotations
-
 from operator import attrgetter
 
 from agentpost.clock import new_id

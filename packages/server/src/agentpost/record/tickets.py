@@ -1,7 +1,5 @@
 """The input of a runner: a turn or job this node owns, with everything needed to run it."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, field
 

@@ -6,8 +6,6 @@ Two tables, one for turns and one for jobs. A pair without a row is a programmer
 spec: Transitions; design: Entries and events; Expiry and recover.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload

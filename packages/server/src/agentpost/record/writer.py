@@ -9,8 +9,6 @@ Locks are taken in one order: conversation, account, jobs (by id), messages (by 
 move credits or slots lock the account before they come here.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The request log for programs: pages of it, and what comes (design: Reading the request log)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The request log (design: Reading the request log)."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from starlette.requests import Request

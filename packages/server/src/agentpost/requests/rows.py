@@ -1,7 +1,5 @@
 """The request inspector's rows: what was asked of the API and what it answered."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agentpost.db import as_json

@@ -1,7 +1,5 @@
 """What was asked of the API and what it answered (design: The request log)."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Annotated, Any, Final, Literal, Protocol, Self
 

@@ -4,8 +4,6 @@ A line is about one message at most. An answer that shows several of them is not
 would have to be taken apart when one of them is deleted.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

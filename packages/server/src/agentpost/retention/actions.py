@@ -5,8 +5,6 @@ the purge never delays the API. Readers do not wait for it: a message past its r
 at once, whenever its rows are deleted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

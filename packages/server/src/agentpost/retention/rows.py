@@ -5,8 +5,6 @@ the hot path pays for no index that only the purge would use. Messages with jobs
 than their ids say, so those are found by an index that has no others.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 A wrong deploy must not end work that rolling back would let go on (design: Code that changed).
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from functools import partial

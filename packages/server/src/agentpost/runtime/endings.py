@@ -1,7 +1,5 @@
 """Record the end of a turn or job, even if the database is away for a long time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

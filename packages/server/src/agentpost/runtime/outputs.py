@@ -1,7 +1,5 @@
 """Storing what a turn or job writes: bytes first, the record by the caller's transaction after."""
 
-from __future__ import annotations
-
 import asyncio
 from asyncio import to_thread
 from dataclasses import dataclass

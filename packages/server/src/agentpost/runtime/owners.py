@@ -1,7 +1,5 @@
 """A run's turn or job as the record knows it: asked whether it is still ours, told how it fares."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any

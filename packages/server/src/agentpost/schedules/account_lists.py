@@ -4,8 +4,6 @@ The API shows a key its own schedules (`schedules.actions`); in the web app some
 deletes those of every key, and makes one for any of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from operator import itemgetter
 

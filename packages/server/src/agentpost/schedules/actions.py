@@ -5,8 +5,6 @@ schedule and the planned time, so there is one message for it however many nodes
 however often a crash repeats it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Schedules: messages at given times (design: Schedules)."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 

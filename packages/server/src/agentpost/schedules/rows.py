@@ -1,7 +1,5 @@
 """Schedules. The actions decide; nothing here checks a rule."""
 
-from __future__ import annotations
-
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx, scalar
 from agentpost.db.statements import All, Change, First

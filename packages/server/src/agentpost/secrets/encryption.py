@@ -4,8 +4,6 @@ XChaCha20-Poly1305 with a random nonce; the key is derived from a server secret 
 associated data names the row, so a value that was copied to another row does not decrypt there.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -4,8 +4,6 @@ The author's modules are those below the current folder and below the folder of 
 without what is installed there. Nothing else of the process is imported again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """Check settings before anything is started; shared by `serve` and `config show`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches

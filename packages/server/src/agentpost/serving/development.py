@@ -1,7 +1,5 @@
 """`agentpost dev`: a server that reloads its agent on save."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping

@@ -1,7 +1,5 @@
 """The server on a socket: what `agentpost serve` does."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

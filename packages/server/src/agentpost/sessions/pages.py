@@ -1,7 +1,5 @@
 """The browsers that are signed in; signing out here and everywhere."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 from urllib.parse import quote, urlsplit

@@ -1,7 +1,5 @@
 """A forgotten password, and links that work once: to choose one, to accept an invitation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """What a password has to be: long enough, and nothing else."""
 
-from __future__ import annotations
-
 from agentpost.domain.limits import PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN
 
 

@@ -1,7 +1,5 @@
 """Login links and browser sessions, both kept as the SHA-256 of their secret only."""
 
-from __future__ import annotations
-
 from agentpost.db import meta
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx

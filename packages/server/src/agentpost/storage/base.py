@@ -13,8 +13,6 @@ Contract, the same for every adapter (`tests.conformance.test_storage`):
 * All methods may be awaited on any event loop, on several at once, and never block one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import AsyncIterator

@@ -9,8 +9,6 @@ Contract, the same for every adapter (`tests.conformance.test_incoming`):
 * All methods may be awaited on any event loop and never block one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol

@@ -5,8 +5,6 @@ Of the 42 formats in `test_sniff.py` puremagic 1.30 tells 23 and filetype 1.2 te
 "BM" or "ID3" for media.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import PurePosixPath
 

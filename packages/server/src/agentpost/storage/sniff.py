@@ -5,8 +5,6 @@ one of them without those bytes: a script named ``photo.png`` must not be served
 Kinds: design 4.18.
 """
 
-from __future__ import annotations
-
 import mimetypes
 import re
 from pathlib import PurePosixPath

@@ -5,8 +5,6 @@ running turn is fenced: it names the epoch at which this node owns the turn and 
 later epoch.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 

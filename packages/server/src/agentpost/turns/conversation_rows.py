@@ -1,7 +1,5 @@
 """Conversations: one turn at a time, a home work, the agent's memory."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 

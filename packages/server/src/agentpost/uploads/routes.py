@@ -1,7 +1,5 @@
 """Uploads (spec: createUpload, completeUpload). The file itself goes to `target_routes`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.requests import Request

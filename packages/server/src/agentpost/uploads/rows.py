@@ -1,7 +1,5 @@
 """Uploads of an account. Every change names the state it starts from and says whether it held."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agentpost.db.mapper import Mapper

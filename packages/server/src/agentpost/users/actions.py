@@ -6,8 +6,6 @@ to ``oidc_account``. Each account has a user of its own from the start, with the
 An account keeps at least one owner, the server at least one operator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final

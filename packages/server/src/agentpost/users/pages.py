@@ -3,8 +3,6 @@
 An operator sees those of any account, named by ``?account=``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable
 from typing import Final
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """People who may sign in, and the mails with links for them. Nothing here checks a rule."""
 
-from __future__ import annotations
-
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx, scalar
 from agentpost.db.statements import All, Change, ChangeOf, First

@@ -1,7 +1,5 @@
 """The cookies: the session's secret, and the look that was chosen."""
 
-from __future__ import annotations
-
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Final
 from urllib.parse import urlsplit

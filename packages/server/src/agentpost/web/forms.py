@@ -1,7 +1,5 @@
 """Forms: whether one came from our own page, and what it says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit

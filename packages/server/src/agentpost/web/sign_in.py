@@ -1,7 +1,5 @@
 """The page on which people sign in: at its own address, and in place of a page that asks for it."""
 
-from __future__ import annotations
-
 from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request

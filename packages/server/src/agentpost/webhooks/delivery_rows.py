@@ -6,8 +6,6 @@ the delivery is due again. The end of the claim is also its fence: what an attem
 only while the row still holds that very claim.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Webhook endpoints of an account. The actions decide; nothing here checks a rule."""
 
-from __future__ import annotations
-
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.db.statements import All, Change, First, Whether

@@ -1,7 +1,5 @@
 """Webhook endpoints and their deliveries (spec: Webhooks; design: Webhook events)."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 

@@ -1,7 +1,5 @@
 """Which state a task has, and which error a refusal is."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from a2a.types import a2a_pb2

@@ -1,7 +1,5 @@
 """The task that stands for a chain of messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the tools need of a server, wherever they run. Answers are the API's own JSON values."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """The backend of a caller at this server: the use cases themselves."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import replace

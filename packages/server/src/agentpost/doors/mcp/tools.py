@@ -1,7 +1,5 @@
 """The tools: what each is for, and what it does at a backend."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Calls that are held until a message has ended, and streams that show it meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from functools import partial

@@ -1,7 +1,5 @@
 """The Response object and the events of its stream, made of what a message has brought."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any, Final
