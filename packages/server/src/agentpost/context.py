@@ -61,11 +61,9 @@ class TurnRunner(Protocol):
 
     def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
         """Run the agent's turn for a message that this node owns."""
-        ...
 
     def abort(self, message_id: str) -> None:
         """The message's turn is over: end what runs of it here."""
-        ...
 
 
 @dataclass(slots=True)

@@ -18,11 +18,9 @@ class JobExecutor(Protocol):
 
     def run(self, job_id: str, epoch: int | None) -> None:
         """Begin to run a job. With an epoch it is already ours; without, it is claimed first."""
-        ...
 
     def abort(self, job_id: str) -> None:
         """Stop running a job within a second, if it runs here."""
-        ...
 
 
 class Engine:

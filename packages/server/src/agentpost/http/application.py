@@ -79,11 +79,9 @@ class RouteGroup(Protocol):
     @property
     def routes(self) -> Sequence[Route]:
         """The routes."""
-        ...
 
     def unknown(self, scope: Scope) -> Handler | None:
         """The handler for an address that no route has; None leaves it to another group."""
-        ...
 
 
 class Application:

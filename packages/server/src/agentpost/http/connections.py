@@ -26,7 +26,6 @@ class Closable(Protocol):
 
     def make_room(self) -> None:
         """Close it: it is idle, and others need its place."""
-        ...
 
 
 class Connections:

@@ -84,7 +84,12 @@ def start_job(
     else:
         signal = s.StartRefused(reason)
         if reason is Reason.TOO_MANY_RUNNING:
-            job.running_json = _running(job_rows.executing(tx, account.id, slots))
+            job.running_json = values.dump(
+                [
+                    {"job_id": j.id, "message_id": j.message_id, "work_id": j.work_id}
+                    for j in job_rows.executing(tx, account.id, slots)
+                ]
+            )
     links = ticket.links_of(message)
     writer.create_job(tx, ctx, job, signal, message)
     if links is not None:  # in their order (`messages.rows.links`)
@@ -189,9 +194,3 @@ def _answer_of(job: JobRecord) -> dict[str, str | None]:
         state, reason = "queued", Reason.OUT_OF_CREDITS
     reason_value = None if reason is None else reason.value
     return {"job_id": job.id, "work_id": job.work_id, "state": state, "reason": reason_value}
-
-
-def _running(running: list[JobRecord]) -> str:
-    return values.dump(
-        [{"job_id": j.id, "message_id": j.message_id, "work_id": j.work_id} for j in running]
-    )

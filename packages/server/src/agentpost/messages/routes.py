@@ -26,7 +26,6 @@ from agentpost.jobs import recovery
 from agentpost.jobs.recovery_shapes import RecoveredWorkShape, RecoveryShape
 from agentpost.messages import idempotency_rules, sending
 from agentpost.messages.body_shapes import (
-    InlineFileIn,
     MessageIn,
     RecoverIn,
     refuse_by_name,
@@ -78,7 +77,10 @@ async def _read(api: Api, request: Request, slot: BodySlot) -> NewMessage:
         files_beyond, contents = _cut_files(body), _detach_contents(body)
     fields = dict(validate(MessageIn, body))
     if has_files:
-        files = _inline_files(fields["files"] or [], contents)
+        files = [
+            InlineFile(f.name, f.url, contents.get(n, f.base64), f.content_type)
+            for n, f in enumerate(fields["files"] or [])
+        ]
         files += files[:1] * files_beyond
     traceparent = header(request, b"traceparent")
     return from_fields(
@@ -157,13 +159,6 @@ def _detach_contents(body: dict[str, Any]) -> dict[int, LongText]:
             contents[n] = file["base64"]
             file["base64"] = ""
     return contents
-
-
-def _inline_files(shapes: list[InlineFileIn], contents: dict[int, LongText]) -> list[InlineFile]:
-    return [
-        InlineFile(f.name, f.url, contents.get(n, f.base64), f.content_type)
-        for n, f in enumerate(shapes)
-    ]
 
 
 def idempotency_key_of(request: Request) -> str | None:

@@ -54,16 +54,12 @@ class RateLimiter(Protocol):
         one that stands still, at most as long as the window. A rule's limit may change from call to
         call.
         """
-        ...
 
     async def give_back(self, subject: str, rules: Sequence[Rule], decision: RateDecision) -> None:
         """Forget a counted call: what it was counted for did not come about."""
-        ...
 
     async def start(self) -> None:
         """Connect, where there is something to connect to."""
-        ...
 
     async def stop(self) -> None:
         """Disconnect."""
-        ...

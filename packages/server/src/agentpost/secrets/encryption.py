@@ -43,7 +43,10 @@ class SecretCipher:
     """
 
     def __init__(self, secrets: Sequence[bytes]) -> None:
-        self._keys = {key_id(secret): _key(secret) for secret in reversed(secrets)}
+        self._keys = {
+            key_id(secret): hkdf(secret, _SALT, _KEY_LABEL, _KEY_BYTES)
+            for secret in reversed(secrets)
+        }
         self.current = key_id(secrets[0])
         self.operations = 0
         self._decrypted = lru_cache(maxsize=_CACHED_MAX)(self._decrypt)
@@ -109,10 +112,6 @@ def hkdf(secret: bytes, salt: bytes, label: bytes, length: int) -> bytes:
         block = hmac.digest(key, block + label + bytes([count]), hashlib.sha256)
         output += block
     return output[:length]
-
-
-def _key(secret: bytes) -> bytes:
-    return hkdf(secret, _SALT, _KEY_LABEL, _KEY_BYTES)
 
 
 def key_id(secret: bytes) -> str:

@@ -56,23 +56,18 @@ class Incoming(Protocol):
 
     async def form(self, ticket: PostTicket) -> PostForm:
         """The form for an upload."""
-        ...
 
     async def find(self, upload_id: str) -> Arrived | None:
         """The file posted for the upload."""
-        ...
 
     async def snapshot(self, upload_id: str, file: Arrived, key: str) -> None:
         """Keep what was found as a blob under a fresh key; raises `Replaced`."""
-        ...
 
     async def delete(self, upload_id: str) -> None:
         """Clear the upload's place; no error when it is empty."""
-        ...
 
     async def tidy(self) -> None:
         """Remove what broken-off posts left behind."""
-        ...
 
 
 class Sink(Protocol):
@@ -80,15 +75,12 @@ class Sink(Protocol):
 
     async def write(self, data: bytes) -> None:
         """Take the next bytes."""
-        ...
 
     async def keep(self) -> Arrived:
         """All bytes are here: put the file in its place, safe from a power cut."""
-        ...
 
     def discard(self) -> None:
         """Forget it; no error after `keep`."""
-        ...
 
 
 class Receiver(Protocol):
@@ -97,8 +89,6 @@ class Receiver(Protocol):
     @property
     def policies(self) -> PolicySigner:
         """Says what a posted form allows."""
-        ...
 
     async def begin(self, upload_id: str) -> Sink:
         """A file begins to arrive for an upload."""
-        ...

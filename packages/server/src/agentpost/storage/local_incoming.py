@@ -28,11 +28,9 @@ class BlobFolder(Protocol):
 
     async def adopt(self, key: str, source: Path) -> os.stat_result:
         """Give a file a second name as a blob; what it was at that moment."""
-        ...
 
     async def delete(self, key: str) -> None:
         """Remove a blob."""
-        ...
 
 
 class LocalIncoming:

@@ -31,7 +31,6 @@ class Transaction(Protocol):
 
     def after(self, callback: Callable[[], None]) -> None:
         """Call this once it is committed."""
-        ...
 
 
 class Wait:

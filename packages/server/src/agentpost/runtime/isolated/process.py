@@ -43,11 +43,9 @@ class Hearing(Protocol):
 
     def hear(self, message: Frame) -> None:
         """Take what it says."""
-        ...
 
     def on_death(self, death: Death) -> None:
         """The process has ended."""
-        ...
 
 
 class AgentProcess(WorkerProcess):
