@@ -1,7 +1,5 @@
 """Accounts and API keys (spec: Authentication, Account)."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Sequence

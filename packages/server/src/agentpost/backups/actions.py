@@ -5,8 +5,6 @@ manifest is replaced last, in one step: until then the folder holds the backup t
 before. It has a line for each `Member`, and the `Backup` as its last one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import hashlib

@@ -5,8 +5,6 @@ database beside the wrong folder, seem healthy until a file is requested. So a s
 when it is first used, and the database keeps that name.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 import structlog

@@ -4,8 +4,6 @@ A message sent here belongs to the account itself, as those of the API belong to
 the same way (`messages.sending`). From a work's page it joins the conversation that made the work.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from agentpost.accounts import rows as account_rows

@@ -1,7 +1,5 @@
 """What an account has used: its ledger for people, and credits and messages by day and key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final

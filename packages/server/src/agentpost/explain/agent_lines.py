@@ -1,8 +1,6 @@
 """What an author's code prints and logs in a run: to the log with its ids, and kept with it for
 `agentpost explain`."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial

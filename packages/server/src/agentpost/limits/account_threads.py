@@ -4,8 +4,6 @@ A thread that works in Python takes the interpreter from the loop for half a mil
 several of one account would take it one after the other.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import TypeVar

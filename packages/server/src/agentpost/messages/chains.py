@@ -5,8 +5,6 @@ Each further message of a chain holds an idempotency key that names the first on
 number, so finding them takes no table of its own, and two answers at once cannot both be the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Listing, cancelling and deleting messages (design: Additions)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 

@@ -4,8 +4,6 @@ Every sweep is bounded, guarded by the state it starts from and idempotent, so a
 at any time (design: Deadlines).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple

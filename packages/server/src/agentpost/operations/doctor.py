@@ -7,8 +7,6 @@ that a reader keeps long, nodes whose clock or address does not fit the others',
 not trusted.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import asdict, dataclass
 

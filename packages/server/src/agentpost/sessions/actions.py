@@ -4,8 +4,6 @@ Neither opens the API, and an API key opens no page: the three kinds of secret a
 three different tables.
 """
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """Sends mails with links to users; the link is made in the moment of sending."""
 
-from __future__ import annotations
-
 from email.message import EmailMessage
 from typing import Final
 

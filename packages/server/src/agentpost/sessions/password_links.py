@@ -7,8 +7,6 @@ person signs in at the identity provider and accepts there. An inviter who is no
 gets the link: with it they could be that person.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final

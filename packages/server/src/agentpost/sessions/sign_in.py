@@ -1,7 +1,5 @@
 """Signing in with a password, and changing it (design: Signing in)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

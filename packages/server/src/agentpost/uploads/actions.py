@@ -8,8 +8,6 @@ decides. The row numbers each private copy before it is made, so `sweep` finds c
 left behind.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

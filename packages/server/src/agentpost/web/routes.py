@@ -1,7 +1,5 @@
 """The routes of the pages and what surrounds each request to them (design: Signing in)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from urllib.parse import urlencode
