@@ -55,8 +55,37 @@ SEND_WAIT = Query(
 )
 
 
+@Operation(
+    id="createMessage",
+    route="POST /v1/messages",
+    scope=Scope.SEND,
+    summary="Send a message to the agent",
+    body=MessageIn,
+    answer=MessageShape,
+    successes=(
+        Success(201, "A new message.", (ETAG,)),
+        Success(200, "The message this call repeats, as it is by now.", (ETAG, REPLAYED)),
+    ),
+    errors=(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.EMPTY_MESSAGE,
+        ErrorCode.TOO_LONG,
+        ErrorCode.TOO_MANY,
+        ErrorCode.NOT_FOUND,
+        ErrorCode.IDEMPOTENCY_CONFLICT,
+        ErrorCode.UPLOAD_NOT_READY,
+        ErrorCode.TOO_LARGE,
+    ),
+    queries=(SEND_WAIT,),
+    headers=(IDEMPOTENCY_KEY, TRACEPARENT),
+)
 async def create(api: Api, request: Request, caller: Caller) -> Response:
-    """Accept a message and answer when its turn has ended, or the window is over."""
+    """Answers when the agent has, after about 30 seconds at the latest; with `wait=0` at once, to
+    read the reply while it is written with streamMessage. `final` tells whether that was all: if
+    not, the agent has started jobs, which continue. Follow them with getMessage, listMessageEvents
+    or a webhook endpoint. No credits, too many running jobs, a failed job and a question are not
+    errors: read `status` and `reason`. With an `Idempotency-Key` the call can be sent again after
+    any failure."""
     api.ctx.intake.check(caller.account_id)
     count = partial(admission.large_body, api.ctx, caller)
     async with BodySlot(api.body_budget, caller.account_id, count) as slot:
@@ -92,8 +121,25 @@ async def _read(api: Api, request: Request, slot: BodySlot) -> NewMessage:
     )
 
 
+@Operation(
+    id="getMessage",
+    route="GET /v1/messages/{message_id}",
+    scope=Scope.READ,
+    summary="Read a message, or wait for it to change",
+    answer=MessageShape,
+    successes=(
+        Success(200, "The message.", (ETAG,)),
+        Success(304, "Nothing is newer than the given ETag.", (ETAG,), has_body=False),
+    ),
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
+    queries=(WAIT,),
+    headers=(IF_NONE_MATCH,),
+    command=Command("messages show", help="Show a message with its reply, jobs and files"),
+)
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """A message; with `wait` held until its status, reply or a job's status changes."""
+    """With `wait` the call is held until the status, the reply or the status of a job changes, or
+    until the message is final; else it is answered unchanged when the time is over. Follow a
+    message by calling this with `wait=45` until `final` is true."""
     message_id = request.path_params["message_id"]
     wait = int_param(request, WAIT)
     has = if_none_match(headers(request, b"if-none-match"))
@@ -115,8 +161,22 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     return message_response(api, snapshot, 200, {})
 
 
+@Operation(
+    id="recoverMessage",
+    route="POST /v1/messages/{message_id}/recover",
+    scope=Scope.SEND,
+    summary="Watch a message's expired work again",
+    body=RecoverIn,
+    body_required=False,
+    answer=RecoveryShape,
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
+    is_repeatable=True,
+)
 async def recover(api: Api, request: Request, caller: Caller) -> Response:
-    """Watch expired work again, and give out what it left since."""
+    """Work that did not report back in time has expired for its message, but may continue. This
+    call checks again and returns a result that came late. No work is started, and the message is
+    not sent again. With `max_credits`, work that is parked because the message may use no more
+    credits continues as far as they reach."""
     message_id = request.path_params["message_id"]
     body = validate(RecoverIn, await read_optional_json(api, request))
     max_credits = None if body.max_credits is None else to_millionths(body.max_credits)
@@ -169,80 +229,4 @@ def idempotency_key_of(request: Request) -> str | None:
     return idempotency_rules.key_of(keys[0]) if keys else None
 
 
-OPERATIONS = (
-    Operation(
-        id="createMessage",
-        method="POST",
-        path="/v1/messages",
-        scope=Scope.SEND,
-        summary="Send a message to the agent",
-        description=(
-            "Answers when the agent has, after about 30 seconds at the latest; with `wait=0` at"
-            " once, to read the reply while it is written with streamMessage. `final` tells"
-            " whether that was all: if not, the agent has started jobs, which continue. Follow them"
-            " with getMessage, listMessageEvents or a webhook endpoint. No credits, too many"
-            " running jobs, a failed job and a question are not errors: read `status` and `reason`."
-            " With an `Idempotency-Key` the call can be sent again after any failure."
-        ),
-        handler=create,
-        body=MessageIn,
-        answer=MessageShape,
-        successes=(
-            Success(201, "A new message.", (ETAG,)),
-            Success(200, "The message this call repeats, as it is by now.", (ETAG, REPLAYED)),
-        ),
-        errors=(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.EMPTY_MESSAGE,
-            ErrorCode.TOO_LONG,
-            ErrorCode.TOO_MANY,
-            ErrorCode.NOT_FOUND,
-            ErrorCode.IDEMPOTENCY_CONFLICT,
-            ErrorCode.UPLOAD_NOT_READY,
-            ErrorCode.TOO_LARGE,
-        ),
-        queries=(SEND_WAIT,),
-        headers=(IDEMPOTENCY_KEY, TRACEPARENT),
-    ),
-    Operation(
-        id="getMessage",
-        method="GET",
-        path="/v1/messages/{message_id}",
-        scope=Scope.READ,
-        summary="Read a message, or wait for it to change",
-        description=(
-            "With `wait` the call is held until the status, the reply or the status of a job"
-            " changes, or until the message is final; else it is answered unchanged when the time"
-            " is over. Follow a message by calling this with `wait=45` until `final` is true."
-        ),
-        handler=get,
-        answer=MessageShape,
-        successes=(
-            Success(200, "The message.", (ETAG,)),
-            Success(304, "Nothing is newer than the given ETag.", (ETAG,), has_body=False),
-        ),
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
-        queries=(WAIT,),
-        headers=(IF_NONE_MATCH,),
-        command=Command("messages show", help="Show a message with its reply, jobs and files"),
-    ),
-    Operation(
-        id="recoverMessage",
-        method="POST",
-        path="/v1/messages/{message_id}/recover",
-        scope=Scope.SEND,
-        summary="Watch a message's expired work again",
-        description=(
-            "Work that did not report back in time has expired for its message, but may"
-            " continue. This call checks again and returns a result that came late. No work is"
-            " started, and the message is not sent again. With `max_credits`, work that is parked"
-            " because the message may use no more credits continues as far as they reach."
-        ),
-        handler=recover,
-        body=RecoverIn,
-        body_required=False,
-        answer=RecoveryShape,
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
-        is_repeatable=True,
-    ),
-)
+OPERATIONS = (create, get, recover)

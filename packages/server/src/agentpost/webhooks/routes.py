@@ -32,8 +32,29 @@ BEFORE = Text(
 )
 
 
+ENDPOINT = "/v1/webhooks/{endpoint_id}"
+CHECKED = (
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.BAD_URL,
+    ErrorCode.BAD_EVENTS,
+    ErrorCode.BAD_REQUEST,
+)
+
+
+@Operation(
+    id="listWebhookEndpoints",
+    route="GET /v1/webhooks",
+    scope=Scope.ADMIN,
+    summary="List webhook endpoints",
+    answer=webhook_shapes.EndpointListShape,
+    command=Command(
+        "webhooks list",
+        ("id", "status=@status", "url", "events=events|*", "created=created_at"),
+        empty="no endpoint yet: `agentpost webhooks create`",
+    ),
+)
 async def list_all(api: Api, _: Request, caller: Caller) -> Response:
-    """The account's endpoints, newest first."""
+    """All of the account, newest first, without their secrets."""
     records = await endpoints.list_all(api.ctx, caller.account_id)
     return respond(
         webhook_shapes.EndpointListShape(
@@ -42,8 +63,20 @@ async def list_all(api: Api, _: Request, caller: Caller) -> Response:
     )
 
 
+@Operation(
+    id="createWebhookEndpoint",
+    route="POST /v1/webhooks",
+    scope=Scope.ADMIN,
+    action="webhooks create",
+    summary="Register a webhook endpoint",
+    body=webhook_shapes.EndpointIn,
+    answer=webhook_shapes.NewEndpointShape,
+    successes=(CREATED,),
+    errors=(*CHECKED, ErrorCode.TOO_MANY_ENDPOINTS, ErrorCode.TOO_LARGE),
+)
 async def create(api: Api, request: Request, caller: Caller) -> Response:
-    """Register an endpoint; keep its `secret`, which is shown this once."""
+    """The endpoint receives signed events from now on, those of `events` or all. Keep its `secret`:
+    it verifies the signatures and is shown this once. Each call creates another endpoint."""
     body = validate(webhook_shapes.EndpointIn, await read_json(api, request))
     audited.state(request, url=shown_url(body.url), events=body.events)
     endpoint = await endpoints.create(
@@ -53,16 +86,36 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     return respond(webhook_shapes.NewEndpointShape.of(endpoint), 201)
 
 
+@Operation(
+    id="getWebhookEndpoint",
+    route=f"GET {ENDPOINT}",
+    scope=Scope.ADMIN,
+    summary="Read a webhook endpoint and its newest deliveries",
+    answer=webhook_shapes.EndpointWithDeliveriesShape,
+    errors=(ErrorCode.NOT_FOUND,),
+    command=Command("webhooks show"),
+)
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """An endpoint with its 20 newest deliveries."""
+    """With the 20 newest deliveries and what the receiver answered to each."""
     view = await endpoints.get(api.ctx, caller.account_id, _id(request))
     recent = [webhook_shapes.DeliveryShape.of(each) for each in view.recent]
     shape = webhook_shapes.EndpointWithDeliveriesShape.of(view.endpoint, recent_deliveries=recent)
     return respond(shape)
 
 
+@Operation(
+    id="updateWebhookEndpoint",
+    route=f"PATCH {ENDPOINT}",
+    scope=Scope.ADMIN,
+    action="webhooks update",
+    summary="Change a webhook endpoint, disable or enable it",
+    body=webhook_shapes.EndpointChangeIn,
+    answer=webhook_shapes.EndpointShape,
+    errors=(*CHECKED, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
+)
 async def change(api: Api, request: Request, caller: Caller) -> Response:
-    """Change what is given. Turning an endpoint off drops what is pending for it."""
+    """Only the fields that are given change. Turning an endpoint off drops what is pending for it;
+    turning it on forgets its failures."""
     body = validate(webhook_shapes.EndpointChangeIn, await read_json(api, request))
     endpoint_change = EndpointChange(body.url, body.events, body.description, body.enabled)
     url = shown_url(body.url) if body.url is not None else None
@@ -71,14 +124,37 @@ async def change(api: Api, request: Request, caller: Caller) -> Response:
     return respond(webhook_shapes.EndpointShape.of(endpoint))
 
 
+@Operation(
+    id="deleteWebhookEndpoint",
+    route=f"DELETE {ENDPOINT}",
+    scope=Scope.ADMIN,
+    action="webhooks delete",
+    summary="Remove a webhook endpoint",
+    answer=webhook_shapes.DeletedEndpointShape,
+    errors=(ErrorCode.NOT_FOUND,),
+    command=Command("webhooks delete"),
+)
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
-    """Remove an endpoint; pending deliveries are cancelled."""
+    """Deliveries that are pending are cancelled. A second call answers 404."""
     await endpoints.delete(api.ctx, caller.account_id, _id(request))
     return respond(webhook_shapes.DeletedEndpointShape(id=_id(request)))
 
 
+@Operation(
+    id="rotateWebhookSecret",
+    route=f"POST {ENDPOINT}/rotate-secret",
+    scope=Scope.ADMIN,
+    action="webhooks rotate",
+    summary="Replace the secret of a webhook endpoint",
+    body=webhook_shapes.RotateIn,
+    body_required=False,
+    answer=webhook_shapes.RotatedSecretShape,
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
+)
 async def rotate(api: Api, request: Request, caller: Caller) -> Response:
-    """A new secret, shown this once; with `grace_seconds` the old one signs beside it a while."""
+    """The new `secret` is shown this once and signs every later delivery, retries of older events
+    too. With `grace_seconds` the old one signs beside it for a while, so that receivers can be
+    changed without losing an event."""
     body = validate(webhook_shapes.RotateIn, await read_optional_json(api, request))
     audited.state(request, grace_seconds=body.grace_seconds)
     secrets = await endpoints.rotate(
@@ -87,8 +163,28 @@ async def rotate(api: Api, request: Request, caller: Caller) -> Response:
     return respond(webhook_shapes.RotatedSecretShape.of(secrets))
 
 
+@Operation(
+    id="testWebhookEndpoint",
+    route=f"POST {ENDPOINT}/test",
+    scope=Scope.ADMIN,
+    action="webhooks test",
+    summary="Send a test event",
+    body=webhook_shapes.TestIn,
+    body_required=False,
+    answer=webhook_shapes.DeliveryShape,
+    successes=(CREATED,),
+    errors=(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.BAD_EVENTS,
+        ErrorCode.BAD_REQUEST,
+        ErrorCode.NOT_FOUND,
+        ErrorCode.TOO_LARGE,
+    ),
+)
 async def test(api: Api, request: Request, caller: Caller) -> Response:
-    """Send a `webhook.test` event or a sample to this endpoint, subscribed to it or not."""
+    """The endpoint gets a `webhook.test` event, subscribed to it or not; with `event` a sample of
+    that one, signed like the real ones. A sample says `test: true`, its ids end in zeros and
+    nothing in it exists."""
     body = validate(webhook_shapes.TestIn, await read_optional_json(api, request))
     if body.event is not None and body.event not in set(EventName):
         text = f"There is no event {body.event[:100]!r}. There are: {', '.join(EventName)}."
@@ -99,8 +195,30 @@ async def test(api: Api, request: Request, caller: Caller) -> Response:
     return respond(webhook_shapes.DeliveryShape.of(delivery), 201)
 
 
+@Operation(
+    id="listWebhookDeliveries",
+    route=f"GET {ENDPOINT}/deliveries",
+    scope=Scope.ADMIN,
+    summary="List the deliveries of a webhook endpoint",
+    answer=webhook_shapes.DeliveryListShape,
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
+    queries=(LIMIT,),
+    texts=(
+        BEFORE,
+        Text("status", "Only deliveries with this status.", tuple(DeliveryStatus)),
+    ),
+    command=Command(
+        "webhooks deliveries",
+        (
+            *("event_id=id", "event", "status", "tries=attempts"),
+            *("answer=@answer", "created=created_at"),
+        ),
+        empty="no delivery fits",
+    ),
+)
 async def list_deliveries(api: Api, request: Request, caller: Caller) -> Response:
-    """Deliveries, newest first. Go on with `before`, the `id` of the last one."""
+    """Newest first, each with a log of its attempts. While `has_more`, continue with `before`: the
+    last one's `id`."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     status = choice_param(request, "status", DeliveryStatus)
     records, more = await deliveries.page(
@@ -115,8 +233,17 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
     return respond(webhook_shapes.DeliveryListShape(data=data, has_more=more))
 
 
+@Operation(
+    id="redeliverWebhookEvent",
+    route=f"POST {ENDPOINT}/deliveries/{{event_id}}/redeliver",
+    scope=Scope.ADMIN,
+    action="webhooks redeliver",
+    summary="Send a delivery again",
+    answer=webhook_shapes.DeliveryShape,
+    errors=(ErrorCode.BAD_REQUEST, ErrorCode.NOT_FOUND),
+)
 async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
-    """Send one delivery again now, whether it was delivered or not."""
+    """At once, with the same `webhook-id`, whether it was delivered before or not."""
     audited.state(request, event_id=request.path_params["event_id"])
     delivery = await deliveries.redeliver(
         api.ctx, caller.account_id, _id(request), request.path_params["event_id"]
@@ -124,8 +251,24 @@ async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
     return respond(webhook_shapes.DeliveryShape.of(delivery))
 
 
+@Operation(
+    id="replayWebhookEvents",
+    route=f"POST {ENDPOINT}/replay",
+    scope=Scope.ADMIN,
+    action="webhooks replay",
+    summary="Send the deliveries of a time range again",
+    body=webhook_shapes.ReplayIn,
+    answer=webhook_shapes.ReplayShape,
+    errors=(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.BAD_REQUEST,
+        ErrorCode.NOT_FOUND,
+        ErrorCode.TOO_LARGE,
+    ),
+)
 async def replay(api: Api, request: Request, caller: Caller) -> Response:
-    """Send everything of a time range again that has ended, dropped events included."""
+    """All of them that have ended, dropped ones included, or only those of `status`. For receivers
+    that were down for longer than deliveries are retried."""
     body = validate(webhook_shapes.ReplayIn, await read_json(api, request))
     since = _time("since", body.since)
     until = _time("until", body.until) if body.until is not None else api.ctx.clock.now()
@@ -149,190 +292,15 @@ def _time(field: str, text: str) -> int:
         raise InvalidRequest(Problem(field, "must be an ISO 8601 time with its offset")) from None
 
 
-ENDPOINT = "/v1/webhooks/{endpoint_id}"
-CHECKED = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.BAD_URL,
-    ErrorCode.BAD_EVENTS,
-    ErrorCode.BAD_REQUEST,
-)
-
 OPERATIONS = (
-    Operation(
-        id="listWebhookEndpoints",
-        method="GET",
-        path="/v1/webhooks",
-        scope=Scope.ADMIN,
-        summary="List webhook endpoints",
-        description="All of the account, newest first, without their secrets.",
-        handler=list_all,
-        answer=webhook_shapes.EndpointListShape,
-        command=Command(
-            "webhooks list",
-            ("id", "status=@status", "url", "events=events|*", "created=created_at"),
-            empty="no endpoint yet: `agentpost webhooks create`",
-        ),
-    ),
-    Operation(
-        id="createWebhookEndpoint",
-        method="POST",
-        path="/v1/webhooks",
-        scope=Scope.ADMIN,
-        action="webhooks create",
-        summary="Register a webhook endpoint",
-        description=(
-            "The endpoint receives signed events from now on, those of `events` or all. Keep its"
-            " `secret`: it verifies the signatures and is shown this once. Each call creates"
-            " another endpoint."
-        ),
-        handler=create,
-        body=webhook_shapes.EndpointIn,
-        answer=webhook_shapes.NewEndpointShape,
-        successes=(CREATED,),
-        errors=(*CHECKED, ErrorCode.TOO_MANY_ENDPOINTS, ErrorCode.TOO_LARGE),
-    ),
-    Operation(
-        id="getWebhookEndpoint",
-        method="GET",
-        path=ENDPOINT,
-        scope=Scope.ADMIN,
-        summary="Read a webhook endpoint and its newest deliveries",
-        description="With the 20 newest deliveries and what the receiver answered to each.",
-        handler=get,
-        answer=webhook_shapes.EndpointWithDeliveriesShape,
-        errors=(ErrorCode.NOT_FOUND,),
-        command=Command("webhooks show"),
-    ),
-    Operation(
-        id="updateWebhookEndpoint",
-        method="PATCH",
-        path=ENDPOINT,
-        scope=Scope.ADMIN,
-        action="webhooks update",
-        summary="Change a webhook endpoint, disable or enable it",
-        description=(
-            "Only the fields that are given change. Turning an endpoint off drops what is pending"
-            " for it; turning it on forgets its failures."
-        ),
-        handler=change,
-        body=webhook_shapes.EndpointChangeIn,
-        answer=webhook_shapes.EndpointShape,
-        errors=(*CHECKED, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
-    ),
-    Operation(
-        id="deleteWebhookEndpoint",
-        method="DELETE",
-        path=ENDPOINT,
-        scope=Scope.ADMIN,
-        action="webhooks delete",
-        summary="Remove a webhook endpoint",
-        description="Deliveries that are pending are cancelled. A second call answers 404.",
-        handler=delete,
-        answer=webhook_shapes.DeletedEndpointShape,
-        errors=(ErrorCode.NOT_FOUND,),
-        command=Command("webhooks delete"),
-    ),
-    Operation(
-        id="rotateWebhookSecret",
-        method="POST",
-        path=f"{ENDPOINT}/rotate-secret",
-        scope=Scope.ADMIN,
-        action="webhooks rotate",
-        summary="Replace the secret of a webhook endpoint",
-        description=(
-            "The new `secret` is shown this once and signs every later delivery, retries of older"
-            " events too. With `grace_seconds` the old one signs beside it for a while, so that"
-            " receivers can be changed without losing an event."
-        ),
-        handler=rotate,
-        body=webhook_shapes.RotateIn,
-        body_required=False,
-        answer=webhook_shapes.RotatedSecretShape,
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
-    ),
-    Operation(
-        id="testWebhookEndpoint",
-        method="POST",
-        path=f"{ENDPOINT}/test",
-        scope=Scope.ADMIN,
-        action="webhooks test",
-        summary="Send a test event",
-        description=(
-            "The endpoint gets a `webhook.test` event, subscribed to it or not; with `event` a"
-            " sample of that one, signed like the real ones. A sample says `test: true`, its ids"
-            " end in zeros and nothing in it exists."
-        ),
-        handler=test,
-        body=webhook_shapes.TestIn,
-        body_required=False,
-        answer=webhook_shapes.DeliveryShape,
-        successes=(CREATED,),
-        errors=(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.BAD_EVENTS,
-            ErrorCode.BAD_REQUEST,
-            ErrorCode.NOT_FOUND,
-            ErrorCode.TOO_LARGE,
-        ),
-    ),
-    Operation(
-        id="listWebhookDeliveries",
-        method="GET",
-        path=f"{ENDPOINT}/deliveries",
-        scope=Scope.ADMIN,
-        summary="List the deliveries of a webhook endpoint",
-        description=(
-            "Newest first, each with a log of its attempts. While `has_more`, continue with"
-            " `before`: the last one's `id`."
-        ),
-        handler=list_deliveries,
-        answer=webhook_shapes.DeliveryListShape,
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
-        queries=(LIMIT,),
-        texts=(
-            BEFORE,
-            Text("status", "Only deliveries with this status.", tuple(DeliveryStatus)),
-        ),
-        command=Command(
-            "webhooks deliveries",
-            (
-                *("event_id=id", "event", "status", "tries=attempts"),
-                *("answer=@answer", "created=created_at"),
-            ),
-            empty="no delivery fits",
-        ),
-    ),
-    Operation(
-        id="redeliverWebhookEvent",
-        method="POST",
-        path=f"{ENDPOINT}/deliveries/{{event_id}}/redeliver",
-        scope=Scope.ADMIN,
-        action="webhooks redeliver",
-        summary="Send a delivery again",
-        description="At once, with the same `webhook-id`, whether it was delivered before or not.",
-        handler=redeliver,
-        answer=webhook_shapes.DeliveryShape,
-        errors=(ErrorCode.BAD_REQUEST, ErrorCode.NOT_FOUND),
-    ),
-    Operation(
-        id="replayWebhookEvents",
-        method="POST",
-        path=f"{ENDPOINT}/replay",
-        scope=Scope.ADMIN,
-        action="webhooks replay",
-        summary="Send the deliveries of a time range again",
-        description=(
-            "All of them that have ended, dropped ones included, or only those of `status`. For"
-            " receivers that were down for longer than deliveries are retried."
-        ),
-        handler=replay,
-        body=webhook_shapes.ReplayIn,
-        answer=webhook_shapes.ReplayShape,
-        errors=(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.BAD_REQUEST,
-            ErrorCode.NOT_FOUND,
-            ErrorCode.TOO_LARGE,
-        ),
-    ),
+    list_all,
+    create,
+    get,
+    change,
+    delete,
+    rotate,
+    test,
+    list_deliveries,
+    redeliver,
+    replay,
 )
