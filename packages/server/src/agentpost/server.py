@@ -20,7 +20,7 @@ from agentpost.blobs import identity
 from agentpost.bootstrap import (
     close,
     ends_of,
-    open_adapters,
+    open_installation,
     prepare_folder,
     upgrade_database,
 )
@@ -228,18 +228,19 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
         if settings.agent_processes:
             log.warning("agent_processes_ignored", reason="the agent is no code of an author's")
         agent = registry.resolve(settings.agent)
-    adapters = await open_adapters(settings, clock)
-    scratch = await asyncio.to_thread(Scratch, folder / "scratch", adapters.node)
+    installation = await open_installation(settings, clock)
+    ctx = installation.ctx
+    scratch = await asyncio.to_thread(Scratch, folder / "scratch", ctx.node)
     ready = threading.Event()
     try:
-        parts = wire(settings, adapters, agent, scratch=scratch.folder, is_ready=ready.is_set)
-        await identity.settle(parts.ctx)
+        parts = wire(settings, installation, agent, scratch=scratch.folder, is_ready=ready.is_set)
+        await identity.settle(ctx)
     except (OSError, ValueError):
-        await close(adapters)
+        await close(ctx)
         scratch.close()
         raise
     if settings.otlp_endpoint:
-        traces.configure(settings.otlp_endpoint, settings.otlp_share, adapters.node)
+        traces.configure(settings.otlp_endpoint, settings.otlp_share, ctx.node)
     first = await _start(parts)
     if settings.egress_allow:
         log.warning("egress_open", allowed=settings.egress_allow)
