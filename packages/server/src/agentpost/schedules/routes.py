@@ -6,12 +6,11 @@ from starlette.responses import Response
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api.body import read_json
 from agentpost.api.operation import CREATED, Api, Command, Operation, Query, Text, respond
-from agentpost.api.query import int_param, place_param
+from agentpost.api.query import int_param, place_param, time_of
 from agentpost.caller import Caller
 from agentpost.contract.validation import validate
 from agentpost.domain import ids, limits
-from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
-from agentpost.domain.times import parse_iso
+from agentpost.domain.errors import ErrorCode
 from agentpost.questions import answers
 from agentpost.schedules import actions as schedules
 from agentpost.schedules.actions import NewSchedule
@@ -148,17 +147,9 @@ def _new(body: ScheduleIn, now: int) -> NewSchedule:
     message = body.message.model_dump(exclude_none=True)
     if body.message.response_schema is not None:
         message["response_schema"] = body.message.response_schema  # whole: null has a meaning
-    at = None if body.at is None else _at(body.at)
+    at = None if body.at is None else time_of("at", body.at)
     missed = Missed(body.missed or Missed.SKIP)
     return schedules.validate_schedule(body.cron, at, body.timezone or "UTC", missed, message, now)
-
-
-def _at(text: str) -> int:
-    try:
-        return parse_iso(text)
-    except (ValueError, OverflowError):
-        problem = "must be an ISO 8601 time with its offset"
-        raise InvalidRequest(Problem("at", problem)) from None
 
 
 OPERATIONS = (create, list_schedules, get, change, delete)
