@@ -1,7 +1,5 @@
 """The ports and settings that every use case gets, wired by `bootstrap`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, Protocol
@@ -59,7 +57,7 @@ class Subscribers(Generic[P]):
 class TurnRunner(Protocol):
     """Runs turns in this process; safe to call on any thread."""
 
-    def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
+    def run(self, ctx: "AppContext", ticket: TurnTicket) -> None:
         """Run the agent's turn for a message that this node owns."""
 
     def abort(self, message_id: str) -> None:

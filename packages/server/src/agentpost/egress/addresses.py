@@ -5,8 +5,6 @@ ranges that lead inside (multicast, NAT64, 6to4, IPv4-compatible ...), so they a
 Design: The way out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from ipaddress import (
@@ -94,7 +92,7 @@ class AllowList:
     hosts: frozenset[tuple[str, int | None]] = field(default_factory=frozenset)
 
     @classmethod
-    def parse(cls, entries: Iterable[str]) -> AllowList:
+    def parse(cls, entries: Iterable[str]) -> "AllowList":
         """Read the entries; raises `ValueError` naming the first that cannot be understood."""
         networks: list[tuple[Network, int | None]] = []
         hosts: set[tuple[str, int | None]] = set()

@@ -1,7 +1,5 @@
 """What the operator forbids on the way out, whatever else is open (design: The way out)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from ipaddress import ip_network
@@ -23,7 +21,7 @@ class DenyList:
     parents: frozenset[str] = field(default_factory=frozenset)
 
     @classmethod
-    def parse(cls, entries: Iterable[str]) -> DenyList:
+    def parse(cls, entries: Iterable[str]) -> "DenyList":
         """Read the entries; raises `ValueError` naming the first that cannot be understood."""
         networks: list[Network] = []
         hosts: set[str] = set()

@@ -1,7 +1,5 @@
 """Reading, stopping and deleting works, and finding files (spec: Work; File)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -27,7 +25,7 @@ class WorkView:
     running: bool
     files: list[FileRecord]
 
-    def shown_to(self, scopes: Collection[Scope]) -> WorkView:
+    def shown_to(self, scopes: Collection[Scope]) -> "WorkView":
         """What a key may see that has stopped the work: without ``read``, that it is there."""
         if Scope.READ in scopes:
             return self

@@ -65,8 +65,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     try:
         account = await accounts.create(ctx, form.text("email"), form.text("name"), amount)
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("email", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("email", problem)
         return await show(ctx, request, viewer, form)
     invitation = await password_links.invite_first(ctx, account.id)
     return await _account(ctx, account.id, Form(), invitation)
@@ -117,8 +116,7 @@ async def add_credits(ctx: AppContext, request: Request, viewer: Viewer) -> View
     try:
         await credits.add(ctx, account_id, amount, note)
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("amount", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("amount", problem)
         return await _account(ctx, account_id, form)
     return Redirect(f"{_PATH}/accounts/{account_id}", note="added" if amount > 0 else "taken")
 

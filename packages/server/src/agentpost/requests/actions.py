@@ -6,8 +6,6 @@ counted: the log never delays the API, and what changes something is never dropp
 no secret: headers are left out, and `requests.redaction` cleans the bodies.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter, deque
@@ -89,7 +87,7 @@ class RequestLogEntry:
         """How many bytes of long bodies it holds."""
         return _long_bytes(self.request_body) + _long_bytes(self.response_body)
 
-    def without_bodies(self) -> RequestLogEntry:
+    def without_bodies(self) -> "RequestLogEntry":
         """The same with no more than the sizes of its bodies."""
         return replace(
             self,

@@ -1,7 +1,5 @@
 """Running turns: the agent's function on the agent loop, its calls recorded one by one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
@@ -136,7 +134,7 @@ _FAILURES: Final = {
 
 
 async def _outcome(
-    ctx: AppContext, agent: AgentFn, turn: AuthorTurn, effects: TurnEffects
+    ctx: AppContext, agent: AgentFn, turn: AuthorTurn, effects: "TurnEffects"
 ) -> TurnResult | TurnFailure | None:
     """The outcome of the agent's function, as a value; None when nothing is to be written."""
     journal = effects.journal
@@ -174,7 +172,7 @@ async def _outcome(
     return result
 
 
-def _result(turn: AuthorTurn, effects: TurnEffects) -> TurnResult | TurnFailure:
+def _result(turn: AuthorTurn, effects: "TurnEffects") -> TurnResult | TurnFailure:
     """The agent's reply when its function returned."""
     output = turn.wanted_output
     reply = "\n\n".join(part for part in turn.replies if part) or None

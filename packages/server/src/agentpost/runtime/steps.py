@@ -1,7 +1,5 @@
 """Running the bodies of steps and writes: coroutines here, plain functions in a worker process."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -157,7 +155,7 @@ class Steps:
     """Makes the exception of a recorded error."""
     pause: Callable[[Run, float], Awaitable[object]] = _sleep
 
-    def for_account(self, account: str) -> Steps:
+    def for_account(self, account: str) -> "Steps":
         """The same, on that account's share of the worker pool."""
         blobs = Blobs(self.blobs.storage, self.pool, account, self.blobs.read_seconds)
         return Steps(self.pool, blobs, account, self.rebuild, self.pause)

@@ -4,8 +4,6 @@ The provider is asked through the guarded way out like every other address: one 
 address has to be in ``egress_allow``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import secrets
@@ -97,7 +95,7 @@ class Journey:
         return asdict(self)
 
     @classmethod
-    def of(cls, text: str) -> Journey:
+    def of(cls, text: str) -> "Journey":
         """Read `as_dict`; raises `OidcError`."""
         try:
             values = json.loads(text)

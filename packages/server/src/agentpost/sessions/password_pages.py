@@ -86,8 +86,7 @@ async def keep(ctx: AppContext, request: Request) -> View:
             visitor.address,
         )
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("password", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("password", problem)
         return await choose(ctx, request, form)
     except Refusal as refusal:
         if refusal.code != ErrorCode.BAD_REQUEST:

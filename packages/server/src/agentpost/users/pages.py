@@ -84,8 +84,7 @@ async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             ctx, viewer.user, account_id, form.text("email"), role
         )
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("email", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("email", problem)
         return await show(ctx, request, viewer, form)
     return await show(ctx, request, viewer, invitation=invitation)
 
@@ -180,9 +179,8 @@ async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             ctx, viewer.user, present, new_password, viewer.session, visitor
         )
     except ValueError as problem:
-        text = str(problem)
         field = "present" if isinstance(problem, WrongPassword) else "password"
-        form.wrong(field, f"{text[0].upper()}{text[1:]}.")
+        form.refuse(field, problem)
         return _profile_page(form)
     return Redirect("/profile", note="changed")
 

@@ -5,8 +5,6 @@ A lost hint costs latency only: besides them, held reads are re-checked once a s
 the contract, and what is needed inside one process; `wakeups.postgres` reaches the other ones.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import threading
@@ -42,7 +40,7 @@ class Wait:
         *("loop", "newest", "takes_state"),
     )
 
-    def __init__(self, hub: Wakeups, subject: str, texts: bool) -> None:
+    def __init__(self, hub: "Wakeups", subject: str, texts: bool) -> None:
         self._hub = hub
         self._subject = subject
         self.loop = asyncio.get_running_loop()
@@ -56,7 +54,7 @@ class Wait:
         """What the last commit of this process made of the message (`record.handover`). Not to be
         changed: every call that waits gets the same."""
 
-    def __enter__(self) -> Wait:
+    def __enter__(self) -> "Wait":
         with self._hub.lock:
             self._hub.waits.setdefault(self._subject, []).append(self)
         return self

@@ -50,6 +50,11 @@ class Form:
         """Say beside a field what to change; the first problem of a field stays."""
         self.errors.setdefault(name, text)
 
+    def refuse(self, name: str, problem: object) -> None:
+        """`wrong` in the words of an error, as a sentence."""
+        text = str(problem)
+        self.wrong(name, f"{text[0].upper()}{text[1:]}.")
+
 
 async def read(ctx: AppContext, request: Request) -> Form:
     """The form that was posted. Raises ``bad_request`` for a body that is no form, ``too_large``

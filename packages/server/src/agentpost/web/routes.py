@@ -37,7 +37,7 @@ from agentpost.uploads import pages as upload_pages
 from agentpost.users import pages as user_pages
 from agentpost.users.role_rules import Right, may
 from agentpost.web import assets, forms, home_pages, page, policy
-from agentpost.web.cookies import Cookie, DeviceCookie
+from agentpost.web.cookies import device_cookie, session_cookie
 from agentpost.web.page import OpenPage, Page, PageView, Redirect, View, Viewer
 from agentpost.web.rendering import LIVE, Renderer
 from agentpost.web.streams import Streams
@@ -72,8 +72,8 @@ class PageRoutes:
     def __init__(self, ctx: AppContext) -> None:
         pages = [each for each in PAGES if isinstance(each, Page)]
         self._ctx = ctx
-        self._cookie = Cookie(ctx.settings)
-        self._device = DeviceCookie(ctx.settings)
+        self._cookie = session_cookie(ctx.settings)
+        self._device = device_cookie(ctx.settings)
         self._renderer = Renderer(ctx.settings, pages, lambda: ctx.unavailable)
         self._streams = Streams(ctx)
         middlewares = (
@@ -126,7 +126,7 @@ class PageRoutes:
         secret = self._cookie.read(request)
         address = client_address(request, self._ctx.settings)
         sign_in = await sessions.signed_in(self._ctx, secret, address) if secret else None
-        if secret is None or sign_in is None:
+        if sign_in is None:
             raise Refusal(ErrorCode.UNAUTHORIZED, "Sign in to continue.")
         account, user = sign_in.account, sign_in.user
         viewer = Viewer(account.id, account.name, account.email, user.email, user, secret)

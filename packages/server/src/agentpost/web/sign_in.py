@@ -10,7 +10,7 @@ from agentpost.sessions import devices
 from agentpost.sessions.actions import LOGIN_LINK_SECONDS
 from agentpost.sessions.sign_in import Visitor
 from agentpost.settings import Settings
-from agentpost.web.cookies import Cookie, DeviceCookie
+from agentpost.web.cookies import device_cookie, session_cookie
 from agentpost.web.forms import Form
 from agentpost.web.page import PageView
 
@@ -57,6 +57,6 @@ def visitor(ctx: AppContext, request: Request) -> Visitor:
     return Visitor(
         client_address(request, settings),
         request.headers.get("user-agent", ""),
-        Cookie(settings).read(request),
-        devices.user_of(ctx, DeviceCookie(settings).read(request)),
+        session_cookie(settings).read(request) or None,
+        devices.user_of(ctx, device_cookie(settings).read(request)),
     )

@@ -6,12 +6,11 @@ from starlette.responses import Response
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api.body import read_json, read_optional_json
 from agentpost.api.operation import CREATED, Api, Command, Operation, Query, Text, respond
-from agentpost.api.query import choice_param, int_param, place_param
+from agentpost.api.query import choice_param, int_param, place_param, time_of
 from agentpost.caller import Caller
 from agentpost.contract.validation import validate
 from agentpost.domain import ids, limits
-from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.times import parse_iso
+from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.http import audited
 from agentpost.record.events import EventName
 from agentpost.requests.redaction import shown_url
@@ -270,8 +269,8 @@ async def replay(api: Api, request: Request, caller: Caller) -> Response:
     """All of them that have ended, dropped ones included, or only those of `status`. For receivers
     that were down for longer than deliveries are retried."""
     body = validate(webhook_shapes.ReplayIn, await read_json(api, request))
-    since = _time("since", body.since)
-    until = _time("until", body.until) if body.until is not None else api.ctx.clock.now()
+    since = time_of("since", body.since)
+    until = time_of("until", body.until) if body.until is not None else api.ctx.clock.now()
     statuses = tuple(DeliveryStatus(status) for status in body.status or deliveries.REPLAYABLE)
     audited.state(request, since=body.since, until=body.until, status=body.status)
     count = await deliveries.replay(
@@ -283,13 +282,6 @@ async def replay(api: Api, request: Request, caller: Caller) -> Response:
 def _id(request: Request) -> str:
     endpoint_id: str = request.path_params["endpoint_id"]
     return endpoint_id
-
-
-def _time(field: str, text: str) -> int:
-    try:
-        return parse_iso(text)
-    except ValueError:
-        raise InvalidRequest(Problem(field, "must be an ISO 8601 time with its offset")) from None
 
 
 OPERATIONS = (

@@ -1,7 +1,5 @@
 """An agent process as the server sees it."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Callable, Mapping
@@ -71,7 +69,7 @@ class AgentProcess(WorkerProcess):
         self,
         stall_seconds: float,
         cpu_seconds: float | None,
-        on_end: Callable[[AgentProcess, Death], None],
+        on_end: "Callable[[AgentProcess, Death], None]",
     ) -> None:
         """It is ready: hear what it says. ``on_end`` is called before its runs hear of its end."""
         self.runs, self.run_count, self.culprit_owner = {}, 0, None
