@@ -23,8 +23,7 @@ import jsonschema_rs
 import pytest
 import yaml
 from pydantic import SecretStr
-from yamllint import config as yamllint_config
-from yamllint import linter
+from yamllint import config as yamllint_config, linter
 
 from agentpost.domain import limits
 from agentpost.settings import NOT_OURS, PREFIX, Settings

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.accounts import actions as accounts
-from agentpost.chats import actions as chatting
-from agentpost.chats import lists
+from agentpost.chats import actions as chatting, lists
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
 from agentpost.explain.reasons import EXPLANATIONS

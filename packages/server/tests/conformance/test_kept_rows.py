@@ -17,8 +17,7 @@ from agentpost.domain import ids
 from agentpost.domain.agent_lines import AgentLine
 from agentpost.explain import agent_line_rows, timeline_rows
 from agentpost.record.records import RequestRecord
-from agentpost.requests import actions as requests
-from agentpost.requests import rows as request_rows
+from agentpost.requests import actions as requests, rows as request_rows
 from agentpost.requests.filter_rules import request_filter
 from agentpost.retention import rows as retention_rows
 from agentpost.webhooks import delivery_rows

@@ -43,8 +43,7 @@ from agentpost.record.records import (
 )
 from agentpost.uploads.rules import UploadStatus
 from agentpost.uploads.shapes import UploadCreatedShape, UploadShape
-from agentpost.webhooks import event_shapes
-from agentpost.webhooks import shapes as webhook_shapes
+from agentpost.webhooks import event_shapes, shapes as webhook_shapes
 from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason
 from agentpost.webhooks.event_shapes import EventShape, JobEventDataShape
 from agentpost.webhooks.records import AttemptRecord, DeliveryRecord, EndpointRecord

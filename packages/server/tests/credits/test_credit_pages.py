@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import rows as account_rows
+from agentpost.accounts import actions as accounts, rows as account_rows
 from agentpost.clock import new_id
-from agentpost.credits import actions as credits
-from agentpost.credits import usage
+from agentpost.credits import actions as credits, usage
 from agentpost.credits.usage import Statement, Used
 from agentpost.domain import ids
 from agentpost.domain.times import DAY, HOUR

@@ -2,14 +2,11 @@
 
 import pytest
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import overview
-from agentpost.accounts import rows as account_rows
+from agentpost.accounts import actions as accounts, overview, rows as account_rows
 from agentpost.caller import Caller
 from agentpost.clock import ManualClock, new_id
 from agentpost.context import AppContext
-from agentpost.credits import actions as credits
-from agentpost.credits import usage
+from agentpost.credits import actions as credits, usage
 from agentpost.credits.usage_rules import UsageGroup
 from agentpost.db import filtered
 from agentpost.db.session import Tx

@@ -20,8 +20,7 @@ import pytest
 
 from agentpost.accounts import rows as account_rows
 from agentpost.db.postgres_pipeline import translate
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.messages import rows as message_rows
 from agentpost.record import history_rows
 from agentpost.retention import rows as retention_rows

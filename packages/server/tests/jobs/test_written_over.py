@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.blobs import account_audit
-from agentpost.blobs import actions as blobs
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import works
+from agentpost.blobs import account_audit, actions as blobs
+from agentpost.jobs import actions as jobs, works
 from agentpost.jobs.actions import JobClaim
 from agentpost.messages.rules import TurnFailure
 from agentpost.nodes import upkeep

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import admission
+from agentpost.accounts import actions as accounts, admission
 from agentpost.caller import Caller
 from agentpost.domain.errors import RateLimited
 from agentpost.limits import allowances

@@ -10,8 +10,7 @@ from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.rules import POISON_FAILURE
 from agentpost.messages.rules import WhenBusy
-from agentpost.nodes import actions as nodes
-from agentpost.nodes import upkeep
+from agentpost.nodes import actions as nodes, upkeep
 from agentpost.turns import actions as turns
 from tests.harness.context import NODE, Harness
 

@@ -10,8 +10,7 @@ import pytest
 from agentpost.accounts import actions as accounts
 from agentpost.audit import actions as audit
 from agentpost.limits import allowances
-from agentpost.schedules import account_lists
-from agentpost.schedules import actions as schedules
+from agentpost.schedules import account_lists, actions as schedules
 from agentpost.schedules.rules import ScheduleStatus
 from tests.web.busy import fill
 from tests.web.site import Site, open_site

@@ -16,8 +16,7 @@ from agentpost.operations import doctor
 from agentpost.ratelimit.base import Rule
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.retention import actions as retention
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import password_links, throttle
+from agentpost.sessions import actions as sessions, password_links, throttle
 from agentpost.users import rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role

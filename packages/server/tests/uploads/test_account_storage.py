@@ -11,13 +11,11 @@ import pytest
 
 from agentpost.accounts import actions as accounts
 from agentpost.agents import StorageFull
-from agentpost.blobs import account_audit, account_rows
-from agentpost.blobs import actions as blobs
+from agentpost.blobs import account_audit, account_rows, actions as blobs
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import works
+from agentpost.jobs import actions as jobs, works
 from agentpost.jobs.actions import JobClaim
 from agentpost.limits import allowances
 from agentpost.messages import sending
@@ -27,8 +25,7 @@ from agentpost.operations import doctor
 from agentpost.record.records import FileRecord
 from agentpost.retention import actions as retention
 from agentpost.storage.local_incoming import LocalIncoming
-from agentpost.uploads import actions as uploads
-from agentpost.uploads import attachments
+from agentpost.uploads import actions as uploads, attachments
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.attachments import InlineFile
 from agentpost.uploads.rules import UploadStatus

@@ -15,13 +15,11 @@ from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded, Refusal
 from agentpost.mail.actions import SmtpServer
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import mail, password_links, sign_in
+from agentpost.sessions import actions as sessions, mail, password_links, sign_in
 from agentpost.sessions.passwords import Passwords
 from agentpost.sessions.sign_in import Visitor
 from agentpost.settings import load_settings
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from tests.mail.test_mail import listening

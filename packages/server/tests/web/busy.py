@@ -25,8 +25,7 @@ from agentpost.record.records import (
     WorkRecord,
 )
 from agentpost.requests import rows as request_rows
-from agentpost.schedules import account_lists
-from agentpost.schedules import actions as schedules
+from agentpost.schedules import account_lists, actions as schedules
 from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import Missed, run_key
 from agentpost.users import actions as users

@@ -27,8 +27,7 @@ from agentpost.sessions import actions as sessions
 from agentpost.sessions.passwords import Passwords
 from agentpost.settings import load_settings
 from agentpost.turns.conversation_rows import CONVERSATIONS
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from agentpost.web.routes import PageRoutes

@@ -15,8 +15,7 @@ from pptx import Presentation
 
 from agentpost.agents import JobFailed
 from agentpost_offline.frame import Act, Frame, Style, Thing, to_json
-from agentpost_offline.making.document import making as documents
-from agentpost_offline.making.document import word
+from agentpost_offline.making.document import making as documents, word
 from tests.agents.fakes import file
 from tests.agents.llm.openai_stub import Calls, OpenAIStub, Says
 from tests.agents.llm.test_tools import call, results

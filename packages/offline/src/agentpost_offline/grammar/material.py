@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Kind, Role, Table
 from agentpost_offline.frame import Grain
-from agentpost_offline.grammar.text import fold, name_tokens, normal
-from agentpost_offline.grammar.text import tokens as text_tokens
+from agentpost_offline.grammar.text import fold, name_tokens, normal, tokens as text_tokens
 from agentpost_offline.grammar.vocabulary import (
     Lexicon,
     carry_of,

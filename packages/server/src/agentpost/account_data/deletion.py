@@ -14,8 +14,7 @@ import structlog
 
 from agentpost.account_data import deletion_rows
 from agentpost.accounts import rows as account_rows
-from agentpost.blobs import actions as blobs
-from agentpost.blobs import deletion_rows as pending_deletions
+from agentpost.blobs import actions as blobs, deletion_rows as pending_deletions
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
@@ -29,8 +28,7 @@ from agentpost.uploads import actions as uploads
 from agentpost.users import rows as user_rows
 from agentpost.users.actions import LAST_OPERATOR
 from agentpost.users.role_rules import Role
-from agentpost.webhooks import endpoint_rows
-from agentpost.webhooks import endpoints as endpoint_uses
+from agentpost.webhooks import endpoint_rows, endpoints as endpoint_uses
 
 log = structlog.get_logger(__name__)
 

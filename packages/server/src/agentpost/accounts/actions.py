@@ -5,8 +5,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentpost.accounts import rows as account_rows
-from agentpost.accounts import scope_rules
+from agentpost.accounts import rows as account_rows, scope_rules
 from agentpost.accounts.scope_rules import DEFAULT_SCOPES, Scope
 from agentpost.caller import Caller
 from agentpost.clock import new_id

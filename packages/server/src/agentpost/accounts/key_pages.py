@@ -6,9 +6,7 @@ from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import keys
-from agentpost.accounts import scope_rules as scopes
+from agentpost.accounts import actions as accounts, keys, scope_rules as scopes
 from agentpost.accounts.actions import NewKey
 from agentpost.accounts.scope_rules import Scope
 from agentpost.context import AppContext

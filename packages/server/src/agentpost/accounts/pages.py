@@ -5,8 +5,7 @@ from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import overview
+from agentpost.accounts import actions as accounts, overview
 from agentpost.accounts.overview import Overview
 from agentpost.context import AppContext
 from agentpost.explain.reasons import EXPLANATIONS

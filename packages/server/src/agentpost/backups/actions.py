@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentpost.backups import rows as backup_rows
-from agentpost.blobs import hold, identity
-from agentpost.blobs import rows as blob_rows
+from agentpost.blobs import hold, identity, rows as blob_rows
 from agentpost.blobs.audit import DAMAGED, MISSING
 from agentpost.blobs.rows import Named
 from agentpost.context import AppContext

@@ -14,11 +14,9 @@ from typing import Final
 
 from agentpost.audit import actions as audit
 from agentpost.audit.actions import Actor
-from agentpost.backups import actions as backups
-from agentpost.backups import rows as backup_rows
+from agentpost.backups import actions as backups, rows as backup_rows
 from agentpost.backups.actions import POSTGRESQL, Backup
-from agentpost.blobs import hold
-from agentpost.blobs import identity as storage_identity
+from agentpost.blobs import hold, identity as storage_identity
 from agentpost.clock import SystemClock
 from agentpost.db import meta, migrate, postgres_backup
 from agentpost.db.lock import LOCK_NAME, FolderLock

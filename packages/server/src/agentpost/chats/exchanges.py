@@ -22,8 +22,7 @@ from agentpost.explain.reasons import (
 )
 from agentpost.files import views
 from agentpost.files.views import FileArrangement
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import VIEWS, JobKind, JobRole, JobState, JobStatus
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS, TurnState

@@ -11,8 +11,7 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.clock import new_id
 from agentpost.context import AppContext
-from agentpost.credits import ceiling_rows
-from agentpost.credits import rules as credit_rules
+from agentpost.credits import ceiling_rows, rules as credit_rules
 from agentpost.credits.rules import LedgerKind, Wallet
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -20,8 +19,7 @@ from agentpost.domain.credits import to_credits, to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowances import running_jobs_max
-from agentpost.record import signals as s
-from agentpost.record import writer
+from agentpost.record import signals as s, writer
 from agentpost.record.records import AccountRecord, LedgerRecord
 
 NOTE_CHARACTERS_MAX: Final = 200

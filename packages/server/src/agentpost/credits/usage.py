@@ -17,8 +17,7 @@ from agentpost.domain.times import DAY, iso
 from agentpost.record import conversation_titles
 from agentpost.record.records import LedgerRecord
 from agentpost.transactions import read_transaction
-from agentpost.turns import conversation_rows
-from agentpost.turns import conversation_rows as conversations
+from agentpost.turns import conversation_rows, conversation_rows as conversations
 
 DAYS: Final = 30
 """How many days are summed up, today included; they begin at midnight UTC."""

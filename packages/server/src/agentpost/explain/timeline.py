@@ -14,8 +14,7 @@ from agentpost.domain.times import iso
 from agentpost.explain import agent_line_rows, timeline_rows
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS
-from agentpost.record import history_rows
-from agentpost.record import signals as s
+from agentpost.record import history_rows, signals as s
 from agentpost.record.journal_rules import name_of
 from agentpost.record.records import AttachmentRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.transactions import read_transaction

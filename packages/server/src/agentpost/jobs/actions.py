@@ -13,15 +13,13 @@ from agentpost.accounts import rows as account_rows
 from agentpost.agents import File, values
 from agentpost.blobs import space
 from agentpost.context import AppContext
-from agentpost.credits import actions as credits
-from agentpost.credits import ceilings
+from agentpost.credits import actions as credits, ceilings
 from agentpost.credits.actions import Purpose
 from agentpost.db.session import Tx
 from agentpost.domain.credits import Charge
 from agentpost.domain.errors import Fenced, not_found
 from agentpost.domain.times import iso
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import (
     CODE_CHANGED_FAILURE,
     EXECUTING,
@@ -30,8 +28,7 @@ from agentpost.jobs.rules import (
 )
 from agentpost.messages import rows as message_rows
 from agentpost.nodes import poison_rules
-from agentpost.record import history, job_changes, journal_rows, lifecycle, writer
-from agentpost.record import signals as s
+from agentpost.record import history, job_changes, journal_rows, lifecycle, signals as s, writer
 from agentpost.record.journal_rules import Call
 from agentpost.record.records import AccountRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.record.tickets import JobTicket

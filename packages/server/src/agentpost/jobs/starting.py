@@ -13,14 +13,12 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import TITLE_CHARACTERS_MAX
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import JobKind, JobRole, JobState, Reason
 from agentpost.limits.allowances import running_jobs_max
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import TurnState
-from agentpost.record import history, journal_rows, writer
-from agentpost.record import signals as s
+from agentpost.record import history, journal_rows, signals as s, writer
 from agentpost.record.journal_rules import Call
 from agentpost.record.records import (
     ConversationRecord,

@@ -9,9 +9,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.limits import WORK_FILES_MAX
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import actions as jobs, rows as job_rows, work_rows
 from agentpost.record.records import FileRecord, WorkRecord
 from agentpost.transactions import read_transaction, write_transaction
 from agentpost.turns import conversation_rows

@@ -15,8 +15,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.following.followers import was_cancelled
-from agentpost.messages import lists
-from agentpost.messages import rows as message_rows
+from agentpost.messages import lists, rows as message_rows
 from agentpost.messages.filter_rules import ListFilter
 from agentpost.record.records import MessageRecord, Snapshot
 

@@ -8,8 +8,7 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.accounts.rows import ACCOUNTS
 from agentpost.db import as_json
-from agentpost.db.filtered import Conditions, containing, counts
-from agentpost.db.filtered import newest as newest_that_fit
+from agentpost.db.filtered import Conditions, containing, counts, newest as newest_that_fit
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import NO_FILES, UNHEARD, Row, Tx, scalar
 from agentpost.db.statements import All, First, Firsts, Rows, Whether

@@ -7,8 +7,7 @@ from typing import Final
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.messages import rows as message_rows
-from agentpost.messages import search_rows
+from agentpost.messages import rows as message_rows, search_rows
 from agentpost.messages.filter_rules import MessageFilter
 from agentpost.transactions import read_transaction
 

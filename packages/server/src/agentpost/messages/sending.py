@@ -13,8 +13,7 @@ from functools import partial
 
 import structlog
 
-from agentpost.accounts import admission
-from agentpost.accounts import rows as account_rows
+from agentpost.accounts import admission, rows as account_rows
 from agentpost.agents import schemas
 from agentpost.caller import Caller
 from agentpost.clock import new_id
@@ -32,8 +31,7 @@ from agentpost.domain.errors import (
 from agentpost.domain.times import seconds
 from agentpost.following.held_calls import HeldCall, HungUp
 from agentpost.following.post_window import until_turn_ends
-from agentpost.messages import repeats
-from agentpost.messages import rows as message_rows
+from agentpost.messages import repeats, rows as message_rows
 from agentpost.messages.new_messages import (
     NewMessage,
     check,
@@ -45,14 +43,11 @@ from agentpost.messages.new_messages import (
 from agentpost.messages.rules import OPEN_TURNS, TurnState, WhenBusy
 from agentpost.questions import answers
 from agentpost.questions.answers import Answering
-from agentpost.record import history_rows, lifecycle, reading, writer
-from agentpost.record import signals as s
+from agentpost.record import history_rows, lifecycle, reading, signals as s, writer
 from agentpost.record.records import ConversationRecord, MessageRecord, Snapshot
 from agentpost.transactions import write_transaction
-from agentpost.turns import actions as turns
-from agentpost.turns import conversation_rows
-from agentpost.uploads import actions as uploads
-from agentpost.uploads import attachments
+from agentpost.turns import actions as turns, conversation_rows
+from agentpost.uploads import actions as uploads, attachments
 from agentpost.uploads.attachments import InlineFile
 from agentpost.webhooks import endpoint_rows
 

@@ -8,8 +8,7 @@ import structlog
 from agentpost.clock import Clock
 from agentpost.context import NODES, AppContext
 from agentpost.db.session import DedicatedConnection, Tx
-from agentpost.nodes import faults, missing_runs
-from agentpost.nodes import rows as node_rows
+from agentpost.nodes import faults, missing_runs, rows as node_rows
 from agentpost.nodes.records import NodeRecord
 from agentpost.nodes.rows import Beat as Beat  # noqa: PLC0414 - see `Beats.beat`
 from agentpost.operations import server_rows

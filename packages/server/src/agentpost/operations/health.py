@@ -8,8 +8,7 @@ when it works again. The doctor makes the same checks once.
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from agentpost.blobs import identity as storage_identity
-from agentpost.blobs import space
+from agentpost.blobs import identity as storage_identity, space
 from agentpost.context import AppContext
 from agentpost.db import meta
 from agentpost.db.session import Tx

@@ -4,12 +4,10 @@ from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import authors
+from agentpost.accounts import actions as accounts, authors
 from agentpost.audit import actions as audit
 from agentpost.context import AppContext
-from agentpost.credits import actions as credits
-from agentpost.credits import usage
+from agentpost.credits import actions as credits, usage
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found

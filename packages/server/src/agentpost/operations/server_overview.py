@@ -17,8 +17,7 @@ from agentpost.domain.errors import not_found
 from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowance_rules import NAMES, Allowances
 from agentpost.limits.allowances import allowances_of, running_jobs_max
-from agentpost.nodes import actions as nodes
-from agentpost.nodes import missing_runs
+from agentpost.nodes import actions as nodes, missing_runs
 from agentpost.nodes.actions import NodeLine
 from agentpost.operations import server_rows
 from agentpost.operations.maintenance import SWITCH

@@ -12,8 +12,7 @@ from agentpost.agents import File, Running, Said, values
 from agentpost.db.session import Tx
 from agentpost.domain.limits import HISTORY_ENTRIES, WORK_TEXT_PAGE_CHARACTERS, WORKS_SHOWN
 from agentpost.domain.times import iso
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.record import history_rows
 from agentpost.record.records import AttachmentRecord, FileRecord, MessageRecord, WorkShown
 

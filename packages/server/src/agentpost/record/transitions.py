@@ -12,8 +12,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from agentpost.domain.errors import RuleBroken
 from agentpost.jobs.rules import JobState as J
-from agentpost.messages.rules import AGENT_BUSY_TEXT, TURN_FAILURE_TEXTS
-from agentpost.messages.rules import TurnState as T
+from agentpost.messages.rules import AGENT_BUSY_TEXT, TURN_FAILURE_TEXTS, TurnState as T
 from agentpost.record import signals as s
 from agentpost.record.events import (
     CEILING_TEXTS,

@@ -20,16 +20,12 @@ from agentpost.db.session import NO_FILES, Tx
 from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import FILE_UNLISTED_KEEP_SECONDS
 from agentpost.domain.times import seconds
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import EXECUTING, OPEN_JOBS, VIEWS, JobRole, JobState
-from agentpost.messages import rows as message_rows
-from agentpost.messages import status_rules
+from agentpost.messages import rows as message_rows, status_rules
 from agentpost.messages.rules import OPEN_TURNS
 from agentpost.messages.shapes import FileFacts
-from agentpost.record import job_changes, lifecycle, transitions
-from agentpost.record import rows as record_rows
-from agentpost.record import signals as s
+from agentpost.record import job_changes, lifecycle, rows as record_rows, signals as s, transitions
 from agentpost.record.events import Entry, EntryType, EventName, message_event
 from agentpost.record.records import EntryRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.webhooks import outbox

@@ -17,9 +17,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
 from agentpost.domain.times import seconds
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import actions as jobs, rows as job_rows, work_rows
 from agentpost.jobs.rules import OPEN_JOBS
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS

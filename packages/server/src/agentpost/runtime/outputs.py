@@ -8,8 +8,7 @@ from pathlib import Path
 import structlog
 
 from agentpost.author.bodies import Spilled
-from agentpost.blobs import actions as blobs
-from agentpost.blobs import space
+from agentpost.blobs import actions as blobs, space
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.domain import backoff

@@ -23,8 +23,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.text import agent_text
 from agentpost.explain.agent_lines import output_kept
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import rules as job_rules
+from agentpost.jobs import actions as jobs, rules as job_rules
 from agentpost.jobs.actions import JobClaim
 from agentpost.nodes.ownership import confirm_job
 from agentpost.observability import traces

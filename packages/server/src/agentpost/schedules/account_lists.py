@@ -13,8 +13,7 @@ from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.messages import rows as message_rows
 from agentpost.messages.new_messages import check, from_fields
 from agentpost.record.records import MessageSummary
-from agentpost.schedules import actions as schedules
-from agentpost.schedules import recurrence
+from agentpost.schedules import actions as schedules, recurrence
 from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import ScheduleRecord, run_key
 from agentpost.transactions import read_transaction

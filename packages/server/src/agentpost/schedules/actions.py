@@ -23,13 +23,11 @@ from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal,
 from agentpost.domain.limits import SCHEDULE_YEARS_AHEAD_MAX
 from agentpost.domain.times import seconds
 from agentpost.limits.allowances import rules_of
-from agentpost.messages import rows as message_rows
-from agentpost.messages import sending
+from agentpost.messages import rows as message_rows, sending
 from agentpost.messages.body_shapes import too_long
 from agentpost.messages.new_messages import check_conversation, from_fields
 from agentpost.messages.rules import WhenBusy
-from agentpost.schedules import recurrence
-from agentpost.schedules import rows as schedule_rows
+from agentpost.schedules import recurrence, rows as schedule_rows
 from agentpost.schedules.rules import (
     AHEAD_MAX,
     LATE_MAX,

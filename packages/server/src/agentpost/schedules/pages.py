@@ -15,8 +15,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Refusal
 from agentpost.domain.times import SECOND
 from agentpost.http import audited
-from agentpost.schedules import account_lists, recurrence
-from agentpost.schedules import actions as schedules
+from agentpost.schedules import account_lists, actions as schedules, recurrence
 from agentpost.schedules.rules import Missed, RunOutcome, ScheduleRecord, ScheduleStatus
 from agentpost.users.role_rules import Right
 from agentpost.web import forms

@@ -18,8 +18,7 @@ from agentpost.domain.errors import not_found
 from agentpost.domain.times import SECOND, seconds
 from agentpost.record.records import AccountRecord
 from agentpost.sessions import rows as session_rows
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import LoginTokenRecord, SessionRecord, UserRecord
 
 LOGIN_LINK_SECONDS: Final = 15 * 60

@@ -20,13 +20,11 @@ from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.times import HOUR, MINUTE, SECOND
 from agentpost.egress.errors import EgressError
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import password_links, throttle
+from agentpost.sessions import actions as sessions, password_links, throttle
 from agentpost.sessions.password_links import Offer
 from agentpost.sessions.sign_in import Visitor
 from agentpost.transactions import read_transaction
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.address_rules import check_mail_address
 from agentpost.users.records import UserRecord
 

@@ -10,9 +10,7 @@ from starlette.responses import Response
 from agentpost.context import AppContext
 from agentpost.domain.errors import not_found
 from agentpost.http import audited
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import oidc, password_pages
-from agentpost.sessions import sign_in as signing_in
+from agentpost.sessions import actions as sessions, oidc, password_pages, sign_in as signing_in
 from agentpost.sessions.oidc import Journey, OidcError
 from agentpost.users.role_rules import Right
 from agentpost.web import forms, sign_in

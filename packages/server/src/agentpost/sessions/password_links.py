@@ -20,13 +20,10 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.times import DAY, HOUR, MINUTE
 from agentpost.record.records import AccountRecord
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import rows as session_rows
-from agentpost.sessions import throttle
+from agentpost.sessions import actions as sessions, rows as session_rows, throttle
 from agentpost.sessions.password_rules import check_password
 from agentpost.transactions import read_transaction
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.address_rules import check_mail_address
 from agentpost.users.records import LoginTokenRecord, UserMailRecord, UserRecord
 from agentpost.users.role_rules import Right, Role, may

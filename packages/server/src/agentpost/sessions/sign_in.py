@@ -10,12 +10,9 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.limits import PASSWORD_BYTES_MAX
 from agentpost.domain.times import SECOND
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import rows as session_rows
-from agentpost.sessions import throttle
+from agentpost.sessions import actions as sessions, rows as session_rows, throttle
 from agentpost.sessions.password_rules import check_password
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserRecord
 
 FRESH_SECONDS: Final = 15 * 60

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from agentpost.blobs import account_rows, deletion_rows, identity, space
-from agentpost.blobs import actions as blobs
+from agentpost.blobs import account_rows, actions as blobs, deletion_rows, identity, space
 from agentpost.caller import Caller
 from agentpost.clock import new_id
 from agentpost.context import AppContext

@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentpost.blobs import actions as blobs
-from agentpost.blobs import deletion_rows, space
+from agentpost.blobs import actions as blobs, deletion_rows, space
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
@@ -34,8 +33,7 @@ from agentpost.files.executable_rules import (
     is_executable,
     second_header_at,
 )
-from agentpost.messages import idempotency_rules
-from agentpost.messages import rows as message_rows
+from agentpost.messages import idempotency_rules, rows as message_rows
 from agentpost.messages.rules import TurnState
 from agentpost.record import history_rows, writer
 from agentpost.record.records import AttachmentRecord, MessageRecord

@@ -14,8 +14,7 @@ from agentpost.context import AppContext
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.http import audited
-from agentpost.sessions import password_links, password_pages
-from agentpost.sessions import sign_in as signing_in
+from agentpost.sessions import password_links, password_pages, sign_in as signing_in
 from agentpost.sessions.password_links import InvitationLink
 from agentpost.sessions.sign_in import WrongPassword
 from agentpost.users import actions as users

@@ -9,11 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from agentpost.accounts import key_pages
-from agentpost.accounts import pages as account_pages
+from agentpost.accounts import key_pages, pages as account_pages
 from agentpost.audit.actions import Actor
-from agentpost.chats import chat_pages
-from agentpost.chats import pages as chats
+from agentpost.chats import chat_pages, pages as chats
 from agentpost.context import AppContext
 from agentpost.credits import pages as credit_pages
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
@@ -30,9 +28,7 @@ from agentpost.messages import pages as message_pages
 from agentpost.operations import pages as operation_pages
 from agentpost.requests import pages as request_pages
 from agentpost.schedules import pages as schedule_pages
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import devices, password_pages
-from agentpost.sessions import pages as session_pages
+from agentpost.sessions import actions as sessions, devices, pages as session_pages, password_pages
 from agentpost.uploads import pages as upload_pages
 from agentpost.users import pages as user_pages
 from agentpost.users.role_rules import Right, may

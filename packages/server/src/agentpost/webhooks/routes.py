@@ -14,8 +14,7 @@ from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.http import audited
 from agentpost.record.events import EventName
 from agentpost.requests.redaction import shown_url
-from agentpost.webhooks import deliveries, endpoints
-from agentpost.webhooks import shapes as webhook_shapes
+from agentpost.webhooks import deliveries, endpoints, shapes as webhook_shapes
 from agentpost.webhooks.endpoint_rules import DeliveryStatus
 from agentpost.webhooks.endpoints import EndpointChange
 

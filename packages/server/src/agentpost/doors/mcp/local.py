@@ -24,8 +24,7 @@ from agentpost.following import followers
 from agentpost.following.followers import Moment
 from agentpost.following.shapes import EntryShape
 from agentpost.http.request_state import RequestState
-from agentpost.jobs import recovery as recover
-from agentpost.jobs import works
+from agentpost.jobs import recovery as recover, works
 from agentpost.jobs.recovery_shapes import RecoveredWorkShape, RecoveryShape
 from agentpost.jobs.work_shapes import WorkItemShape, WorkListShape, WorkShape
 from agentpost.jobs.works import WorkView
