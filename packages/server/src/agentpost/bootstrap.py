@@ -20,9 +20,8 @@ from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.domain.times import SECOND
-from agentpost.egress.addresses import AllowList
+from agentpost.egress.addresses import AllowList, DenyList
 from agentpost.egress.client import Egress
-from agentpost.egress.denied import DenyList
 from agentpost.engine.base import Engine
 from agentpost.engine.dispatch import NoticeEngine
 from agentpost.files.links import SignedLinks

@@ -20,8 +20,7 @@ from agentpost.observability.counters import Counters
 from agentpost.operations.health_state import Health
 from agentpost.processes.scanner import Scanner
 from agentpost.ratelimit.base import RateLimiter
-from agentpost.record.handover import Handover
-from agentpost.record.tickets import TurnTicket
+from agentpost.record.tickets import Handover, TurnTicket
 from agentpost.requests.actions import RequestLog
 from agentpost.secrets.encryption import SecretCipher
 from agentpost.sessions.passwords import Passwords

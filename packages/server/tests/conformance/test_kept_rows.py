@@ -15,7 +15,7 @@ from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.domain.agent_lines import AgentLine
-from agentpost.explain import agent_line_rows, timeline_rows
+from agentpost.explain import timeline_rows
 from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests, rows as request_rows
 from agentpost.requests.filter_rules import request_filter
@@ -66,14 +66,14 @@ def insert(batch: list[RequestRecord], tx: Tx) -> None:
 async def test_the_lines_of_an_agent(db: Database) -> None:
     lines = [AgentLine.of(n, n or None, "info", f"line {n}") for n in range(3)]
     made = [new_id(ids.REQUEST, line.at) for line in lines]
-    await db.write(lambda tx: agent_line_rows.insert(tx, "exe_1", made, lines))
-    kept = await db.read(lambda tx: agent_line_rows.of_owner(tx, "exe_1"))
+    await db.write(lambda tx: timeline_rows.insert(tx, "exe_1", made, lines))
+    kept = await db.read(lambda tx: timeline_rows.of_owner(tx, "exe_1"))
     assert [tuple(row) for row in kept] == [
         (0, None, "info", "line 0"),
         (1, 1, "info", "line 1"),
         (2, 2, "info", "line 2"),
     ]
-    last = await db.read(lambda tx: agent_line_rows.of_owner(tx, "exe_1", 2))
+    last = await db.read(lambda tx: timeline_rows.of_owner(tx, "exe_1", 2))
     assert [row[3] for row in last] == ["line 1", "line 2"]
     for output, total in ((False, 0), (True, 3)):
         count = partial(timeline_rows.count, message_id="msg_1", owners=["exe_1"], output=output)

@@ -27,9 +27,15 @@ from agentpost.domain.errors import (
 )
 from agentpost.following.shapes import EntryShape, EventListShape
 from agentpost.jobs.recovery_rules import RecoveryState
-from agentpost.jobs.recovery_shapes import RecoveredWorkShape, RecoveryShape
 from agentpost.jobs.rules import JobKind, JobRole, JobState, Reason
-from agentpost.jobs.work_shapes import WorkDeletedShape, WorkItemShape, WorkListShape, WorkShape
+from agentpost.jobs.work_shapes import (
+    RecoveredWorkShape,
+    RecoveryShape,
+    WorkDeletedShape,
+    WorkItemShape,
+    WorkListShape,
+    WorkShape,
+)
 from agentpost.messages.rules import MessageStatus
 from agentpost.messages.shapes import FileFacts, FileObject, MessageShape
 from agentpost.record.events import TEST_EVENT

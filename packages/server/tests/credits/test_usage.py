@@ -7,7 +7,7 @@ from agentpost.caller import Caller
 from agentpost.clock import ManualClock, new_id
 from agentpost.context import AppContext
 from agentpost.credits import actions as credits, usage
-from agentpost.credits.usage_rules import UsageGroup
+from agentpost.credits.rules import UsageGroup
 from agentpost.db import filtered
 from agentpost.db.session import Tx
 from agentpost.domain import ids

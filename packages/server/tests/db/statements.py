@@ -71,11 +71,11 @@ COMPLETED = {
         "SELECT id FROM messages WHERE key_id = ? AND expires_at > ? AND idempotency_key IN (?, ?)"
     ),
     "turns.conversation_rows.names": "SELECT id, owner, name FROM conversations WHERE id IN (?, ?)",
-    "messages.search_rows._NAMES": (
+    "messages.list_rows._NAMES": (
         "SELECT r.id, m.conversation FROM requests r JOIN messages m ON m.id = r.message_id"
         " WHERE r.id IN (?, ?)"
     ),
-    "messages.search_rows._MESSAGES_OF_CONVERSATIONS": (
+    "messages.list_rows._MESSAGES_OF_CONVERSATIONS": (
         "SELECT id FROM messages WHERE conversation_id IN (?, ?) AND account_id || '' = ?"
         " ORDER BY id DESC LIMIT ?"
     ),

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, strategies as st
 
-from agentpost.limits.fair_queue import FairQueue
+from agentpost.limits.fair_share import FairQueue
 
 EACH_SLOTS = st.integers(1, 5)
 ACCOUNTS = "abcd"

@@ -1,11 +1,13 @@
 """Whether an object of JSON is a legal body: types, limits and texts, with every problem named."""
 
+from collections.abc import Container, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import islice
 from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from agentpost.contract import misspelt
 from agentpost.contract.counts import too_many
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.limits import BODY_NESTING_MAX, PROBLEMS_MAX
@@ -75,7 +77,7 @@ def _suggestion(shape: type[BaseModel], body: dict[str, Any], error: ErrorDetail
     """What a missing field was probably misspelt as."""
     if error["type"] != "missing" or len(error["loc"]) != 1:
         return ""
-    sentence = misspelt.hint(body, [str(error["loc"][0])], shape.model_fields)
+    sentence = hint(body, [str(error["loc"][0])], shape.model_fields)
     return f";{sentence.rstrip('?')}" if sentence else ""
 
 
@@ -85,3 +87,35 @@ def _problem_of(path: tuple[int | str, ...], message: str) -> Problem:
     if len(path) > 2 and path[-1] == "[key]":
         path, sentence = path[:-1], f"the name is wrong: {sentence}"
     return problem(".".join(str(part) for part in path), sentence)
+
+
+# Fields that are not known are ignored, so a misspelt one is only noticed by what it leaves out.
+_SHOWN_CHARACTERS: Final = 40
+_SIMILAR: Final = 0.7
+_LOOKED_AT: Final = 50
+_OTHER_NAMES: Final = {
+    "text": "message",
+    "content": "message",
+    "prompt": "message",
+    "input": "message",
+    "file": "files",
+    "attachments": "files",
+}
+"""What other APIs call it."""
+
+
+def hint(body: Mapping[str, Any], missing: Sequence[str], fields: Container[str]) -> str:
+    """A sentence to put behind what is said of the missing fields; empty when nothing is like them.
+
+    Args:
+        missing: the fields of which one is needed.
+        fields: every field that the body may have.
+    """
+    names = list(islice((name for name in body if name not in fields), _LOOKED_AT))
+    for name in names:
+        close = get_close_matches(name[:_SHOWN_CHARACTERS].casefold(), missing, 1, _SIMILAR)
+        other = _OTHER_NAMES.get(name.casefold())
+        field = close[0] if close else other if other in missing else None
+        if field is not None:
+            return f" {name[:_SHOWN_CHARACTERS]!a} is not a field: did you mean `{field}`?"
+    return ""

@@ -14,7 +14,7 @@ from agentpost.api.query import checked_param, choice_param, int_param, place_pa
 from agentpost.caller import Caller
 from agentpost.contract.shape import Shape, about
 from agentpost.credits import usage
-from agentpost.credits.usage_rules import ID_PATTERNS, UsageGroup
+from agentpost.credits.rules import ID_PATTERNS, UsageGroup
 from agentpost.domain import limits
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem

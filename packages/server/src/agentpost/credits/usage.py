@@ -8,8 +8,7 @@ from agentpost.accounts import rows as account_rows
 from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.credits import ledger_rows, usage_rows
-from agentpost.credits.rules import LedgerKind, Wallet
-from agentpost.credits.usage_rules import APP, DELETED, UsageGroup
+from agentpost.credits.rules import APP, DELETED, LedgerKind, UsageGroup, Wallet
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits

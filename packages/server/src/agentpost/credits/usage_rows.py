@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from agentpost.credits.usage_rules import UsageGroup
+from agentpost.credits.rules import UsageGroup
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.times import DAY

@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from agentpost.daemon_threads import DaemonThreadExecutor
-from agentpost.egress.addresses import AllowList, is_public
-from agentpost.egress.denied import DenyList
+from agentpost.egress.addresses import AllowList, DenyList, is_public
 from agentpost.egress.errors import AddressDenied, AddressRefused
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]

@@ -11,7 +11,7 @@ from agentpost.contract.shape import dumps
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import iso
-from agentpost.explain import agent_line_rows, timeline_rows
+from agentpost.explain import timeline_rows
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS
 from agentpost.record import history_rows, signals as s
@@ -251,7 +251,7 @@ def _recorded_lines(
             visible_body = body if full else _for_account(body)
             lines.append(TimelineEvent(at, "signal", owner, name, {}, visible_body))
         if full:
-            for at, call, level, text in agent_line_rows.of_owner(tx, owner, last):
+            for at, call, level, text in timeline_rows.of_owner(tx, owner, last):
                 facts = {"call": call, "level": level, "text": text}
                 lines.append(TimelineEvent(at, "output", owner, "line", facts))
     for seq, at, kind, job_id, body in timeline_rows.entries(tx, message_id, last):

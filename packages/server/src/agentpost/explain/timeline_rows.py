@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from agentpost.db.session import Row, Tx
 from agentpost.db.statements import Rows, Whether
+from agentpost.domain import ids
+from agentpost.domain.agent_lines import AgentLine
 
 _SIGNALS = (
     "SELECT at, name, body_json FROM (SELECT * FROM signals WHERE owner = ? ORDER BY id DESC"
@@ -100,3 +102,30 @@ attempts = Rows[Row, str](
     "SELECT endpoint_id, at, n, status_code, error, ms FROM attempts WHERE event_id = ?"
     " ORDER BY endpoint_id, n"
 )
+
+
+_INSERT = "INSERT INTO agent_lines (owner, id, at, call, level, line) VALUES (?, ?, ?, ?, ?, ?)"
+_HOLD_JOB = "SELECT id FROM jobs WHERE id = ? /*for update*/"
+_HOLD_MESSAGE = "SELECT id FROM messages WHERE id = ? /*for update*/"
+_LAST = (
+    "SELECT at, call, level, line FROM (SELECT * FROM agent_lines WHERE owner = ? ORDER BY id DESC"
+    " LIMIT ?) found ORDER BY id"
+)
+
+
+def hold_owner(tx: Tx, owner: str) -> bool:
+    """Keep the row of a turn's message or of a job until the commit; False when it was deleted."""
+    sql = _HOLD_MESSAGE if owner.startswith(ids.MESSAGE) else _HOLD_JOB
+    return tx.one(sql, (owner,)) is not None
+
+
+def insert(tx: Tx, owner: str, line_ids: Sequence[str], lines: Sequence[AgentLine]) -> None:
+    """Store the lines of one run of a turn or job, each with its id."""
+    for line_id, line in zip(line_ids, lines, strict=True):
+        tx.execute(_INSERT, (owner, line_id, line.at, line.call, line.level, line.text))
+
+
+def of_owner(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
+    """(at, call or None, level, line) of all runs of a turn or job, oldest first; only the ``last``
+    of them."""
+    return tx.all(_LAST, (owner, last))

@@ -23,7 +23,7 @@ from agentpost.http.bodies import BodySlot
 from agentpost.http.conditions import if_none_match
 from agentpost.http.headers import header, headers
 from agentpost.jobs import recovery
-from agentpost.jobs.recovery_shapes import RecoveredWorkShape, RecoveryShape
+from agentpost.jobs.work_shapes import RecoveredWorkShape, RecoveryShape
 from agentpost.messages import idempotency_rules, sending
 from agentpost.messages.body_shapes import (
     MessageIn,

@@ -30,7 +30,7 @@ from agentpost.domain.errors import (
 )
 from agentpost.domain.times import seconds
 from agentpost.following.held_calls import HeldCall, HungUp
-from agentpost.following.post_window import until_turn_ends
+from agentpost.following.long_polls import until_turn_ends
 from agentpost.messages import repeats, rows as message_rows
 from agentpost.messages.new_messages import (
     NewMessage,

@@ -6,7 +6,7 @@ a whole when one worker is killed; `anyio.to_process` kills just one, but it set
 recycles, leaves a busy worker behind when its parent is killed, throws away what functions print,
 passes the whole environment on and unpickles whatever a worker answers.
 
-The pool is shared fairly by account (`agentpost.limits.fair_queue`), and each call has limits: time
+The pool is shared fairly by account (`agentpost.limits.fair_share`), and each call has limits: time
 on the clock from when a worker has it, CPU time, memory. Else one hostile file would hold them all.
 
 A worker gets a listed part of the server's environment and none of its memory. It runs as the same

@@ -34,10 +34,9 @@ from agentpost.runtime import traced
 from agentpost.runtime.changed_code import ChangedCode, JobCodeMissing, wait_for_code
 from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.effects import Effects
-from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
 from agentpost.runtime.outputs import Place
-from agentpost.runtime.owners import JobOwner
+from agentpost.runtime.owners import JobOwner, retry_until_recorded
 from agentpost.runtime.runs import Run
 from agentpost.runtime.steps import Steps
 

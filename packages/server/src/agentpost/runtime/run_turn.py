@@ -28,10 +28,9 @@ from agentpost.record.tickets import TurnTicket
 from agentpost.runtime import traced
 from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.effects import Effects
-from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.runtime.outputs import Place
-from agentpost.runtime.owners import Owner
+from agentpost.runtime.owners import Owner, retry_until_recorded
 from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.steps import Steps
 from agentpost.threads.loop import AgentLoop

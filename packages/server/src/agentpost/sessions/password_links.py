@@ -21,7 +21,7 @@ from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.times import DAY, HOUR, MINUTE
 from agentpost.record.records import AccountRecord
 from agentpost.sessions import actions as sessions, rows as session_rows, throttle
-from agentpost.sessions.password_rules import check_password
+from agentpost.sessions.passwords import check_password
 from agentpost.transactions import read_transaction
 from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.address_rules import check_mail_address

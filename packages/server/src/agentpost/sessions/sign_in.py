@@ -11,7 +11,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.limits import PASSWORD_BYTES_MAX
 from agentpost.domain.times import SECOND
 from agentpost.sessions import actions as sessions, rows as session_rows, throttle
-from agentpost.sessions.password_rules import check_password
+from agentpost.sessions.passwords import check_password
 from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserRecord
 

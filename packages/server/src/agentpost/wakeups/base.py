@@ -51,7 +51,7 @@ class Wait:
         self.takes_state = not texts
         """Whether it is the state that is waited for, and no texts on their way."""
         self.newest: Snapshot | None = None
-        """What the last commit of this process made of the message (`record.handover`). Not to be
+        """What the last commit of this process made of the message (`record.tickets`). Not to be
         changed: every call that waits gets the same."""
 
     def __enter__(self) -> "Wait":

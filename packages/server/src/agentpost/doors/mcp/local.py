@@ -25,8 +25,13 @@ from agentpost.following.followers import Moment
 from agentpost.following.shapes import EntryShape
 from agentpost.http.request_state import RequestState
 from agentpost.jobs import recovery as recover, works
-from agentpost.jobs.recovery_shapes import RecoveredWorkShape, RecoveryShape
-from agentpost.jobs.work_shapes import WorkItemShape, WorkListShape, WorkShape
+from agentpost.jobs.work_shapes import (
+    RecoveredWorkShape,
+    RecoveryShape,
+    WorkItemShape,
+    WorkListShape,
+    WorkShape,
+)
 from agentpost.jobs.works import WorkView
 from agentpost.messages import idempotency_rules, lists
 from agentpost.messages.filter_rules import ListFilter
