@@ -1,6 +1,6 @@
 """What an account used between two times: messages, jobs and credits, summed in three ways."""
 
-from typing import Final
+from typing import Any, Final
 
 from agentpost.credits.rules import UsageGroup
 from agentpost.db.session import Tx
@@ -32,35 +32,36 @@ JOBS: Final = {
     UsageGroup.CONVERSATION: f"SELECT m.conversation_id, COUNT(*) {_JOBS}",
 }
 CHARGES: Final = {
-    UsageGroup.DAY: f"SELECT g.at / {DAY}, SUM(g.amount) {_CHARGES}",
-    UsageGroup.KEY: f"SELECT {KEY_OF_CHARGE}, SUM(g.amount) {_CHARGES}",
-    UsageGroup.CONVERSATION: f"SELECT {CONVERSATION_OF_CHARGE}, SUM(g.amount) {_CHARGES}",
+    UsageGroup.DAY: f"SELECT g.at / {DAY}, SUM(g.amount), COUNT(*) {_CHARGES}",
+    UsageGroup.KEY: f"SELECT {KEY_OF_CHARGE}, SUM(g.amount), COUNT(*) {_CHARGES}",
+    UsageGroup.CONVERSATION: f"SELECT {CONVERSATION_OF_CHARGE}, SUM(g.amount), COUNT(*) {_CHARGES}",
 }
 
 
 def messages(
     tx: Tx, account_id: str, group: UsageGroup, since: int, until: int
-) -> list[tuple[int | str | None, int]]:
+) -> list[tuple[Any, int]]:
     """(day since 1970, key or conversation; messages), from ``since`` to before ``until``."""
-    return _counts(tx, MESSAGES[group], account_id, ids.MESSAGE, since, until)
+    return _sums(tx, MESSAGES[group], account_id, ids.MESSAGE, since, until)
 
 
 def jobs(
     tx: Tx, account_id: str, group: UsageGroup, since: int, until: int
-) -> list[tuple[int | str | None, int]]:
+) -> list[tuple[Any, int]]:
     """As `messages`, the jobs that these messages started; refused starts are none."""
-    return _counts(tx, JOBS[group], account_id, ids.MESSAGE, since, until)
+    return _sums(tx, JOBS[group], account_id, ids.MESSAGE, since, until)
 
 
 def charges(
     tx: Tx, account_id: str, group: UsageGroup, since: int, until: int
-) -> list[tuple[int | str | None, int]]:
-    """As `messages`, the millionths charged then; None: their message is deleted."""
-    return _counts(tx, CHARGES[group], account_id, ids.LEDGER, since, until)
+) -> list[tuple[Any, int, int]]:
+    """As `messages`, the millionths charged then, and in how many charges; None for the group:
+    their message is deleted."""
+    return _sums(tx, CHARGES[group], account_id, ids.LEDGER, since, until)
 
 
-def _counts(
+def _sums(
     tx: Tx, sql: str, account_id: str, prefix: str, since: int, until: int
-) -> list[tuple[int | str | None, int]]:
-    bounds = (account_id, ids.at(prefix, since), ids.at(prefix, until))
-    return [(row[0], int(row[1])) for row in tx.all(sql, bounds)]
+) -> list[tuple[Any, ...]]:
+    rows = tx.all(sql, (account_id, ids.at(prefix, since), ids.at(prefix, until)))
+    return [(group, *map(int, sums)) for group, *sums in rows]
