@@ -105,7 +105,12 @@ async def test_an_operator_reads_the_whole_server(ctx: AppContext, account: str)
     assert [(node.record.id, node.record.started_at, node.is_here) for node in found.nodes] == [
         ("node_a", 5, False)
     ]
-    assert (found.jobs, found.turns_waiting, found.deliveries, found.deliveries_due) == (
+    assert (
+        found.jobs,
+        found.open.turns_waiting.number,
+        found.open.deliveries.number,
+        found.open.delivery_due,
+    ) == (
         0,
         0,
         0,

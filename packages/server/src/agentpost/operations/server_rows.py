@@ -1,4 +1,4 @@
-"""What an operator sees of the whole server: accounts, nodes, and what is open."""
+"""What an operator sees of the whole server: accounts, and what each node runs."""
 
 from agentpost.accounts.rows import ACCOUNTS
 from agentpost.db.filtered import containing
@@ -21,13 +21,6 @@ _TURNS_BY_NODE = (
     "SELECT COALESCE(turn_node, ''), COUNT(*) FROM messages WHERE turn_state = 'running'"
     " GROUP BY COALESCE(turn_node, '')"
 )
-_WAITING = "SELECT COUNT(*) FROM messages WHERE turn_state = 'waiting'"
-_QUEUED = "SELECT COUNT(*) FROM jobs WHERE state = 'queued'"
-_DELIVERIES = (
-    "SELECT COUNT(*), MIN(next_attempt_at), MIN(created_at) FROM deliveries"
-    " WHERE status = 'pending'"
-)
-_MAILS = "SELECT COUNT(*) FROM mails WHERE sent_at IS NULL"
 
 
 def accounts(tx: Tx, text: str, *, before: str, limit: int) -> list[AccountRecord]:
@@ -50,20 +43,3 @@ def jobs_by_node(tx: Tx) -> dict[str, int]:
 def turns_by_node(tx: Tx) -> dict[str, int]:
     """How many turns run, by node; "": no node owns them."""
     return dict(tx.all(_TURNS_BY_NODE))
-
-
-def waiting(tx: Tx) -> tuple[int, int, int]:
-    """How many messages wait for their turn, jobs for credits, and mails to be sent."""
-    turns, jobs, mails = (tx.one(sql) for sql in (_WAITING, _QUEUED, _MAILS))
-    assert turns is not None
-    assert jobs is not None
-    assert mails is not None
-    return turns[0], jobs[0], mails[0]
-
-
-def pending_deliveries(tx: Tx) -> tuple[int, int | None, int | None]:
-    """How many deliveries are to be made, when the first of them is due, and since when the oldest
-    waits."""
-    row = tx.one(_DELIVERIES)
-    assert row is not None
-    return row[0], row[1], row[2]
