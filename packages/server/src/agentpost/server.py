@@ -32,6 +32,8 @@ from agentpost.observability import traces
 from agentpost.operations import maintenance, step_places
 from agentpost.processes.interpreter import Interpreter
 from agentpost.runtime.isolated.description import describe
+from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run
 from agentpost.sessions import actions as sessions
 from agentpost.sessions.actions import LoginLink
@@ -118,10 +120,8 @@ class Server:
         `UnknownAgent` is passed on; then plain step functions wait for the next `reload`, since
         worker processes cannot import code that is broken.
         """
-        parts = self._parts
-        assert parts.turns is not None, "one process has all the roles"
-        assert parts.jobs is not None, "one process has all the roles"
-        runners = (parts.turns.runs, parts.jobs.runs)
+        parts, (turn_runner, job_runner) = self._parts, self._runners()
+        runners = (turn_runner.runs, job_runner.runs)
         for runs in runners:
             runs.hold()
         try:
@@ -133,7 +133,7 @@ class Server:
                     await parts.loop.run(parts.pool.hold())
                     await self._reclaim(turn_ids, job_ids)
                 raise
-            parts.turns.agent = agent.run
+            turn_runner.agent = agent.run
             await parts.loop.run(parts.pool.renew(agent.worker_imports))
             await self._reclaim(turn_ids, job_ids)
         finally:
@@ -142,11 +142,15 @@ class Server:
         if agent.warm_up is not None:
             parts.loop.submit(partial(_warm_up, agent.warm_up))
 
-    async def _interrupt(self) -> tuple[set[str], set[str]]:
-        """End all that runs, turns and jobs at once; whose runs they were."""
+    def _runners(self) -> tuple[TurnRunner, JobRunner]:
         turn_runner, job_runner = self._parts.turns, self._parts.jobs
         assert turn_runner is not None, "one process has all the roles"
         assert job_runner is not None, "one process has all the roles"
+        return turn_runner, job_runner
+
+    async def _interrupt(self) -> tuple[set[str], set[str]]:
+        """End all that runs, turns and jobs at once; whose runs they were."""
+        turn_runner, job_runner = self._runners()
         turn_ids, job_ids = await asyncio.gather(
             turn_runner.runs.interrupt(INTERRUPT_SECONDS),
             job_runner.runs.interrupt(INTERRUPT_SECONDS),
@@ -154,9 +158,9 @@ class Server:
         return set(turn_ids), set(job_ids)
 
     async def _reclaim(self, turn_ids: set[str], job_ids: set[str]) -> None:
-        assert self._parts.jobs is not None, "one process has all the roles"
+        _, job_runner = self._runners()
         for job_id in sorted(job_ids):
-            self._parts.jobs.reclaim(job_id, self.ctx.node)
+            job_runner.reclaim(job_id, self.ctx.node)
         for turn_id in sorted(turn_ids):
             await turns.reclaim(self.ctx, turn_id, self.ctx.node)
 

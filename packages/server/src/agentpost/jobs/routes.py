@@ -13,7 +13,6 @@ from agentpost.domain.errors import ErrorCode
 from agentpost.domain.limits import INT_PARAM_MAX
 from agentpost.jobs import works
 from agentpost.jobs.work_shapes import WorkDeletedShape, WorkItemShape, WorkListShape, WorkShape
-from agentpost.jobs.works import WorkView
 
 LIMIT = Query("limit", "How many to list.", 1, limits.WORK_LIST_MAX, limits.WORK_LIST_DEFAULT)
 BEFORE = Text(
@@ -64,7 +63,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     from_char = int_param(request, FROM_CHAR)
     await admission.work_read(api.ctx, caller)
     view = await works.get(api.ctx, caller.account_id, request.path_params["work_id"])
-    return _response(api, view, from_char)
+    return respond(view.shape(api.ctx.links, from_char))
 
 
 @Operation(
@@ -80,7 +79,7 @@ async def stop(api: Api, request: Request, caller: Caller) -> Response:
     """Its jobs end as `cancelled`, with the files they have made so far. A work in which nothing
     runs stays as it is."""
     view = await works.stop(api.ctx, caller.account_id, request.path_params["work_id"])
-    return _response(api, view.shown_to(caller.scopes), 0)
+    return respond(view.shown_to(caller.scopes).shape(api.ctx.links))
 
 
 @Operation(
@@ -98,17 +97,6 @@ async def delete(api: Api, request: Request, caller: Caller) -> Response:
     work_id = request.path_params["work_id"]
     await works.delete(api.ctx, caller.account_id, work_id)
     return respond(WorkDeletedShape(work_id=work_id))
-
-
-def _response(api: Api, view: WorkView, from_char: int) -> Response:
-    shape = WorkShape.of(
-        view.work,
-        api.ctx.links,
-        running=view.running,
-        files=view.files,
-        from_char=from_char,
-    )
-    return respond(shape)
 
 
 OPERATIONS = (list_work, get, stop, delete)
