@@ -24,6 +24,7 @@ from agentpost.messages import lists
 from agentpost.record.records import AccountRecord
 from agentpost.retention import actions as retention
 from agentpost.sessions import rows as session_rows
+from agentpost.transactions import read_transaction
 from agentpost.uploads import actions as uploads
 from agentpost.users import rows as user_rows
 from agentpost.users.actions import LAST_OPERATOR
@@ -51,15 +52,12 @@ class DeletionPreview:
     counts: dict[str, int]
 
 
-async def look(ctx: AppContext, id_or_email: str) -> DeletionPreview:
+@read_transaction
+def look(tx: Tx, ctx: AppContext, id_or_email: str) -> DeletionPreview:
     """What would go. Raises ``not_found``, and ``bad_request`` when the server's only operator is
     of this account."""
-
-    def fn(tx: Tx) -> DeletionPreview:
-        account = _deletable(tx, id_or_email)
-        return DeletionPreview(account, deletion_rows.counts(tx, account.id))
-
-    return await ctx.db.read(fn)
+    account = _deletable(tx, id_or_email)
+    return DeletionPreview(account, deletion_rows.counts(tx, account.id))
 
 
 async def begin(ctx: AppContext, id_or_email: str) -> AccountRecord:

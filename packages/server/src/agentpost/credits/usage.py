@@ -7,7 +7,7 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.caller import Caller
 from agentpost.context import AppContext
-from agentpost.credits import ledger_rows, usage_rows
+from agentpost.credits import usage_rows
 from agentpost.credits.rules import APP, DELETED, LedgerKind, UsageGroup, Wallet
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -113,7 +113,7 @@ def statement(
         with_sums: with the usage, which reads every charge of its days.
     """
     bound = before or ids.last(ids.LEDGER)
-    page_rows = ledger_rows.lines(tx, account_id, before=bound, limit=limit + 1, holds=holds)
+    page_rows = usage_rows.lines(tx, account_id, before=bound, limit=limit + 1, holds=holds)
     page_lines = [Line(*each) for each in page_rows[:limit]]
     more = page_lines[-1].record.id if len(page_rows) > limit else None
     usage = None if before or not with_sums else used(tx, account_id, ctx.clock.now())

@@ -2,10 +2,12 @@
 
 from typing import Any, Final
 
+from agentpost.accounts.rows import LEDGER
 from agentpost.credits.rules import UsageGroup
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.times import DAY
+from agentpost.record.records import LedgerRecord
 
 KEY_OF_CHARGE: Final = "COALESCE(g.key_id, m.key_id)"
 """Of a ledger line ``g`` and the message ``m`` of its job: lines of earlier versions name no key,
@@ -65,3 +67,26 @@ def _sums(
 ) -> list[tuple[Any, ...]]:
     rows = tx.all(sql, (account_id, ids.at(prefix, since), ids.at(prefix, until)))
     return [(group, *map(int, sums)) for group, *sums in rows]
+
+
+_LINES = (
+    f"SELECT {', '.join(f'g.{name}' for name in LEDGER.columns)}, j.title, m.id, w.id,"
+    f" {KEY_OF_CHARGE}, m.user_id"
+    " FROM ledger g LEFT JOIN jobs j ON j.id = g.job_id"
+    " LEFT JOIN messages m ON m.id = j.message_id"
+    " LEFT JOIN works w ON w.id = j.work_id AND w.deleted_at IS NULL"
+    " WHERE g.account_id = ? AND g.id < ?"
+)
+_NEWEST = f"{_LINES} ORDER BY g.id DESC LIMIT ?"
+_MOVES = f"{_LINES} AND g.kind IN ('grant', 'charge') ORDER BY g.id DESC LIMIT ?"
+
+
+def lines(
+    tx: Tx, account_id: str, *, before: str, limit: int, holds: bool
+) -> list[tuple[LedgerRecord, str | None, str | None, str | None, str | None, str | None]]:
+    """An account's lines older than the id ``before``, newest first, each with its job's title,
+    message and work, as far as they are still there, the key and the user of the message.
+    ``holds``: also holds and releases."""
+    end = len(LEDGER.columns)
+    rows = tx.all(_NEWEST if holds else _MOVES, (account_id, before, limit))
+    return [(LEDGER.of(row[:end]), *row[end:]) for row in rows]

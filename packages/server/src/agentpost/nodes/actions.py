@@ -9,8 +9,10 @@ from agentpost.clock import Clock
 from agentpost.context import NODES, AppContext
 from agentpost.db.session import DedicatedConnection, Tx
 from agentpost.nodes import faults, missing_runs, rows as node_rows
-from agentpost.nodes.records import NodeRecord
-from agentpost.nodes.rows import Beat as Beat  # noqa: PLC0414 - see `Beats.beat`
+from agentpost.nodes.rows import (
+    Beat as Beat,  # noqa: PLC0414 - see `Beats.beat`
+    NodeRecord,
+)
 from agentpost.operations import server_rows
 from agentpost.record import writer as record
 from agentpost.transactions import read_transaction, write_transaction

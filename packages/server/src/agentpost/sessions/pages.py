@@ -90,8 +90,7 @@ async def show_login(ctx: AppContext, request: Request) -> View:
 async def log_in(ctx: AppContext, request: Request) -> View:
     """The button: the link is spent, this browser has a session."""
     visitor = sign_in.visitor(ctx, request)
-    token = request.path_params["token"]
-    secret = await sessions.log_in(ctx, token, visitor.browser, visitor.before, visitor.address)
+    secret = await sessions.log_in(ctx, request.path_params["token"], visitor)
     if secret is None:
         await signing_in.record_failure(ctx, "", visitor, "link")
         return _SPENT

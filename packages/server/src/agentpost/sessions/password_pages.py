@@ -77,14 +77,7 @@ async def keep(ctx: AppContext, request: Request) -> View:
     form = await forms.read(ctx, request)
     token, visitor = request.path_params["token"], sign_in.visitor(ctx, request)
     try:
-        secret = await password_links.set_password(
-            ctx,
-            token,
-            form.exact("password"),
-            visitor.browser,
-            visitor.before,
-            visitor.address,
-        )
+        secret = await password_links.set_password(ctx, token, form.exact("password"), visitor)
     except ValueError as problem:
         form.refuse("password", problem)
         return await choose(ctx, request, form)

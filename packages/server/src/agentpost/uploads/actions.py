@@ -34,7 +34,7 @@ from agentpost.record.records import AttachmentRecord, UploadRecord
 from agentpost.storage import sniff
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 from agentpost.tasks import sweeps
-from agentpost.transactions import read_transaction
+from agentpost.transactions import read_transaction, write_transaction
 from agentpost.uploads import rows as upload_rows
 from agentpost.uploads.rules import UploadSignal, UploadStatus, upload
 
@@ -168,19 +168,16 @@ async def page(
     return records[:limit], len(records) > limit
 
 
-async def delete(ctx: AppContext, account_id: str, upload_id: str) -> None:
+@write_transaction
+def delete(tx: Tx, ctx: AppContext, account_id: str, upload_id: str) -> None:
     """Delete an upload that no message has taken; raises ``not_found``, ``not_pending``."""
-
-    def fn(tx: Tx) -> None:
-        upload = upload_rows.lock(tx, [upload_id], account_id).get(upload_id)
-        if upload is None or not _is_there(upload, ctx.clock.now()):
-            raise not_found("file")
-        if upload.status is UploadStatus.ATTACHED:
-            text = "The file belongs to a message: it goes when that is deleted."
-            raise Refusal(ErrorCode.NOT_PENDING, text)
-        forget(ctx, upload, tx)
-
-    await ctx.db.write(fn)
+    upload = upload_rows.lock(tx, [upload_id], account_id).get(upload_id)
+    if upload is None or not _is_there(upload, ctx.clock.now()):
+        raise not_found("file")
+    if upload.status is UploadStatus.ATTACHED:
+        text = "The file belongs to a message: it goes when that is deleted."
+        raise Refusal(ErrorCode.NOT_PENDING, text)
+    forget(ctx, upload, tx)
 
 
 def _is_there(upload: UploadRecord, now: int) -> bool:

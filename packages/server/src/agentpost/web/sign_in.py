@@ -7,8 +7,7 @@ from starlette.requests import Request
 from agentpost.context import AppContext
 from agentpost.http.client_address import client_address, untrusted_proxy
 from agentpost.sessions import devices
-from agentpost.sessions.actions import LOGIN_LINK_SECONDS
-from agentpost.sessions.sign_in import Visitor
+from agentpost.sessions.actions import LOGIN_LINK_SECONDS, Visitor
 from agentpost.settings import Settings
 from agentpost.web.cookies import device_cookie, session_cookie
 from agentpost.web.forms import Form

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.limits.recent_arrivals import REMEMBERED, RecentArrivals
+from agentpost.http.arrivals import REMEMBERED, RecentArrivals
 
 
 def after(arrivals: str) -> RecentArrivals:
