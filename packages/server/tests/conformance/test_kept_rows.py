@@ -163,7 +163,7 @@ async def test_the_end_of_a_log_and_the_longest_calls_are_read_alone(db: Databas
             [row[0] for row in timeline_rows.entries(tx, "msg_a", 2)],
             timeline_rows.calls(tx, "exe_a", 1),
             timeline_rows.signals(tx, "exe_a", 1),
-            timeline_rows.longest_calls(tx, "exe_a", 1, 2),
+            timeline_rows.longest_calls(tx, 1, "exe_a", 2),
             timeline_rows.count(tx, "msg_a", ["msg_a", "exe_a"]),
         ]
 

@@ -3,18 +3,12 @@
 from agentpost.db import filtered
 from agentpost.db.filtered import Conditions
 from agentpost.db.session import Tx
-from agentpost.db.statements import All, First, Rows
+from agentpost.db.statements import All, First, Rows, Value
 from agentpost.jobs.work_rows import WORKS
 from agentpost.messages.rows import MESSAGES
 from agentpost.record.history_rows import ATTACHMENTS
 from agentpost.record.records import AttachmentRecord, ConversationRecord, MessageRecord, WorkRecord
 from agentpost.turns.conversation_rows import CONVERSATIONS
-
-_LAST_TURN = (
-    "SELECT MAX(m.turn_no) FROM jobs j JOIN message_jobs l ON l.job_id = j.id"
-    " JOIN messages m ON m.id = l.message_id WHERE j.work_id = ?"
-)
-
 
 # A conversation of the account.
 conversation = First[ConversationRecord, str, str](CONVERSATIONS, "WHERE id = ? AND account_id = ?")
@@ -48,24 +42,16 @@ newest = Rows[tuple[str, str], str, int, int](
 not_begun = All[MessageRecord, str, int](
     MESSAGES, "WHERE conversation_id = ? AND turn_no IS NULL ORDER BY id DESC LIMIT ?"
 )
-
-
-def turn_failure(tx: Tx, message_id: str) -> str | None:
-    """The body of the entry that says why a message's turn failed; None when it did not."""
-    sql = (
-        "SELECT body_json FROM entries WHERE message_id = ? AND type = 'turn_failed'"
-        " ORDER BY seq DESC LIMIT 1"
-    )
-    row = tx.one(sql, (message_id,))
-    return row[0] if row else None
-
-
-def last_turn(tx: Tx, work_id: str) -> int | None:
-    """The number of the last turn that started or joined a job of the work."""
-    row = tx.one(_LAST_TURN, (work_id,))
-    return row[0] if row is not None else None
-
-
+# The body of the entry that says why a message's turn failed; None when it did not.
+turn_failure = Value[str, str](
+    "SELECT body_json FROM entries WHERE message_id = ? AND type = 'turn_failed'"
+    " ORDER BY seq DESC LIMIT 1"
+)
+# The number of the last turn that started or joined a job of the work.
+last_turn = Value[int, str](
+    "SELECT MAX(m.turn_no) FROM jobs j JOIN message_jobs l ON l.job_id = j.id"
+    " JOIN messages m ON m.id = l.message_id WHERE j.work_id = ?"
+)
 # A file that came with a message of the account.
 attachment = First[AttachmentRecord, str, int, str, int](
     ATTACHMENTS,

@@ -87,6 +87,14 @@ class Number(Statement[*Values]):
         return int(row[0])
 
 
+class Value(Statement[*Values], Generic[R, *Values]):
+    """The first value of the first row; None without a row."""
+
+    def __call__(self, tx: Tx, *values: *Values) -> R | None:
+        row = tx.one(self.sql, values)
+        return None if row is None else cast("R | None", row[0])
+
+
 class Whether(Statement[*Values]):
     """Whether there is such a row."""
 

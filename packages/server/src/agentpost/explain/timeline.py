@@ -326,7 +326,7 @@ def _spans(
 
 def _call_spans(tx: Tx, owner: str, began: int) -> list[Span]:
     """The calls of a turn or job in order; of many, those that took longest."""
-    longest = timeline_rows.longest_calls(tx, owner, began, _CALLS_DRAWN)
+    longest = timeline_rows.longest_calls(tx, began, owner, _CALLS_DRAWN)
     spans = [
         Span("call", name_of(what or ""), min(start, end), end) for start, end, what in longest
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agentpost.db.session import Row, Tx
-from agentpost.db.statements import Rows, Whether
+from agentpost.db.statements import Rows, Value, Whether
 from agentpost.domain import ids
 from agentpost.domain.agent_lines import AgentLine
 
@@ -19,13 +19,6 @@ _ENTRIES = (
     "SELECT seq, at, type, job_id, body_json FROM (SELECT * FROM entries WHERE message_id = ?"
     " ORDER BY seq DESC LIMIT ?) found ORDER BY seq"
 )
-_LONGEST = (
-    "SELECT began, at, summary FROM (SELECT n, at, summary, COALESCE(LAG(at) OVER (ORDER BY n), ?)"
-    " AS began FROM calls WHERE owner = ? AND n > 0) found ORDER BY at - began DESC,"
-    " n LIMIT ?"
-)
-_FAILURE = "SELECT body_json FROM signals WHERE owner = ? AND name = 'Failed' LIMIT 1"
-_REPLY = "SELECT body_json FROM entries WHERE message_id = ? AND type = 'agent_reply' LIMIT 1"
 _COUNTS = (
     "SELECT COUNT(*) FROM signals WHERE owner = ?",
     "SELECT COUNT(*) FROM calls WHERE owner = ? AND n > 0",
@@ -43,18 +36,14 @@ def signals(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
 
 # Whether a signal of that name is kept of the message or job.
 has_signal = Whether[str, str]("SELECT 1 FROM signals WHERE owner = ? AND name = ? LIMIT 1")
-
-
-def failure(tx: Tx, job_id: str) -> str | None:
-    """JSON of the signal with which the job failed, while that is kept."""
-    row = tx.one(_FAILURE, (job_id,))
-    return None if row is None else str(row[0])
-
-
-def reply(tx: Tx, message_id: str) -> str | None:
-    """The body of the entry with what the agent replied."""
-    row = tx.one(_REPLY, (message_id,))
-    return None if row is None else str(row[0])
+# JSON of the signal with which the job failed, while that is kept.
+failure = Value[str, str](
+    "SELECT body_json FROM signals WHERE owner = ? AND name = 'Failed' LIMIT 1"
+)
+# The body of the entry with what the agent replied.
+reply = Value[str, str](
+    "SELECT body_json FROM entries WHERE message_id = ? AND type = 'agent_reply' LIMIT 1"
+)
 
 
 def calls(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
@@ -68,10 +57,13 @@ def entries(tx: Tx, message_id: str, last: int = ALL) -> list[Row]:
     return tx.all(_ENTRIES, (message_id, last))
 
 
-def longest_calls(tx: Tx, owner: str, began: int, limit: int) -> list[Row]:
-    """(time the one before was recorded, time it was recorded, summary) of the recorded calls that
-    took longest; ``began``: when the turn or job did."""
-    return tx.all(_LONGEST, (began, owner, limit))
+# (time the one before was recorded, time it was recorded, summary) of the recorded calls that took
+# longest; called with when the turn or job began, its id and how many.
+longest_calls = Rows[Row, int, str, int](
+    "SELECT began, at, summary FROM (SELECT n, at, summary, COALESCE(LAG(at) OVER (ORDER BY n), ?)"
+    " AS began FROM calls WHERE owner = ? AND n > 0) found ORDER BY at - began DESC,"
+    " n LIMIT ?"
+)
 
 
 def count(tx: Tx, message_id: str, owners: Sequence[str], *, output: bool = False) -> int:

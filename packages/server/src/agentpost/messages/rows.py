@@ -11,7 +11,7 @@ from agentpost.db import as_json
 from agentpost.db.filtered import Conditions, containing, counts, newest as newest_that_fit
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import NO_FILES, UNHEARD, Row, Tx, scalar
-from agentpost.db.statements import All, First, Firsts, Rows, Whether
+from agentpost.db.statements import All, First, Firsts, Rows, Value, Whether
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.jobs.rules import JobRole, Reason
@@ -104,7 +104,6 @@ _BEGUN_BEFORE = (
     " AND turn_node IN (SELECT id FROM nodes)))"
     " ORDER BY turn_began_at LIMIT ?"
 )
-_TRACEPARENT = "SELECT traceparent FROM messages WHERE id = ?"
 _CHARACTERS = 300
 _SUMMARY = (
     "id",
@@ -319,12 +318,8 @@ waiting_for_nobody = Firsts[()](
 )
 # Whether the message is there and its turn runs.
 turn_runs = Whether[str]("SELECT 1 FROM messages WHERE id = ? AND turn_state = 'running'")
-
-
-def traceparent(tx: Tx, message_id: str) -> str | None:
-    """The trace context that a message came with."""
-    row = tx.one(_TRACEPARENT, (message_id,))
-    return None if row is None else row[0]
+# The trace context that a message came with.
+traceparent = Value[str, str]("SELECT traceparent FROM messages WHERE id = ?")
 
 
 def newest(tx: Tx, account_id: str, now: int, limit: int) -> list[MessageSummary]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.db.statements import Only, SentChange, SentChangeOf
+from agentpost.db.statements import Only, SentChange, SentChangeOf, Value
 from agentpost.record.records import ConversationRecord
 
 CONVERSATIONS = Mapper(ConversationRecord, "conversations", "ON CONFLICT (owner, name) DO NOTHING")
@@ -77,7 +77,5 @@ def names(tx: Tx, conversation_ids: list[str]) -> dict[str, tuple[str, str]]:
     return {id_: (owner, name) for id_, owner, name in tx.all(sql, conversation_ids)}
 
 
-def find(tx: Tx, owner: str, name: str) -> str | None:
-    """The id of the conversation of that owner and name."""
-    row = tx.one("SELECT id FROM conversations WHERE owner = ? AND name = ?", (owner, name))
-    return row[0] if row else None
+# The id of the conversation of that owner and name.
+find = Value[str, str, str]("SELECT id FROM conversations WHERE owner = ? AND name = ?")
