@@ -225,7 +225,7 @@ async def ledger(ctx: AppContext, account_id: str, limit: int = 20) -> list[Ledg
 async def set_hosting_fees(ctx: AppContext, id_or_email: str, due: bool) -> None:
     """While fees are due no new work starts (spec: Reasons); raises ``not_found``."""
     account = await find(ctx, id_or_email)
-    await ctx.db.write(lambda tx: account_rows.set_hosting_fees(tx, account.id, due))
+    await ctx.db.write(lambda tx: account_rows.set_hosting_fees(tx, account.id, int(due)))
 
 
 @write_transaction

@@ -1,10 +1,9 @@
 """Accounts, their keys and credits. The actions decide; nothing here checks a rule."""
 
-from agentpost.credits.rules import Wallet
 from agentpost.db import as_json
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.db.statements import All, ChangeOf, First, Lock, Number, Only
+from agentpost.db.statements import All, ChangeOf, First, Lock, Number, Only, Save
 from agentpost.record.records import AccountRecord, KeyRecord, LedgerRecord
 
 ACCOUNTS = Mapper(AccountRecord, "accounts", "ON CONFLICT (email) DO NOTHING")
@@ -13,7 +12,6 @@ LEDGER = Mapper(LedgerRecord, "ledger")
 
 _OF_JOB = "FROM ledger WHERE job_id = ?"
 _BY_DIGEST = f"{KEYS.select} WHERE digest = ? OR old_digest = ?"
-_SAVE_SECRETS = KEYS.update_sql(("digest", "hint", "old_digest", "old_hint", "old_until"), "id = ?")
 _LIVE = (
     "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
     " AND EXISTS (SELECT 1 FROM accounts a WHERE a.id = keys.account_id AND a.disabled_at IS NULL)"
@@ -45,21 +43,10 @@ def find(tx: Tx, id_or_email: str) -> AccountRecord | None:
 
 # Every account, oldest first.
 all_ = All[AccountRecord](ACCOUNTS, "ORDER BY id")
-
-
-def save_wallet(tx: Tx, account_id: str, wallet: Wallet) -> None:
-    """Write the credits; the caller holds the lock."""
-    tx.execute(
-        "UPDATE accounts SET balance = ?, held = ? WHERE id = ?",
-        (wallet.balance, wallet.held, account_id),
-    )
-
-
-def set_hosting_fees(tx: Tx, account_id: str, due: bool) -> None:
-    """Whether new work is refused until fees are paid."""
-    tx.execute("UPDATE accounts SET hosting_fees_due = ? WHERE id = ?", (int(due), account_id))
-
-
+# Write the credits, available or held and held; the caller holds the lock.
+save_wallet = ChangeOf[str, int, int]("UPDATE accounts SET balance = ?, held = ? WHERE id = ?")
+# Whether new work is refused until fees are paid, 1 or 0.
+set_hosting_fees = ChangeOf[str, int]("UPDATE accounts SET hosting_fees_due = ? WHERE id = ?")
 # Whether keys and sessions are refused, and since when.
 set_disabled = ChangeOf[str, int | None]("UPDATE accounts SET disabled_at = ? WHERE id = ?")
 # The limits of the account that differ from the settings; the caller holds the lock.
@@ -93,14 +80,8 @@ def keys(tx: Tx, account_id: str | None = None) -> list[KeyRecord]:
 
 # The key with this id, held until the commit.
 lock_key = First[KeyRecord, str](KEYS, "WHERE id = ? /*for update*/")
-
-
-def save_secrets(tx: Tx, key: KeyRecord) -> None:
-    """Write the digests of a rotated key; the caller holds the lock."""
-    values = (key.digest, key.hint, key.old_digest, key.old_hint, key.old_until, key.id)
-    tx.execute(_SAVE_SECRETS, values)
-
-
+# Write the digests of a rotated key; the caller holds the lock.
+save_secrets = Save(KEYS, "digest", "hint", "old_digest", "old_hint", "old_until")
 # From where the key may be used from now on.
 save_networks = ChangeOf[str, str | None]("UPDATE keys SET networks = ? WHERE id = ?")
 

@@ -2,7 +2,7 @@
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.db.statements import Change
+from agentpost.db.statements import Change, Save
 from agentpost.record.records import OperatorActionRecord
 
 OPERATOR_ACTIONS = Mapper(OperatorActionRecord, "operator_actions")
@@ -10,16 +10,8 @@ _PAGE = (
     f"{OPERATOR_ACTIONS.select} WHERE id < ? AND (? = '' OR who = ?) AND (? = '' OR action LIKE ?)"
     " AND (? = '' OR target = ?) ORDER BY id DESC LIMIT ?"
 )
-
-
-def set_outcome(tx: Tx, action: OperatorActionRecord) -> None:
-    """How it ended, with what was stated meanwhile."""
-    tx.execute(
-        "UPDATE operator_actions SET outcome = ?, target = ?, detail_json = ? WHERE id = ?",
-        (action.outcome, action.target, action.detail_json, action.id),
-    )
-
-
+# How it ended, with what was stated meanwhile.
+set_outcome = Save(OPERATOR_ACTIONS, "outcome", "target", "detail_json")
 # Another row counts the action.
 delete = Change[str]("DELETE FROM operator_actions WHERE id = ?")
 

@@ -176,7 +176,8 @@ def _card(
         is_follow_up=is_follow_up,
         is_latest=is_latest,
         gone=is_gone,
-        is_superseded=job.kind is not JobKind.REFUSAL and job_rows.has_later(tx, job),
+        is_superseded=job.kind is not JobKind.REFUSAL
+        and job_rows.has_later(tx, job.work_id, job.id),
         steps=steps.get(job.id, []),
         files=FileArrangement([], []) if is_gone else files,
         explanation=LASTING_FAILURE if lasting else explain(job),

@@ -143,7 +143,7 @@ def _move(
     now: int,
 ) -> None:
     assert 0 <= wallet.held <= wallet.balance, "credits never go below zero"
-    account_rows.save_wallet(tx, account.id, wallet)
+    account_rows.save_wallet(tx, account.id, wallet.balance, wallet.held)
     account.balance, account.held = wallet.balance, wallet.held
     key_id = ceiling_rows.key_of_job(tx, purpose.job_id) if purpose.job_id else None
     for kind, amount in lines:

@@ -4,6 +4,7 @@
 brackets are that of the record, where there is one, and those of the parameters in their order.
 """
 
+from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar, TypeVarTuple, cast
 
 from agentpost.db.mapper import Mapper
@@ -128,3 +129,14 @@ class SentChangeOf(Statement[*Values], Generic[K, *Values]):
 
     def __call__(self, tx: Tx, key: K, *values: *Values) -> None:
         tx.execute_nowait(self.sql, (*values, key))
+
+
+class Save(Statement[()], Generic[R]):
+    """Writes these columns of a record, which has an id."""
+
+    def __init__(self, mapper: Mapper[R], *columns: str) -> None:
+        super().__init__(mapper.update_sql(columns, "id = ?"))
+        self._values_of = attrgetter(*columns, "id")
+
+    def __call__(self, tx: Tx, record: R) -> int:
+        return tx.execute(self.sql, self._values_of(record))

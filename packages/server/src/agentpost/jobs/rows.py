@@ -4,7 +4,7 @@ from typing import Final
 
 from agentpost.db import as_json
 from agentpost.db.session import Tx
-from agentpost.db.statements import All, First, Firsts, Number, Rows
+from agentpost.db.statements import All, First, Firsts, Number, Rows, Whether
 from agentpost.jobs.rules import JobState
 from agentpost.messages.rows import FILES, JOBS
 from agentpost.nodes.ownership_rows import comparison
@@ -29,7 +29,6 @@ OWNED: Final = comparison(
     "jobs", node="node", epoch="epoch", executing="state IN ('running', 'overdue')"
 )
 _LAST_OF_WORK = "SELECT state FROM jobs WHERE work_id = ? ORDER BY id DESC LIMIT 1"
-_LATER_IN_WORK = "SELECT 1 FROM jobs WHERE work_id = ? AND id > ? LIMIT 1"
 
 # By id, whoever owns it: for our own machinery.
 get = First[JobRecord, str](JOBS, "WHERE id = ?")
@@ -85,11 +84,8 @@ def last_in_work(tx: Tx, work_id: str) -> JobState | None:
     return JobState(row[0]) if row else None
 
 
-def has_later(tx: Tx, job: JobRecord) -> bool:
-    """Whether its work has a newer job."""
-    return tx.one(_LATER_IN_WORK, (job.work_id, job.id)) is not None
-
-
+# Whether the work has a newer job than that.
+has_later = Whether[str | None, str]("SELECT 1 FROM jobs WHERE work_id = ? AND id > ? LIMIT 1")
 # The files of the job.
 files = All[FileRecord, str](FILES, "WHERE job_id = ? AND replaced < 2 ORDER BY created_at, path")
 # Jobs that should run and that no node has taken.

@@ -9,12 +9,12 @@ from operator import attrgetter
 from agentpost.clock import new_id
 from agentpost.contract.shape import dumps
 from agentpost.db.session import Tx
-from agentpost.db.statements import Change, ChangeOf
+from agentpost.db.statements import Change, ChangeOf, SentChangeOf
 from agentpost.domain import ids
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.rules import JobRole
 from agentpost.messages.rows import ENTRIES, JOBS, MESSAGES
-from agentpost.record.records import EntryRecord, JobRecord, MessageRecord
+from agentpost.record.records import JobRecord, MessageRecord
 from agentpost.record.signals import JobSignal, TurnSignal
 
 _WRITTEN_APART = (
@@ -48,10 +48,6 @@ _SET_OUTPUT = (
     "UPDATE jobs SET calls = calls + 1, output_json = ?"
     " WHERE id = ? AND epoch = ? AND state IN ('running', 'overdue')"
 )
-_RELEASE_OWNERSHIP = (
-    "UPDATE jobs SET node = NULL WHERE id = ? AND epoch = ? AND node = ?"
-    " AND state IN ('running', 'overdue')"
-)
 
 
 def insert_message(tx: Tx, message: MessageRecord) -> bool:
@@ -74,21 +70,12 @@ def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
 
 # The message is a 404 from that time on.
 set_expiry = ChangeOf[str, int]("UPDATE messages SET expires_at = ? WHERE id = ?")
-
-
-def set_turn_no(tx: Tx, message: MessageRecord) -> None:
-    """The turn of a waiting message begins."""
-    tx.execute_nowait("UPDATE messages SET turn_no = ? WHERE id = ?", (message.turn_no, message.id))
-
-
-def set_turn_deaths(tx: Tx, message: MessageRecord) -> None:
-    """The turn of a message is run again after a death of its node."""
-    tx.execute_nowait(
-        "UPDATE messages SET turn_deaths = ?, turn_retried_at = ? WHERE id = ?",
-        (message.turn_deaths, message.turn_retried_at, message.id),
-    )
-
-
+# The turn of a waiting message begins.
+set_turn_no = SentChangeOf[str, int | None]("UPDATE messages SET turn_no = ? WHERE id = ?")
+# The turn of a message is run again after a death of its node.
+set_turn_deaths = SentChangeOf[str, int, int | None](
+    "UPDATE messages SET turn_deaths = ?, turn_retried_at = ? WHERE id = ?"
+)
 # The POST call that waits for the message's turn is answered at that time.
 set_reply_deadline = ChangeOf[str, int]("UPDATE messages SET reply_deadline = ? WHERE id = ?")
 
@@ -121,16 +108,13 @@ def set_output(tx: Tx, job_id: str, epoch: int, output_json: str) -> None:
 
 # The message that answers what this one asks.
 set_answered = ChangeOf[str, str]("UPDATE messages SET answered_by = ? WHERE id = ?")
-
-
-def release_ownership(tx: Tx, job_id: str, epoch: int, node: str) -> bool:
-    """Release the node's job; False when it has ended or moved on meanwhile."""
-    return tx.execute(_RELEASE_OWNERSHIP, (job_id, epoch, node)) == 1
-
-
-def append_entry(tx: Tx, entry: EntryRecord) -> None:
-    """A line of the log."""
-    ENTRIES.insert_unchecked(tx, entry)
+# Release the node's job, by its id and epoch; 0 when it has ended or moved on meanwhile.
+release_ownership = Change[str, int, str](
+    "UPDATE jobs SET node = NULL WHERE id = ? AND epoch = ? AND node = ?"
+    " AND state IN ('running', 'overdue')"
+)
+# A line of the log.
+append_entry = ENTRIES.insert_unchecked
 
 
 def link_job(tx: Tx, message_id: str, job_id: str, role: JobRole, now: int) -> bool:

@@ -95,9 +95,11 @@ def apply_turn(
         case s.Resent():
             message.updated_at = message.created_at
         case s.TurnBegun():
-            record_rows.set_turn_no(tx, message)
+            record_rows.set_turn_no(tx, message.id, message.turn_no)
         case s.TurnReclaimed() if message.turn_deaths:
-            record_rows.set_turn_deaths(tx, message)
+            record_rows.set_turn_deaths(
+                tx, message.id, message.turn_deaths, message.turn_retried_at
+            )
     files: list[FileRecord] = []
     if change.entry is not None and change.entry.with_files and message.reply_files:
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]

@@ -13,6 +13,7 @@ from agentpost.accounts.actions import digest
 from agentpost.audit import actions as audit
 from agentpost.audit.actions import Action, Actor
 from agentpost.context import AppContext
+from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import SECOND, seconds
@@ -30,6 +31,8 @@ _BROWSER_CHARACTERS_MAX: Final = 200
 _ADDRESS_CHARACTERS_MAX: Final = 100
 _SESSIONS_SHOWN: Final = 50
 _ID_CHARACTERS: Final = 32
+_ADDRESS: Final = "app_url"
+"""Where the pages of the running server are, in `meta`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class SessionSummary:
 async def remember_address(ctx: AppContext) -> None:
     """Keep where this server's pages are: a command beside it does not know the port it took."""
     app_url = ctx.settings.public_app_url
-    await ctx.db.write(lambda tx: session_rows.put_address(tx, app_url))
+    await ctx.db.write(lambda tx: meta.put(tx, _ADDRESS, app_url))
 
 
 @write_transaction
@@ -261,7 +264,7 @@ def app_url(tx: Tx, ctx: AppContext) -> str:
     settings = ctx.settings
     if settings.app_url or settings.base_url:
         return settings.public_app_url
-    return session_rows.address(tx) or settings.public_app_url
+    return meta.get(tx, _ADDRESS) or settings.public_app_url
 
 
 def _summary(each: SessionRecord, asking: str) -> SessionSummary:

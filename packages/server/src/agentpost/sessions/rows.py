@@ -1,13 +1,9 @@
 """Login links and browser sessions, both kept as the SHA-256 of their secret only."""
 
-from agentpost.db import meta
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.db.statements import All, Change, ChangeOf, First, Whether
 from agentpost.users.records import LoginTokenRecord, SessionRecord
-
-_ADDRESS = "app_url"
-
 
 LOGIN_TOKENS = Mapper(LoginTokenRecord, "login_tokens")
 SESSIONS = Mapper(SessionRecord, "sessions")
@@ -29,14 +25,8 @@ _END_LINKS_OF = f"{_END_LINKS} AND purpose = ?"
 
 # The link, while it can be used.
 token = First[LoginTokenRecord, str, int](LOGIN_TOKENS, "WHERE digest = ? AND expires_at > ?")
-
-
-def spend_token(tx: Tx, digest: str, now: int) -> bool:
-    """True for one caller only, however many spend the link at once."""
-    sql = "DELETE FROM login_tokens WHERE digest = ? AND expires_at > ?"
-    return tx.execute(sql, (digest, now)) == 1
-
-
+# 1 for one caller only, however many spend the link at once.
+spend_token = Change[str, int]("DELETE FROM login_tokens WHERE digest = ? AND expires_at > ?")
 # The session, while it lasts and when it was used after that time.
 live_session = First[SessionRecord, str, int, int](
     SESSIONS, "WHERE digest = ? AND expires_at > ? AND last_used_at > ?"
@@ -107,13 +97,3 @@ def delete_links(tx: Tx, user_id: str, purpose: str | None = None) -> None:
         tx.execute(_END_LINKS, (user_id,))
     else:
         tx.execute(_END_LINKS_OF, (user_id, purpose))
-
-
-def put_address(tx: Tx, app_url: str) -> None:
-    """Remember where the running server's pages are."""
-    meta.put(tx, _ADDRESS, app_url)
-
-
-def address(tx: Tx) -> str | None:
-    """See `put_address`; None before the first start."""
-    return meta.get(tx, _ADDRESS)

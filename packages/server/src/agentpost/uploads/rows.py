@@ -4,14 +4,11 @@ from collections.abc import Sequence
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx, scalar
-from agentpost.db.statements import All, Change, ChangeOf, First
+from agentpost.db.statements import All, Change, ChangeOf, First, Save
 from agentpost.record.records import UploadRecord
 from agentpost.uploads.rules import UploadStatus
 
 UPLOADS = Mapper(UploadRecord, "uploads")
-_UPDATE_CONTENTS = UPLOADS.update_sql(
-    ("blob", "size", "kind", "revision", "sniffed_type"), "id = ?"
-)
 _PENDING = (
     "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM uploads"
     " WHERE account_id = ? AND status = 'pending'"
@@ -80,12 +77,8 @@ def move(tx: Tx, upload_id: str, before: UploadStatus, after: UploadStatus) -> b
     return tx.execute(sql, (after.value, upload_id, before.value)) == 1
 
 
-def save_contents(tx: Tx, upload: UploadRecord) -> None:
-    """The facts found when it became ready."""
-    u = upload
-    tx.execute(_UPDATE_CONTENTS, (u.blob, u.size, u.kind, u.revision, u.sniffed_type, u.id))
-
-
+# The facts found when it became ready.
+save_contents = Save(UPLOADS, "blob", "size", "kind", "revision", "sniffed_type")
 # Which message took it.
 save_message = ChangeOf[str, str]("UPDATE uploads SET message_id = ? WHERE id = ?")
 # Uploads whose time was over by then and that were not cleaned up yet.

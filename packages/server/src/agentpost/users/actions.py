@@ -258,7 +258,7 @@ def set_role(
     if subject.role == role:
         return subject
     _keep_leaders(tx, subject, role)
-    user_rows.set_role(tx, subject.id, role)
+    user_rows.set_role(tx, subject.id, role.value)
     end_sessions(tx, subject)
     return subject
 

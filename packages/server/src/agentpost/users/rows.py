@@ -63,11 +63,8 @@ def replace_password(tx: Tx, user_id: str, before: str, password: str) -> None:
     tx.execute(sql, (password, user_id, before))
 
 
-def set_role(tx: Tx, user_id: str, role: Role) -> None:
-    """The role from now on."""
-    tx.execute("UPDATE users SET role = ? WHERE id = ?", (role.value, user_id))
-
-
+# The role from now on.
+set_role = ChangeOf[str, str]("UPDATE users SET role = ? WHERE id = ?")
 # Who they are at the identity provider; a password that was set before is gone.
 set_subject = ChangeOf[str, str]("UPDATE users SET oidc_subject = ?, password = NULL WHERE id = ?")
 # They signed in.

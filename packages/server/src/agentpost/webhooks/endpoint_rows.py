@@ -2,26 +2,14 @@
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.db.statements import All, Change, First, Whether
+from agentpost.db.statements import All, Change, First, Save, Whether
 from agentpost.webhooks.endpoint_rules import EndpointState
 from agentpost.webhooks.records import EndpointRecord
 
 ENDPOINTS = Mapper(EndpointRecord, "endpoints")
-_CHANGEABLE = (
-    "url",
-    "events_json",
-    "description",
-    "secret",
-    "old_secret",
-    "old_secret_until",
-    "disabled_at",
-    "disabled_reason",
-    "failing_since",
-)
 _PREFIXES = (
     "SELECT DISTINCT substr(secret, 1, 13) FROM endpoints WHERE substr(secret, 1, 5) = 'enc1:'"
 )
-_UPDATE = ENDPOINTS.update_sql(_CHANGEABLE, "id = ?")
 
 
 # Whether the account has that endpoint, enabled or not.
@@ -32,12 +20,12 @@ list_ = All[EndpointRecord, str](ENDPOINTS, "WHERE account_id = ? ORDER BY id DE
 get = First[EndpointRecord, str](ENDPOINTS, "WHERE id = ?")
 # `get`, held until the commit: before the deliveries of the endpoint are touched.
 lock = First[EndpointRecord, str](ENDPOINTS, "WHERE id = ? /*for update*/")
-
-
-def update(tx: Tx, endpoint: EndpointRecord) -> None:
-    """Write what may change; the caller holds the lock."""
-    values = [getattr(endpoint, name) for name in _CHANGEABLE]
-    tx.execute(_UPDATE, (*values, endpoint.id))
+# Write what may change; the caller holds the lock.
+update = Save(
+    ENDPOINTS,
+    *("url", "events_json", "description", "secret", "old_secret", "old_secret_until"),
+    *("disabled_at", "disabled_reason", "failing_since"),
+)
 
 
 def save_state(tx: Tx, endpoint_id: str, state: EndpointState) -> None:
