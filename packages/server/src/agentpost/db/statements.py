@@ -72,6 +72,13 @@ class Rows(Statement[*Values], Generic[R, *Values]):
         return cast("list[R]", tx.all(self.sql, values))
 
 
+class Pairs(Statement[*Values], Generic[K, R, *Values]):
+    """The second value of each row by its first one."""
+
+    def __call__(self, tx: Tx, *values: *Values) -> dict[K, R]:
+        return dict(tx.all(self.sql, values))
+
+
 class Firsts(Statement[*Values]):
     """The first value of each row, mostly an id."""
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from agentpost.db import as_json
 from agentpost.db.session import Tx
-from agentpost.db.statements import All, First, Firsts, Number, Rows, Whether
+from agentpost.db.statements import All, First, Firsts, Number, Pairs, Rows, Whether
 from agentpost.jobs.rules import JobState
 from agentpost.messages.rows import FILES, JOBS
 from agentpost.nodes.ownership_rows import comparison
@@ -24,7 +24,6 @@ _LEFT = (
     " WHERE state IN ('running', 'overdue')"
     " AND (node IS NULL OR node NOT IN (SELECT alive.key FROM json_each(?) AS alive))"
 )
-_EXECUTING_ON = "SELECT id, epoch FROM jobs WHERE state IN ('running', 'overdue') AND node = ?"
 OWNED: Final = comparison(
     "jobs", node="node", epoch="epoch", executing="state IN ('running', 'overdue')"
 )
@@ -110,11 +109,10 @@ def left_by(tx: Tx, alive: set[str]) -> list[tuple[str, str | None, int, bool]]:
     return [(row[0], row[1], row[2], bool(row[3])) for row in rows]
 
 
-def executing_on(tx: Tx, node: str) -> dict[str, int]:
-    """The epochs of the jobs that a node runs, by id."""
-    return {row[0]: row[1] for row in tx.all(_EXECUTING_ON, (node,))}
-
-
+# The epochs of the jobs that a node runs, by id.
+executing_on = Pairs[str, int, str](
+    "SELECT id, epoch FROM jobs WHERE state IN ('running', 'overdue') AND node = ?"
+)
 # Accounts with queued work that have credits for it, and no fees due.
 accounts_with_queued = Firsts[()](
     "SELECT DISTINCT j.account_id FROM jobs j JOIN accounts a ON a.id = j.account_id"

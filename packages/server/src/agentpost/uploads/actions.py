@@ -127,7 +127,7 @@ def _is_hidden(tx: Tx, caller: Caller, upload: UploadRecord) -> bool:
     """Whether it belongs to a message of another key, which the caller may not read."""
     is_attached = upload.status is UploadStatus.ATTACHED
     return is_attached and not (
-        caller.reads_all or upload_rows.is_of_key(tx, upload, caller.key_id)
+        caller.reads_all or upload_rows.is_of_key(tx, upload.message_id, caller.key_id)
     )
 
 

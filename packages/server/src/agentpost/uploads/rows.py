@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx, scalar
-from agentpost.db.statements import All, Change, ChangeOf, First, Save
+from agentpost.db.statements import All, Change, ChangeOf, First, Save, Whether
 from agentpost.record.records import UploadRecord
 from agentpost.uploads.rules import UploadStatus
 
@@ -17,12 +17,8 @@ _PENDING = (
 
 # The account's upload; another account's is as good as none.
 get = First[UploadRecord, str, str](UPLOADS, "WHERE id = ? AND account_id = ?")
-
-
-def is_of_key(tx: Tx, upload: UploadRecord, key_id: str) -> bool:
-    """Whether the message that has the upload was sent by that key."""
-    sql = "SELECT 1 FROM messages WHERE id = ? AND key_id = ?"
-    return tx.one(sql, (upload.message_id, key_id)) is not None
+# Whether the message was sent by that key.
+is_of_key = Whether[str | None, str]("SELECT 1 FROM messages WHERE id = ? AND key_id = ?")
 
 
 def page(
