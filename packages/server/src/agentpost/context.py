@@ -12,8 +12,7 @@ from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.following.held_calls import HeldCalls
 from agentpost.following.open_streams import OpenStreams
-from agentpost.limits.account_steps import AccountSteps
-from agentpost.limits.account_threads import AccountThreads
+from agentpost.limits.account_steps import AccountSteps, AccountThreads
 from agentpost.limits.intake import Intake
 from agentpost.nodes.lease import Lease
 from agentpost.observability.counters import Counters

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from agentpost.limits.account_threads import AccountThreads
+from agentpost.limits.account_steps import AccountThreads
 
 
 async def test_an_account_has_one_thread_at_a_time_and_others_do_not_wait() -> None:

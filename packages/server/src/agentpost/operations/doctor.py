@@ -10,7 +10,7 @@ not trusted.
 import asyncio
 from dataclasses import asdict, dataclass
 
-from agentpost.blobs import account_audit, audit, identity, space
+from agentpost.blobs import audit, identity, space
 from agentpost.context import AppContext
 from agentpost.db import sqlite_log
 from agentpost.db.session import Tx
@@ -74,7 +74,7 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     if not failing:
         failing += await _little_space(ctx)
         failing += [Finding(*row) for row in await audit.audit(ctx, full=full)]
-        failing += [Finding(*row) for row in await account_audit.audit(ctx, full=full)]
+        failing += [Finding(*row) for row in await audit.audit_sizes(ctx, full=full)]
     failing += await _long_log(ctx)
     failing += await _step_place(ctx)
     if (problem := await scanning.problem(ctx)) is not None:
