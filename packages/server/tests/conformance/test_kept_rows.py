@@ -134,7 +134,7 @@ async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
                 )
 
     await db.write(fill)
-    walk = await db.read(lambda tx: retention_rows.entries_page(tx, ("msg_a", 1), "msg_c", 2))
+    walk = await db.read(lambda tx: retention_rows.entries_page(tx, "msg_a", 1, "msg_c", 2))
     assert walk == [("msg_a", 2, 20), ("msg_b", 1, 10)]
     await db.write(lambda tx: retention_rows.delete_entries(tx, "msg_a", 1))
     assert len(await db.read(lambda tx: timeline_rows.entries(tx, "msg_a"))) == 1

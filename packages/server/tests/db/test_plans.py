@@ -197,7 +197,7 @@ def test_postgresql_finds_an_index_for_every_statement(
             history_rows.messages_before.sql,
             "ix_messages_conversation (conversation_id=? AND turn_no<?)",
         ),
-        (retention_rows._EXPIRED_WITH_JOBS, "ix_messages_expiring ("),
+        (retention_rows.expired_with_jobs.sql, "ix_messages_expiring ("),
         (retention_rows._LOOSE_EVENTS, "ix_events_message_id (message_id=?)"),
         (account_rows.held_for.sql, "ix_ledger_job (job_id=?)"),
         (retention_rows._ATTACHED, "ix_uploads_message (message_id=?)"),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from agentpost.db.session import Tx
-from agentpost.db.statements import SentChange
+from agentpost.db.statements import Rows, SentChange
 from agentpost.domain.credits import Charge
 from agentpost.record.journal_rules import Call, CallState
 
@@ -20,7 +20,6 @@ _POST = (
     "INSERT INTO inbox (job_id, n, message_id, text, at)"
     " SELECT ?, COALESCE(MAX(n), 0) + 1, ?, ?, ? FROM inbox WHERE job_id = ?"
 )
-_INBOX = "SELECT n, message_id, text, at FROM inbox WHERE job_id = ? AND n > ? ORDER BY n LIMIT ?"
 
 
 def put(tx: Tx, owner: str, call: Call, now: int) -> None:
@@ -59,6 +58,7 @@ def post(tx: Tx, job_id: str, message_id: str, text: str, now: int) -> None:
     tx.execute_nowait(_POST, (job_id, message_id, text, now, job_id))
 
 
-def inbox(tx: Tx, job_id: str, after: int, limit: int) -> list[tuple[int, str, str, int]]:
-    """(n, message id, text, at) of follow-ups a job has not read yet."""
-    return [(r[0], r[1], r[2], r[3]) for r in tx.all(_INBOX, (job_id, after, limit))]
+# (n, message id, text, at) of follow-ups a job has not read yet.
+inbox = Rows[tuple[int, str, str, int], str, int, int](
+    "SELECT n, message_id, text, at FROM inbox WHERE job_id = ? AND n > ? ORDER BY n LIMIT ?"
+)

@@ -78,7 +78,7 @@ async def messages_with_jobs(ctx: AppContext, after: DueCursor = (0, "")) -> Due
     """
     now = ctx.clock.now()
     page = await ctx.db.read(
-        lambda tx: retention_rows.expired_with_jobs(tx, now, after, MESSAGES_PER_SWEEP)
+        lambda tx: retention_rows.expired_with_jobs(tx, now, *after, MESSAGES_PER_SWEEP)
     )
     for _, message_id in page:
         await _purge_or_log(ctx, message_id)
@@ -198,7 +198,7 @@ async def entries(ctx: AppContext, after: LogCursor = ("", 0)) -> LogCursor | No
     """Delete log entries kept long enough, of a page behind ``after``; as `messages`."""
     oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
     before = old_entries(ctx)
-    page = await ctx.db.read(lambda tx: retention_rows.entries_page(tx, after, before, PAGE))
+    page = await ctx.db.read(lambda tx: retention_rows.entries_page(tx, *after, before, PAGE))
     due = {message_id: seq for message_id, seq, at in page if at <= oldest}
     if due:
         await ctx.db.write(partial(_delete_entries, due))

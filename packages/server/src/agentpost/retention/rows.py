@@ -9,19 +9,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from agentpost.db.session import Tx
-from agentpost.db.statements import Change, Firsts
+from agentpost.db.statements import Change, Firsts, Rows
 
 _PAGE = (
     "SELECT id, created_at, expires_at, idempotency_key IS NOT NULL FROM messages"
     " WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
-)
-_EXPIRED_WITH_JOBS = (
-    "SELECT expires_at, id FROM messages WHERE jobs > 0 AND expires_at <= ?"
-    " AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?"
-)
-_ENTRIES_PAGE = (
-    "SELECT message_id, seq, at FROM entries"
-    " WHERE (message_id, seq) > (?, ?) AND message_id < ? ORDER BY message_id, seq LIMIT ?"
 )
 _JOBS = (
     "SELECT l.job_id, EXISTS (SELECT 1 FROM message_jobs o WHERE o.job_id = l.job_id"
@@ -98,21 +90,16 @@ def page(tx: Tx, after: str, before: str, limit: int) -> list[Aged]:
     return [Aged(r[0], r[1], r[2], bool(r[3])) for r in tx.all(_PAGE, (after, before, limit))]
 
 
-def expired_with_jobs(
-    tx: Tx, now: int, after: tuple[int, str], limit: int
-) -> list[tuple[int, str]]:
-    """(expires at, id) of messages with jobs past their retention, behind ``after``."""
-    return [(row[0], row[1]) for row in tx.all(_EXPIRED_WITH_JOBS, (now, *after, limit))]
-
-
-def entries_page(
-    tx: Tx, after: tuple[str, int], before: str, limit: int
-) -> list[tuple[str, int, int]]:
-    """(message id, seq, at) of log entries behind ``after``, of messages older than ``before``."""
-    rows = tx.all(_ENTRIES_PAGE, (*after, before, limit))
-    return [(row[0], row[1], row[2]) for row in rows]
-
-
+# (expires at, id) of messages with jobs past their retention, behind such a pair.
+expired_with_jobs = Rows[tuple[int, str], int, int, str, int](
+    "SELECT expires_at, id FROM messages WHERE jobs > 0 AND expires_at <= ?"
+    " AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?"
+)
+# (message id, seq, at) of log entries behind such a message and seq, of messages older than that.
+entries_page = Rows[tuple[str, int, int], str, int, str, int](
+    "SELECT message_id, seq, at FROM entries"
+    " WHERE (message_id, seq) > (?, ?) AND message_id < ? ORDER BY message_id, seq LIMIT ?"
+)
 # The beginning of a message's log.
 delete_entries = Change[str, int]("DELETE FROM entries WHERE message_id = ? AND seq <= ?")
 

@@ -2,14 +2,11 @@
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.db.statements import All, Change, First, Save, Whether
+from agentpost.db.statements import All, Change, First, Firsts, Save, Whether
 from agentpost.webhooks.endpoint_rules import EndpointState
 from agentpost.webhooks.records import EndpointRecord
 
 ENDPOINTS = Mapper(EndpointRecord, "endpoints")
-_PREFIXES = (
-    "SELECT DISTINCT substr(secret, 1, 13) FROM endpoints WHERE substr(secret, 1, 5) = 'enc1:'"
-)
 
 
 # Whether the account has that endpoint, enabled or not.
@@ -38,25 +35,16 @@ def save_state(tx: Tx, endpoint_id: str, state: EndpointState) -> None:
 
 # Endpoints of all accounts in the order of their ids, from the first after that id.
 after = All[EndpointRecord, str, int](ENDPOINTS, "WHERE id > ? ORDER BY id LIMIT ?")
-
-
-def secret_prefixes(tx: Tx) -> set[str]:
-    """What encrypted secrets begin with: format and key id, as in ``enc1:0a1b2c3d``."""
-    return {row[0] for row in tx.all(_PREFIXES)}
-
-
+# What encrypted secrets begin with: format and key id, as in ``enc1:0a1b2c3d``.
+secret_prefixes = Firsts[()](
+    "SELECT DISTINCT substr(secret, 1, 13) FROM endpoints WHERE substr(secret, 1, 5) = 'enc1:'"
+)
 # It is gone; its deliveries are the caller's to end.
 delete = Change[str]("DELETE FROM endpoints WHERE id = ?")
-
-
-def failing_since_before(tx: Tx, before: int, limit: int) -> list[str]:
-    """Enabled endpoints in an unbroken row of failures that began by then, with a retry waiting:
-    without one an endpoint stays on, and those would hide the others from every sweep."""
-    rows = tx.all(
-        "SELECT e.id FROM endpoints e WHERE e.disabled_at IS NULL AND e.failing_since <= ?"
-        " AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id"
-        " AND d.status = 'pending' AND d.attempts > 0)"
-        " ORDER BY e.failing_since LIMIT ?",
-        (before, limit),
-    )
-    return [row[0] for row in rows]
+# Enabled endpoints in an unbroken row of failures that began by then, with a retry waiting: without
+# one an endpoint stays on, and those would hide the others from every sweep.
+failing_since_before = Firsts[int, int](
+    "SELECT e.id FROM endpoints e WHERE e.disabled_at IS NULL AND e.failing_since <= ?"
+    " AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id"
+    " AND d.status = 'pending' AND d.attempts > 0) ORDER BY e.failing_since LIMIT ?"
+)
