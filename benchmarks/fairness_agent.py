@@ -6,8 +6,7 @@ from __future__ import annotations
 import time
 
 from agentpost.agents import Job, Turn
-from agentpost_offline import WORKER_IMPORTS
-from agentpost_offline import agent as offline
+from agentpost_offline import WORKER_IMPORTS, agent as offline
 from benchmarks.load import ECHO
 
 __all__ = ["WORKER_IMPORTS", "agent"]

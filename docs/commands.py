@@ -1,4 +1,4 @@
-"""Writes `cli/operations.py`: what the command line takes from the table of operations.
+"""Writes `cli/operations.json`: what the command line takes from the table of operations.
 
     python docs/commands.py
 
@@ -8,31 +8,23 @@ tests/house/test_generated.py fails when the file is not up to date.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from agentpost.api.app import OPERATIONS
 from agentpost.api.operation import Operation
 
-PLACE = Path(__file__).resolve().parent.parent / "packages/server/src/agentpost/cli/operations.py"
-WIDTH = 100
-HEAD = '''\
-"""What the command line takes from the table of operations. Made by docs/commands.py."""
-
-from __future__ import annotations
-
-from typing import Any, Final
-
-COMMANDS: Final[tuple[dict[str, Any], ...]] = (
-'''
+PLACE = Path(__file__).resolve().parent.parent / "packages/server/src/agentpost/cli/operations.json"
 
 
 def text() -> str:
-    """The whole file."""
-    return "\n".join([HEAD.rstrip(), *_lines(), ")", ""])
+    """The whole file: a command in a line."""
+    lines = ",\n".join(json.dumps(each, ensure_ascii=False) for each in _commands())
+    return f"[\n{lines}\n]\n"
 
 
-def _lines() -> Iterator[str]:
+def _commands() -> Iterator[dict[str, object]]:
     for operation in OPERATIONS:
         command = operation.command
         if command is None:
@@ -48,30 +40,7 @@ def _lines() -> Iterator[str]:
             "page_default": limit.default if limit else None,
             "page_max": limit.most if limit else None,
         }
-        present = {name: value for name, value in values.items() if value not in ("", (), None)}
-        fields = [f'"{name}": {_quoted(value)}' for name, value in present.items()]
-        in_one = f"    {{{', '.join(fields)}}},"
-        if len(in_one) <= WIDTH:
-            yield in_one
-        else:
-            yield from ("    {", *(_field(*each) for each in present.items()), "    },")
-
-
-def _field(name: str, value: object) -> str:
-    """In one line where there is room for it, as the formatter writes it."""
-    line = f'        "{name}": {_quoted(value)},'
-    if len(line) <= WIDTH or not isinstance(value, tuple):
-        return line
-    items = "".join(f"            {_quoted(each)},\n" for each in value)
-    return f'        "{name}": (\n{items}        ),'
-
-
-def _quoted(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_quoted, value))}{',' * (len(value) == 1)})"
-    if not isinstance(value, str):
-        return repr(value)
-    return f"'{value}'" if '"' in value else f'"{value}"'
+        yield {name: value for name, value in values.items() if value not in ("", (), None)}
 
 
 def _subject(operation: Operation) -> str:

@@ -1,7 +1,7 @@
 """The methods of both clients that are one request each come from the table of operations."""
 
 import runpy
-from dataclasses import replace
+from copy import copy
 from typing import Any
 
 import pytest
@@ -22,7 +22,15 @@ def test_the_methods_are_up_to_date(path: Any) -> None:
 def like(name: str, **changes: Any) -> Operation:
     """A new operation that differs from one of today's by its id and these fields."""
     (operation,) = (each for each in OPERATIONS if each.id == name)
-    return replace(operation, **changes)
+    return changed(operation, **changes)
+
+
+def changed(operation: Operation, **changes: Any) -> Operation:
+    """The same operation but for these fields."""
+    new = copy(operation)
+    for field, value in changes.items():
+        setattr(new, field, value)
+    return new
 
 
 def test_a_new_operation_is_in_both_clients() -> None:
@@ -51,7 +59,7 @@ def test_a_post_that_may_come_twice_is_sent_again() -> None:
     path = "/v1/schedules/{schedule_id}/run"
     for is_repeatable in (False, True):
         new = like("redeliverWebhookEvent", id="runSchedule", path=path)
-        files = SCRIPT["files"]([*OPERATIONS, replace(new, is_repeatable=is_repeatable)])
+        files = SCRIPT["files"]([*OPERATIONS, changed(new, is_repeatable=is_repeatable)])
         call = files[TYPESCRIPT].rpartition('"runSchedule"')[0].rpartition("const call = ")[2]
         assert ("repeatable: true" in call) is is_repeatable
         arguments = files[PYTHON].partition('"schedules", schedule_id, "run"')[2].partition("\n")[0]

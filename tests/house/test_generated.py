@@ -4,7 +4,7 @@ import re
 import runpy
 
 from agentpost.api.app import OPERATIONS
-from agentpost.cli.operations import COMMANDS
+from agentpost.cli.resources import COMMANDS
 from tests.house.tree import DOCS, ROOT, document
 
 

@@ -1,8 +1,8 @@
 """States of messages and jobs are written by `record/rows.py` alone (design: One record and one
 writer).
 
-Two ways to write are looked for: SQL in strings, and the statements a `Mapper` makes. Where the
-code does not tell the table or its columns, the worst is assumed.
+Two ways to write are looked for: SQL in strings, and the statements a `Mapper` makes, itself or
+within a `Save`. Where the code does not tell the table or its columns, the worst is assumed.
 """
 
 import ast
@@ -58,9 +58,11 @@ def in_sql(text: str) -> Iterator[str]:
 
 
 def in_call(call: ast.Call) -> Iterator[str]:
-    """`JOBS.update_sql(…)`, `JOBS.insert(…)` and their like."""
+    """`JOBS.update_sql(…)`, `JOBS.insert(…)` and their like, and `Save(JOBS, …)`."""
     owner, _, verb = dotted(call.func).rpartition(".")
-    if verb not in WRITING:
+    if verb == "Save" and call.args:
+        owner = dotted(call.args[0])
+    elif verb not in WRITING:
         return
     owner = owner.split(".")[-1].lower()
     if owner in GUARDED:
@@ -146,6 +148,8 @@ def test_the_guarded_columns_exist() -> None:
         ("MESSAGES.insert(tx, message)", ["messages.*"]),
         ("ENTRIES.insert_unchecked(tx, entry)", ["entries.*"]),
         ("messages.JOBS.insert_all(tx, jobs)", ["jobs.*"]),
+        ('Save(JOBS, "title")', ["jobs.*"]),
+        ("statements.Save(rows.MESSAGES, *columns)", ["messages.*"]),
     ],
 )
 def test_the_check_sees_a_second_writer(text: str, found: list[str]) -> None:
@@ -161,6 +165,7 @@ def test_the_check_sees_a_second_writer(text: str, found: list[str]) -> None:
         '"DELETE FROM jobs WHERE state = ?"',
         'f"UPDATE uploads SET {names} WHERE id = ?"',
         'WORKS.update_sql(("status",), "id = ?")',
+        'Save(WORKS, "status")',
         "JOBS.one(tx, sql, params)",
         "known.update(jobs)",
         '"Update jobs as you like."',

@@ -10,8 +10,7 @@ import pytest
 
 from agentpost.credits import actions as credits
 from agentpost.db.session import Tx
-from agentpost.messages import rows as message_rows
-from agentpost.messages import sending
+from agentpost.messages import rows as message_rows, sending
 from agentpost.nodes import upkeep
 from agentpost.nodes.membership import Nodes
 from agentpost.nodes.reconciler import RunReconciler

@@ -19,8 +19,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 # "as" makes them names of this module too, for type checkers.
-from agentpost_client.api_error import AgentpostError as AgentpostError  # noqa: PLC0414
-from agentpost_client.api_error import ApiError as ApiError  # noqa: PLC0414
+from agentpost_client.api_error import (
+    AgentpostError as AgentpostError,  # noqa: PLC0414
+    ApiError as ApiError,  # noqa: PLC0414
+)
 from agentpost_client.refusals import *  # noqa: F403 - all of them are errors of the SDK
 from agentpost_client.refusals import BY_CODE
 

@@ -8,8 +8,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agents import Agent as OpenAIAgent
-from agents import Model, ModelResponse, set_tracing_disabled
+from agents import Agent as OpenAIAgent, Model, ModelResponse, set_tracing_disabled
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 from openai.types.responses import (
@@ -19,8 +18,7 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 from pydantic_ai import Agent, CallDeferred, DeferredToolRequests
-from pydantic_ai.messages import ModelMessage, TextPart, ToolCallPart
-from pydantic_ai.messages import ModelResponse as Answer
+from pydantic_ai.messages import ModelMessage, ModelResponse as Answer, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from typing_extensions import TypedDict
 

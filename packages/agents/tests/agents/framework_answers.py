@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agents import Agent as OpenAIAgent
-from agents import OpenAIChatCompletionsModel, set_tracing_disabled
+from agents import Agent as OpenAIAgent, OpenAIChatCompletionsModel, set_tracing_disabled
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents.registry import UnknownAgent
-from agentpost.serving.agent_code import AgentCode
+from agentpost.serving.development import AgentCode
 
 AGENT = "from reloaded_helper import NAME\n\nasync def agent(turn):\n    return NAME\n"
 

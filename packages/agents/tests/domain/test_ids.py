@@ -1,8 +1,7 @@
 """Ids: a prefix that names the kind and a tail that sorts by time."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentpost.domain import ids
 

@@ -14,21 +14,19 @@ from agentpost import extras
 from agentpost.agents.adapters.surroundings import ModelSettings, Surroundings
 from agentpost.backups.rows import refuse_unfinished_restore
 from agentpost.clock import Clock, SystemClock, new_id
-from agentpost.context import AppContext, Subscribers, TurnRunner
+from agentpost.context import AppContext, Subscribers
 from agentpost.db import migrate
 from agentpost.db.session import Database
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.domain.times import SECOND
-from agentpost.egress.addresses import AllowList
+from agentpost.egress.addresses import AllowList, DenyList
 from agentpost.egress.client import Egress
-from agentpost.egress.denied import DenyList
 from agentpost.engine.base import Engine
 from agentpost.engine.dispatch import NoticeEngine
 from agentpost.files.links import SignedLinks
 from agentpost.nodes.actions import Beats
 from agentpost.nodes.heartbeat import Heartbeat
-from agentpost.nodes.lease import Lease
 from agentpost.operations import health_state
 from agentpost.operations.health import Check
 from agentpost.processes.capacity import default_memory_bytes
@@ -89,32 +87,24 @@ def upgrade_database(settings: Settings) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Adapters:
-    """The adapters that the settings ask for; the database is open.
+class Installation:
+    """The context with the adapters that the settings ask for, and what a server needs besides.
 
     ``receiver`` takes posted uploads, where clients post them to this server. ``checks`` are those
     of the parts that not every server has.
     """
 
-    clock: Clock
-    node: str
-    db: Database
-    wakeups: Wakeups
-    engine: Engine
-    limiter: RateLimiter
-    storage: Storage
-    incoming: Incoming
+    ctx: AppContext
     receiver: Receiver | None
     signer: LinkSigner
-    cursors: CursorSigner
-    cipher: SecretCipher
-    external_commit: Subscribers[[]]
     checks: Mapping[str, Check]
 
 
-async def open_adapters(settings: Settings, clock: Clock | None = None) -> Adapters:
-    """Open the database, whose schema must be there, and connect. Raises `OSError`."""
+async def open_installation(settings: Settings, clock: Clock | None = None) -> Installation:
+    """Open the database, whose schema must be there, and connect. Raises `OSError`, and
+    `ValueError` for a scanner that is not there."""
     folder = prepare_folder(settings)
+    scanner, egress = _scanner(settings), way_out(settings)
     clock = clock or SystemClock()
     node = new_id(ids.NODE, clock.now())
     external_commit = Subscribers[[]]()
@@ -130,68 +120,32 @@ async def open_adapters(settings: Settings, clock: Clock | None = None) -> Adapt
             settings.secret_keys_before.get_secret_value(),
         )
         made_here = await generated_secret(db)
-    cipher = SecretCipher([secret, *before, *made_here])
-    policies = PolicySigner(secret, before)
-    storage, incoming, receiver = _storage(settings, folder, policies)
+    storage, incoming, receiver = _storage(settings, folder, PolicySigner(secret, before))
     limiter = _limiter(settings, checks)
     await wakeups.start()
-    return Adapters(
-        clock=clock,
-        node=node,
-        db=db,
-        wakeups=wakeups,
-        engine=engine,
-        limiter=limiter,
-        storage=storage,
-        incoming=incoming,
-        receiver=receiver,
-        signer=LinkSigner(secret, settings.public_file_url, before),
-        cursors=CursorSigner(secret, before),
-        cipher=cipher,
-        external_commit=external_commit,
-        checks=checks,
-    )
-
-
-def wire_context(
-    settings: Settings,
-    adapters: Adapters,
-    *,
-    agent_name: str = "",
-    examples: tuple[str, ...] | None = None,
-    turns: TurnRunner | None = None,
-    lease: Lease | None = None,
-) -> AppContext:
-    """The context; see `AppContext` for what a command does not have. Raises `OSError`."""
-    clock, db = adapters.clock, adapters.db
-    return AppContext(
+    signer = LinkSigner(secret, settings.public_file_url, before)
+    ctx = AppContext(
         settings=settings,
         clock=clock,
         db=db,
-        storage=adapters.storage,
-        incoming=adapters.incoming,
-        wakeups=adapters.wakeups,
-        engine=adapters.engine,
-        egress=way_out(settings),
+        storage=storage,
+        incoming=incoming,
+        wakeups=wakeups,
+        engine=engine,
+        egress=egress,
         links=SignedLinks(
-            adapters.signer,
-            clock,
-            app_url=settings.public_app_url,
-            link_seconds=settings.link_seconds,
+            signer, clock, app_url=settings.public_app_url, link_seconds=settings.link_seconds
         ),
-        cursors=adapters.cursors,
-        cipher=adapters.cipher,
-        limiter=adapters.limiter,
+        cursors=CursorSigner(secret, before),
+        cipher=SecretCipher([secret, *before, *made_here]),
+        limiter=limiter,
         requests=RequestLog(db, clock, settings.key_prefix),
-        node=adapters.node,
+        node=node,
         new_egress=partial(way_out, settings),
-        lease=lease or Lease(),
-        agent_name=agent_name,
-        examples=examples,
-        turns=turns,
-        external_commit=adapters.external_commit,
-        scanner=_scanner(settings),
+        external_commit=external_commit,
+        scanner=scanner,
     )
+    return Installation(ctx, receiver, signer, checks)
 
 
 def _scanner(settings: Settings) -> Scanner | None:
@@ -207,22 +161,22 @@ def _scanner(settings: Settings) -> Scanner | None:
 
 
 async def open_context(settings: Settings, clock: Clock | None = None) -> AppContext:
-    """The context of a command; end with `close`. Raises `OSError`."""
-    return wire_context(settings, await open_adapters(settings, clock))
+    """The context of a command; end with `close`. Raises as `open_installation`."""
+    return (await open_installation(settings, clock)).ctx
 
 
-async def close(opened: Adapters | AppContext) -> None:
+async def close(ctx: AppContext) -> None:
     """Disconnect everything."""
-    await end_all(ends_of(opened))
+    await end_all(ends_of(ctx))
 
 
-def ends_of(opened: Adapters | AppContext) -> list[End]:
+def ends_of(ctx: AppContext) -> list[End]:
     """How each adapter is ended, in order."""
     return [
-        ("wakeups", opened.wakeups.stop),
-        ("limiter", opened.limiter.stop),
-        ("storage", opened.storage.aclose),
-        ("database", partial(asyncio.to_thread, opened.db.close)),
+        ("wakeups", ctx.wakeups.stop),
+        ("limiter", ctx.limiter.stop),
+        ("storage", ctx.storage.aclose),
+        ("database", partial(asyncio.to_thread, ctx.db.close)),
     ]
 
 

@@ -1,7 +1,5 @@
 """The caller of a use case: an API key and its account (spec: Authentication)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agentpost.accounts.scope_rules import DEFAULT_SCOPES, Scope

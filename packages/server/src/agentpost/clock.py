@@ -3,8 +3,6 @@
 Times are integers: microseconds since 1970 UTC. `ManualClock` lets a test move days at once.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import time
@@ -21,16 +19,13 @@ class Clock(Protocol):
 
     def now(self) -> int:
         """Microseconds since 1970 UTC."""
-        ...
 
     def passed(self) -> int:
         """Microseconds since some moment of this process. Never set: for waits of the process
         itself, which nobody else reads."""
-        ...
 
     def chance(self) -> float:
         """A random number from 0 to 1, for what should not happen everywhere at once."""
-        ...
 
 
 class SystemClock:

@@ -1,7 +1,5 @@
 """The ports and settings that every use case gets, wired by `bootstrap`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, Protocol
@@ -14,16 +12,14 @@ from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.following.held_calls import HeldCalls
 from agentpost.following.open_streams import OpenStreams
-from agentpost.limits.account_steps import AccountSteps
-from agentpost.limits.account_threads import AccountThreads
+from agentpost.limits.account_steps import AccountSteps, AccountThreads
 from agentpost.limits.intake import Intake
 from agentpost.nodes.lease import Lease
 from agentpost.observability.counters import Counters
 from agentpost.operations.health_state import Health
 from agentpost.processes.scanner import Scanner
 from agentpost.ratelimit.base import RateLimiter
-from agentpost.record.handover import Handover
-from agentpost.record.tickets import TurnTicket
+from agentpost.record.tickets import Handover, TurnTicket
 from agentpost.requests.actions import RequestLog
 from agentpost.secrets.encryption import SecretCipher
 from agentpost.sessions.passwords import Passwords
@@ -59,13 +55,11 @@ class Subscribers(Generic[P]):
 class TurnRunner(Protocol):
     """Runs turns in this process; safe to call on any thread."""
 
-    def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
+    def run(self, ctx: "AppContext", ticket: TurnTicket) -> None:
         """Run the agent's turn for a message that this node owns."""
-        ...
 
     def abort(self, message_id: str) -> None:
         """The message's turn is over: end what runs of it here."""
-        ...
 
 
 @dataclass(slots=True)

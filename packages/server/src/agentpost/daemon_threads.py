@@ -4,8 +4,6 @@ Threads of a pool are shared: a few hanging calls would block all others, and th
 for them at its end. Here each call has its own daemon thread, up to a limit.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future

@@ -3,8 +3,6 @@
 `agentpost.wiring` makes the parts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading
@@ -22,7 +20,7 @@ from agentpost.blobs import identity
 from agentpost.bootstrap import (
     close,
     ends_of,
-    open_adapters,
+    open_installation,
     prepare_folder,
     upgrade_database,
 )
@@ -34,6 +32,8 @@ from agentpost.observability import traces
 from agentpost.operations import maintenance, step_places
 from agentpost.processes.interpreter import Interpreter
 from agentpost.runtime.isolated.description import describe
+from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run
 from agentpost.sessions import actions as sessions
 from agentpost.sessions.actions import LoginLink
@@ -120,10 +120,8 @@ class Server:
         `UnknownAgent` is passed on; then plain step functions wait for the next `reload`, since
         worker processes cannot import code that is broken.
         """
-        parts = self._parts
-        assert parts.turns is not None, "one process has all the roles"
-        assert parts.jobs is not None, "one process has all the roles"
-        runners = (parts.turns.runs, parts.jobs.runs)
+        parts, (turn_runner, job_runner) = self._parts, self._runners()
+        runners = (turn_runner.runs, job_runner.runs)
         for runs in runners:
             runs.hold()
         try:
@@ -135,7 +133,7 @@ class Server:
                     await parts.loop.run(parts.pool.hold())
                     await self._reclaim(turn_ids, job_ids)
                 raise
-            parts.turns.agent = agent.run
+            turn_runner.agent = agent.run
             await parts.loop.run(parts.pool.renew(agent.worker_imports))
             await self._reclaim(turn_ids, job_ids)
         finally:
@@ -144,11 +142,15 @@ class Server:
         if agent.warm_up is not None:
             parts.loop.submit(partial(_warm_up, agent.warm_up))
 
-    async def _interrupt(self) -> tuple[set[str], set[str]]:
-        """End all that runs, turns and jobs at once; whose runs they were."""
+    def _runners(self) -> tuple[TurnRunner, JobRunner]:
         turn_runner, job_runner = self._parts.turns, self._parts.jobs
         assert turn_runner is not None, "one process has all the roles"
         assert job_runner is not None, "one process has all the roles"
+        return turn_runner, job_runner
+
+    async def _interrupt(self) -> tuple[set[str], set[str]]:
+        """End all that runs, turns and jobs at once; whose runs they were."""
+        turn_runner, job_runner = self._runners()
         turn_ids, job_ids = await asyncio.gather(
             turn_runner.runs.interrupt(INTERRUPT_SECONDS),
             job_runner.runs.interrupt(INTERRUPT_SECONDS),
@@ -156,9 +158,9 @@ class Server:
         return set(turn_ids), set(job_ids)
 
     async def _reclaim(self, turn_ids: set[str], job_ids: set[str]) -> None:
-        assert self._parts.jobs is not None, "one process has all the roles"
+        _, job_runner = self._runners()
         for job_id in sorted(job_ids):
-            self._parts.jobs.reclaim(job_id, self.ctx.node)
+            job_runner.reclaim(job_id, self.ctx.node)
         for turn_id in sorted(turn_ids):
             await turns.reclaim(self.ctx, turn_id, self.ctx.node)
 
@@ -230,18 +232,19 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
         if settings.agent_processes:
             log.warning("agent_processes_ignored", reason="the agent is no code of an author's")
         agent = registry.resolve(settings.agent)
-    adapters = await open_adapters(settings, clock)
-    scratch = await asyncio.to_thread(Scratch, folder / "scratch", adapters.node)
+    installation = await open_installation(settings, clock)
+    ctx = installation.ctx
+    scratch = await asyncio.to_thread(Scratch, folder / "scratch", ctx.node)
     ready = threading.Event()
     try:
-        parts = wire(settings, adapters, agent, scratch=scratch.folder, is_ready=ready.is_set)
-        await identity.settle(parts.ctx)
+        parts = wire(settings, installation, agent, scratch=scratch.folder, is_ready=ready.is_set)
+        await identity.settle(ctx)
     except (OSError, ValueError):
-        await close(adapters)
+        await close(ctx)
         scratch.close()
         raise
     if settings.otlp_endpoint:
-        traces.configure(settings.otlp_endpoint, settings.otlp_share, adapters.node)
+        traces.configure(settings.otlp_endpoint, settings.otlp_share, ctx.node)
     first = await _start(parts)
     if settings.egress_allow:
         log.warning("egress_open", allowed=settings.egress_allow)

@@ -4,8 +4,6 @@
 arguments, environment (``AGENTPOST_*``), the TOML file, the defaults.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """The parts of a server, each given what it needs in its constructor. Nothing runs yet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,7 @@ from agentpost.agents.registry import Agent
 from agentpost.api.app import OPERATIONS, ApiRoutes
 from agentpost.api.auth import Keys
 from agentpost.api.operation import Api
-from agentpost.bootstrap import Adapters, heartbeat, surroundings, way_out, wire_context
+from agentpost.bootstrap import Installation, heartbeat, surroundings, way_out
 from agentpost.context import AppContext
 from agentpost.doors.routes import DoorRoutes
 from agentpost.http.application import Application, RouteGroup
@@ -53,7 +51,7 @@ class Parts:
 
 def wire(
     settings: Settings,
-    adapters: Adapters,
+    installation: Installation,
     agent: Agent,
     *,
     scratch: Path,
@@ -73,17 +71,13 @@ def wire(
     loop = AgentLoop()
     processes = _agent_processes(settings, scratch)
     rebuild = values.rebuild_error if processes is None else values.stand_in_error
-    steps = make_steps(settings, adapters.storage, scratch, agent.worker_imports, rebuild)
+    ctx = installation.ctx
+    steps = make_steps(settings, ctx.storage, scratch, agent.worker_imports, rebuild)
     run = agent.run if processes is None else processes.take_turn
     turns = TurnRunner(loop, run, steps) if settings.role != "worker" else None
-    ctx = wire_context(
-        settings,
-        adapters,
-        agent_name=agent.name,
-        examples=agent.examples,
-        turns=turns,
-        lease=None if alone else Lease(LEASE_SECONDS),
-    )
+    ctx.agent_name, ctx.examples, ctx.turns = agent.name, agent.examples, turns
+    if not alone:
+        ctx.lease = Lease(LEASE_SECONDS)
     if agent.attach is not None:
         agent.attach(surroundings(settings, ctx.egress))
     find = values.resolve if processes is None else processes.find_job
@@ -100,8 +94,8 @@ def wire(
         jobs=jobs,
         deliveries=Deliveries(ctx, way_out(settings), alone=alone),
         nodes=nodes,
-        background=Background(ctx, jobs, nodes, reconciler, smtp, adapters.checks),
-        application=_application(ctx, adapters, is_ready),
+        background=Background(ctx, jobs, nodes, reconciler, smtp, installation.checks),
+        application=_application(installation, is_ready),
     )
 
 
@@ -112,17 +106,18 @@ def _agent_processes(settings: Settings, scratch: Path) -> AgentProcesses | None
     return None
 
 
-def _application(ctx: AppContext, adapters: Adapters, is_ready: Callable[[], bool]) -> Application:
+def _application(installation: Installation, is_ready: Callable[[], bool]) -> Application:
     """What is served; a worker answers health checks and links to files."""
+    ctx = installation.ctx
     is_worker = ctx.settings.role == "worker"
     shared = Api(ctx, Keys(ctx))
     token = ctx.settings.metrics_token.get_secret_value()
     metrics = Metrics(ctx, is_ready) if token else None
     api = ApiRoutes(
         shared,
-        adapters.signer,
+        installation.signer,
         is_ready=is_ready,
-        receiver=None if is_worker else adapters.receiver,
+        receiver=None if is_worker else installation.receiver,
         operations=() if is_worker else OPERATIONS,
         metrics=metrics_handler(metrics, token) if metrics else None,
     )

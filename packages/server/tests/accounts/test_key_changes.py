@@ -2,9 +2,7 @@
 
 import pytest
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import keys
-from agentpost.accounts import rows as account_rows
+from agentpost.accounts import actions as accounts, keys, rows as account_rows
 from agentpost.accounts.actions import KnownKey
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import rows as account_rows
+from agentpost.accounts import actions as accounts, rows as account_rows
 from agentpost.audit import actions as audit
 from agentpost.audit.actions import Action, Actor
 from agentpost.audit.refusals import KEPT_PER_MINUTE, MORE

@@ -15,11 +15,8 @@ from pydantic import SecretStr
 
 from agentpost import bootstrap
 from agentpost.audit.actions import Actor
-from agentpost.backups import actions as backups
-from agentpost.backups import restore
-from agentpost.backups import rows as backup_rows
-from agentpost.blobs import account_rows, hold
-from agentpost.blobs import actions as blobs
+from agentpost.backups import actions as backups, restore, rows as backup_rows
+from agentpost.blobs import account_rows, actions as blobs, hold
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.db import meta, migrate, postgres_backup

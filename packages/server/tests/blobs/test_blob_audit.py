@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.blobs import account_rows, audit, space
-from agentpost.blobs import actions as blobs
+from agentpost.blobs import account_rows, actions as blobs, audit, space
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.db.session import Tx

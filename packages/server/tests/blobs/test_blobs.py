@@ -2,8 +2,7 @@
 
 import pytest
 
-from agentpost.blobs import actions as blobs
-from agentpost.blobs import deletion_rows, hold
+from agentpost.blobs import actions as blobs, deletion_rows, hold
 from agentpost.blobs.deletion_rows import BlobLost
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext

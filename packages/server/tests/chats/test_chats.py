@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.chats import actions as chatting
-from agentpost.chats import lists
+from agentpost.chats import actions as chatting, lists
 from agentpost.domain import ids
 from agentpost.explain.reasons import EXPLANATIONS
 from agentpost.jobs.rules import Reason

@@ -13,7 +13,7 @@ import pytest
 from watchfiles import Change, watch
 
 from agentpost.serving import development
-from agentpost.serving.agent_code import AgentCode
+from agentpost.serving.development import AgentCode
 from agentpost_client import Client, Message
 from tests import forking
 from tests.servers import empty_sqlite, free_port

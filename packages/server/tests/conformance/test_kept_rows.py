@@ -15,10 +15,9 @@ from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.domain.agent_lines import AgentLine
-from agentpost.explain import agent_line_rows, timeline_rows
+from agentpost.explain import timeline_rows
 from agentpost.record.records import RequestRecord
-from agentpost.requests import actions as requests
-from agentpost.requests import rows as request_rows
+from agentpost.requests import actions as requests, rows as request_rows
 from agentpost.requests.filter_rules import request_filter
 from agentpost.retention import rows as retention_rows
 from agentpost.webhooks import delivery_rows
@@ -52,14 +51,14 @@ def record(n: int, account_id: str | None = "acc_1") -> RequestRecord:
 async def test_the_lines_of_an_agent(db: Database) -> None:
     lines = [AgentLine.of(n, n or None, "info", f"line {n}") for n in range(3)]
     made = [new_id(ids.REQUEST, line.at) for line in lines]
-    await db.write(lambda tx: agent_line_rows.insert(tx, "exe_1", made, lines))
-    kept = await db.read(lambda tx: agent_line_rows.of_owner(tx, "exe_1"))
+    await db.write(lambda tx: timeline_rows.insert(tx, "exe_1", made, lines))
+    kept = await db.read(lambda tx: timeline_rows.of_owner(tx, "exe_1"))
     assert [tuple(row) for row in kept] == [
         (0, None, "info", "line 0"),
         (1, 1, "info", "line 1"),
         (2, 2, "info", "line 2"),
     ]
-    last = await db.read(lambda tx: agent_line_rows.of_owner(tx, "exe_1", 2))
+    last = await db.read(lambda tx: timeline_rows.of_owner(tx, "exe_1", 2))
     assert [row[3] for row in last] == ["line 1", "line 2"]
     for output, total in ((False, 0), (True, 3)):
         count = partial(timeline_rows.count, message_id="msg_1", owners=["exe_1"], output=output)
@@ -117,7 +116,7 @@ async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
                 insert(tx, "entries", message_id=message_id, **entry)
 
     await db.write(fill)
-    walk = await db.read(lambda tx: retention_rows.entries_page(tx, ("msg_a", 1), "msg_c", 2))
+    walk = await db.read(lambda tx: retention_rows.entries_page(tx, "msg_a", 1, "msg_c", 2))
     assert walk == [("msg_a", 2, 20), ("msg_b", 1, 10)]
     await db.write(lambda tx: retention_rows.delete_entries(tx, "msg_a", 1))
     assert len(await db.read(lambda tx: timeline_rows.entries(tx, "msg_a"))) == 1
@@ -139,7 +138,7 @@ async def test_the_end_of_a_log_and_the_longest_calls_are_read_alone(db: Databas
             [row[0] for row in timeline_rows.entries(tx, "msg_a", 2)],
             timeline_rows.calls(tx, "exe_a", 1),
             timeline_rows.signals(tx, "exe_a", 1),
-            timeline_rows.longest_calls(tx, "exe_a", 1, 2),
+            timeline_rows.longest_calls(tx, 1, "exe_a", 2),
             timeline_rows.count(tx, "msg_a", ["msg_a", "exe_a"]),
         ]
 

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 import pytest
@@ -45,8 +45,8 @@ LINKS = Links()
 
 def blank(record: type, /, **given: Any) -> Any:
     """A record with the fields given and zeros and Nones for the rest."""
-    zero = {"int": 0, "str": ""}
-    return record(**{f.name: given.get(f.name, zero.get(str(f.type))) for f in fields(record)})
+    zero, hints = {int: 0, str: ""}, get_type_hints(record, include_extras=True)
+    return record(**{f.name: given.get(f.name, zero.get(hints[f.name])) for f in fields(record)})
 
 
 MESSAGE: MessageRecord = blank(

@@ -27,9 +27,15 @@ from agentpost.domain.errors import (
 )
 from agentpost.following.shapes import EntryShape, EventListShape
 from agentpost.jobs.recovery_rules import RecoveryState
-from agentpost.jobs.recovery_shapes import RecoveredWorkShape, RecoveryShape
 from agentpost.jobs.rules import JobKind, JobRole, JobState, Reason
-from agentpost.jobs.work_shapes import WorkDeletedShape, WorkItemShape, WorkListShape, WorkShape
+from agentpost.jobs.work_shapes import (
+    RecoveredWorkShape,
+    RecoveryShape,
+    WorkDeletedShape,
+    WorkItemShape,
+    WorkListShape,
+    WorkShape,
+)
 from agentpost.messages.rules import MessageStatus
 from agentpost.messages.shapes import FileFacts, FileObject, MessageShape
 from agentpost.record.events import TEST_EVENT
@@ -43,8 +49,7 @@ from agentpost.record.records import (
 )
 from agentpost.uploads.rules import UploadStatus
 from agentpost.uploads.shapes import UploadCreatedShape, UploadShape
-from agentpost.webhooks import event_shapes
-from agentpost.webhooks import shapes as webhook_shapes
+from agentpost.webhooks import event_shapes, shapes as webhook_shapes
 from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason
 from agentpost.webhooks.event_shapes import EventShape, JobEventDataShape
 from agentpost.webhooks.records import AttemptRecord, DeliveryRecord, EndpointRecord

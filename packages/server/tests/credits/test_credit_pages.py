@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import rows as account_rows
+from agentpost.accounts import actions as accounts, rows as account_rows
 from agentpost.clock import new_id
 from agentpost.credits import usage
 from agentpost.credits.usage import Statement, Used

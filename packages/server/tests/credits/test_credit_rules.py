@@ -3,8 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentpost.credits import rules as credit_rules
 from agentpost.credits.rules import Wallet, admission

@@ -2,15 +2,12 @@
 
 import pytest
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import overview
-from agentpost.accounts import rows as account_rows
+from agentpost.accounts import actions as accounts, overview, rows as account_rows
 from agentpost.caller import Caller
 from agentpost.clock import ManualClock, new_id
 from agentpost.context import AppContext
-from agentpost.credits import actions as credits
-from agentpost.credits import usage
-from agentpost.credits.usage_rules import UsageGroup
+from agentpost.credits import actions as credits, usage
+from agentpost.credits.rules import UsageGroup
 from agentpost.db import filtered
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -108,7 +105,12 @@ async def test_an_operator_reads_the_whole_server(ctx: AppContext, account: str)
     assert [(node.record.id, node.record.started_at, node.is_here) for node in found.nodes] == [
         ("node_a", 5, False)
     ]
-    assert (found.jobs, found.turns_waiting, found.deliveries, found.deliveries_due) == (
+    assert (
+        found.jobs,
+        found.open.turns_waiting.number,
+        found.open.deliveries.number,
+        found.open.delivery_due,
+    ) == (
         0,
         0,
         0,

@@ -12,10 +12,11 @@ from pathlib import Path
 from types import ModuleType
 
 from agentpost.db.mapper import Mapper
+from agentpost.db.statements import Statement
 from tests.house.tree import on_floor
 
 STATEMENT = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b.*\b(FROM|INTO|UPDATE|SET)\b", re.S)
-ELSEWHERE = ("db.migrate", "db.postgres", "db.mapper")
+ELSEWHERE = ("db.migrate", "db.postgres", "db.mapper", "db.statements")
 UNREADABLE = {
     "webhooks.delivery_rows.attempts_of": "finds rows of so many events",
     "retention.rows._some_of": "read where it is called",
@@ -70,11 +71,11 @@ COMPLETED = {
         "SELECT id FROM messages WHERE key_id = ? AND expires_at > ? AND idempotency_key IN (?, ?)"
     ),
     "turns.conversation_rows.names": "SELECT id, owner, name FROM conversations WHERE id IN (?, ?)",
-    "messages.search_rows._NAMES": (
+    "messages.list_rows._NAMES": (
         "SELECT r.id, m.conversation FROM requests r JOIN messages m ON m.id = r.message_id"
         " WHERE r.id IN (?, ?)"
     ),
-    "messages.search_rows._MESSAGES_OF_CONVERSATIONS": (
+    "messages.list_rows._MESSAGES_OF_CONVERSATIONS": (
         "SELECT id FROM messages WHERE conversation_id IN (?, ?) AND account_id || '' = ?"
         " ORDER BY id DESC LIMIT ?"
     ),
@@ -166,6 +167,8 @@ def _texts(value: object) -> Iterator[str]:
             yield value
     elif isinstance(value, Mapper):
         yield value.insert_sql(1)
+    elif isinstance(value, Statement):
+        yield value.sql
     elif isinstance(value, tuple):
         for item in value:
             yield from _texts(item)

@@ -20,8 +20,7 @@ import pytest
 
 from agentpost.accounts import rows as account_rows
 from agentpost.db.postgres_pipeline import translate
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.messages import rows as message_rows
 from agentpost.record import history_rows
 from agentpost.retention import rows as retention_rows
@@ -111,7 +110,7 @@ def test_a_walk_is_seen(connection: sqlite3.Connection) -> None:
     assert walks(plan(connection, "SELECT id FROM messages ORDER BY id")) != []
     kept = {kept for kept, _ in statements()}
     assert {
-        "accounts.rows._HELD",
+        "accounts.rows.held_for",
         "accounts.rows.set_limits",
         "operations.doctor_rows._QUERIES",
         "retention.rows._OF_JOB",
@@ -188,13 +187,19 @@ def test_postgresql_finds_an_index_for_every_statement(
     [
         (message_rows._NEXT_WAITING, "ix_messages_waiting (conversation_id=?"),
         (message_rows._BUSY_DUE, "ix_messages_busy (turn_wait_deadline<?)"),
-        (job_rows._RUNNING_HERE, "ix_jobs_running (conversation_id=?"),
-        (job_rows._RESUMABLE, "ix_jobs_queued (account_id=?"),
-        (history_rows._SETTLED, "ix_jobs_settled (conversation_id=? AND settled_at<?)"),
-        (history_rows._BEFORE, "ix_messages_conversation (conversation_id=? AND turn_no<?)"),
-        (retention_rows._EXPIRED_WITH_JOBS, "ix_messages_expiring ("),
+        (job_rows.running_in.sql, "ix_jobs_running (conversation_id=?"),
+        (job_rows.resumable.sql, "ix_jobs_queued (account_id=?"),
+        (
+            history_rows.jobs_settled_before.sql,
+            "ix_jobs_settled (conversation_id=? AND settled_at<?)",
+        ),
+        (
+            history_rows.messages_before.sql,
+            "ix_messages_conversation (conversation_id=? AND turn_no<?)",
+        ),
+        (retention_rows.expired_with_jobs.sql, "ix_messages_expiring ("),
         (retention_rows._LOOSE_EVENTS, "ix_events_message_id (message_id=?)"),
-        (account_rows._HELD, "ix_ledger_job (job_id=?)"),
+        (account_rows.held_for.sql, "ix_ledger_job (job_id=?)"),
         (retention_rows._ATTACHED, "ix_uploads_message (message_id=?)"),
         (delivery_rows._DELETE_OLDEST, "PRIMARY KEY (event_id=? AND endpoint_id=? AND n<?)"),
         # Neither by walking its work's files nor all its versions.

@@ -15,8 +15,7 @@ import pytest
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
-from tests.libraries import a2a_client, a2a_errors
-from tests.libraries import a2a_pb2 as a2a
+from tests.libraries import a2a_client, a2a_errors, a2a_pb2 as a2a
 
 # Both databases where a chain of messages or a list of tasks is read, as no other door does.
 BOTH = pytest.mark.databases("sqlite", "postgres")

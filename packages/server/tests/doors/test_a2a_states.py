@@ -20,9 +20,9 @@ from tests.doors.test_response_states import message
 from tests.libraries import Later, a2a_errors, a2a_pb2
 
 if TYPE_CHECKING:
-    from agentpost.doors.a2a import states
+    from agentpost.doors.a2a import tasks
 else:
-    states = Later("agentpost.doors.a2a.states")
+    tasks = Later("agentpost.doors.a2a.tasks")
 
 S = MessageStatus
 STATES = [
@@ -44,9 +44,9 @@ STATES = [
 
 @pytest.mark.parametrize(("status", "reason", "final", "expected"), STATES)
 def test_the_state(status: S, reason: Reason | None, final: bool, expected: str) -> None:
-    found = states.state_of(message(status, reason, final), cancelled=False)
+    found = tasks.state_of(message(status, reason, final), cancelled=False)
     assert a2a_pb2.TaskState.Name(found) == f"TASK_STATE_{expected}"
-    assert (found in states.TERMINAL | states.PAUSED) == final
+    assert (found in tasks.TERMINAL | tasks.PAUSED) == final
 
 
 def test_every_status_has_a_row() -> None:
@@ -56,12 +56,12 @@ def test_every_status_has_a_row() -> None:
 def test_a_message_that_waits_for_its_turn_is_submitted() -> None:
     waiting = message(S.PROCESSING, None, False)
     waiting.turn_state = TurnState.WAITING
-    assert states.state_of(waiting, cancelled=False) == a2a_pb2.TASK_STATE_SUBMITTED
+    assert tasks.state_of(waiting, cancelled=False) == a2a_pb2.TASK_STATE_SUBMITTED
 
 
 def test_a_message_whose_turn_was_stopped_is_cancelled() -> None:
     stopped = message(S.FAILED, Reason.TURN_FAILED, True)
-    assert states.state_of(stopped, cancelled=True) == a2a_pb2.TASK_STATE_CANCELED
+    assert tasks.state_of(stopped, cancelled=True) == a2a_pb2.TASK_STATE_CANCELED
 
 
 ERRORS = {
@@ -74,7 +74,7 @@ ERRORS = {
 
 def test_every_refusal_is_an_error_that_says_what_to_do() -> None:
     for code in ErrorCode:
-        error = states.error_of(Refusal(code, "It is so."))
+        error = tasks.error_of(Refusal(code, "It is so."))
         assert type(error) is getattr(a2a_errors, ERRORS.get(code, "InvalidParamsError")), code
         assert error.message.startswith("It is so. "), code
         assert error.data is not None, code
@@ -83,7 +83,7 @@ def test_every_refusal_is_an_error_that_says_what_to_do() -> None:
 
 
 def test_a_rate_limit_says_how_long_to_wait() -> None:
-    error = states.error_of(RateLimited("Too many.", 60))
+    error = tasks.error_of(RateLimited("Too many.", 60))
     assert error.data is not None
     assert error.data["retry_after_seconds"] == "60"
 

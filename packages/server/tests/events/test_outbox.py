@@ -6,8 +6,7 @@ import pytest
 
 from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import works
+from agentpost.jobs import actions as jobs, works
 from tests.harness.context import Harness, open_harness
 from tests.links import without_links
 

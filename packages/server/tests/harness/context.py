@@ -33,8 +33,7 @@ from agentpost.jobs import starting
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.starting import Start
 from agentpost.limits.allowances import rules_of
-from agentpost.messages import rows as message_rows
-from agentpost.messages import sending
+from agentpost.messages import rows as message_rows, sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.rules import TurnFailure
 from agentpost.messages.sending import Acceptance

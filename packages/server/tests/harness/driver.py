@@ -14,8 +14,7 @@ from agentpost.caller import Caller
 from agentpost.clock import ManualClock, new_id
 from agentpost.context import AppContext
 from agentpost.domain import ids
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import starting
+from agentpost.jobs import actions as jobs, starting
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.starting import Start
 from agentpost.messages import sending

@@ -2,8 +2,7 @@
 
 import hashlib
 
-from agentpost.blobs import account_rows
-from agentpost.blobs import actions as blobs
+from agentpost.blobs import account_rows, actions as blobs
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.ids import compose

@@ -7,8 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from agentpost.api import long_texts
 from agentpost.api.long_texts import PIECE_BYTES, LongText, TakenApart, TooMuchElse

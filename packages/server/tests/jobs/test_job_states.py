@@ -7,13 +7,11 @@ import pytest
 
 from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import works
+from agentpost.jobs import actions as jobs, works
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.rules import JobState
 from agentpost.nodes import upkeep
-from agentpost.record import signals as s
-from agentpost.record import writer
+from agentpost.record import signals as s, writer
 from tests.harness.context import Harness, Shape
 
 DAYS = 86_400

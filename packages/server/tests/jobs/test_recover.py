@@ -6,8 +6,7 @@ import pytest
 
 from agentpost.credits import actions as credits
 from agentpost.domain.limits import RECOVER_REQUESTS_MAX
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import recovery
+from agentpost.jobs import actions as jobs, recovery
 from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.jobs.recovery_rules import RecoveryState as R
 from agentpost.nodes import upkeep

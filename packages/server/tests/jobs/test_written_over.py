@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.blobs import account_audit
-from agentpost.blobs import actions as blobs
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import works
+from agentpost.blobs import actions as blobs, audit
+from agentpost.jobs import actions as jobs, works
 from agentpost.jobs.actions import JobClaim
 from agentpost.messages.rules import TurnFailure
 from agentpost.nodes import upkeep
@@ -31,8 +29,8 @@ async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harne
     """A context on each database, where the bytes stored are still counted right in the end."""
     async with open_harness(tmp_path, postgres_url=schema_url) as made:
         yield made
-        assert await account_audit.audit(made.ctx, full=True) == []
-        assert await account_audit.audit(made.ctx, full=False) == []
+        assert await audit.audit_sizes(made.ctx, full=True) == []
+        assert await audit.audit_sizes(made.ctx, full=False) == []
 
 
 async def write(harness: Harness, owned: JobClaim, path: str = A) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.limits.account_steps import COMPANY_SECONDS, AccountSteps
-from agentpost.limits.account_threads import AccountThreads
+from agentpost.limits.account_steps import COMPANY_SECONDS, AccountSteps, AccountThreads
 from tests.waiting import eventually_async
 
 STEP_SECONDS = 0.002

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from agentpost.limits.fair_queue import FairQueue
+from agentpost.limits.fair_share import FairQueue
 
 EACH_SLOTS = st.integers(1, 5)
 ACCOUNTS = "abcd"

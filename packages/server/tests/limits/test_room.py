@@ -2,8 +2,8 @@
 
 import pytest
 
+from agentpost.http.arrivals import REMEMBERED, RecentArrivals
 from agentpost.limits.fair_share import Room, has_many, room
-from agentpost.limits.recent_arrivals import REMEMBERED, RecentArrivals
 
 FREE, SHARE, FULL = Room.FREE, Room.SHARE_TAKEN, Room.FULL
 

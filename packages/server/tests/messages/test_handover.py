@@ -15,8 +15,7 @@ from agentpost.db.session import Tx
 from agentpost.following import long_polls
 from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
-from agentpost.messages import rows as message_rows
-from agentpost.messages import sending
+from agentpost.messages import rows as message_rows, sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.rules import TurnFailure
 from agentpost.record.records import Snapshot

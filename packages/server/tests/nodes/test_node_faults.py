@@ -4,7 +4,7 @@ import pytest
 
 from agentpost.domain.times import SECOND
 from agentpost.nodes.faults import address_problem, clock_ahead_of, clock_problem
-from agentpost.nodes.records import NodeRecord
+from agentpost.nodes.rows import NodeRecord
 from agentpost.settings import load_settings
 
 

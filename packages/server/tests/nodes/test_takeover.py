@@ -12,8 +12,7 @@ from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.rules import POISON_FAILURE
 from agentpost.messages.rules import WhenBusy
-from agentpost.nodes import actions as nodes
-from agentpost.nodes import upkeep
+from agentpost.nodes import actions as nodes, upkeep
 from agentpost.nodes.membership import Nodes
 from agentpost.nodes.quarantine import Quarantine
 from agentpost.runtime.job_runner import JobRunner

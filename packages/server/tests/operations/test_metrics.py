@@ -12,8 +12,7 @@ from agentpost.db.filtered import COUNTED_MAX
 from agentpost.db.session import Tx
 from agentpost.jobs import actions as jobs
 from agentpost.messages.rules import TurnFailure
-from agentpost.operations import metric_rows
-from agentpost.operations import metrics as service
+from agentpost.operations import metric_rows, metrics as service
 from agentpost.operations.metrics import COUNTS_SECONDS, Metrics
 from tests.harness.context import Harness, open_harness
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from functools import partial
 
 import httpx2
 import pytest
@@ -79,7 +78,7 @@ def test_an_operator_sees_every_account_and_what_is_open(
     for text in ("online", "silent for 2 s", "1 turn or job has no node to run on"):
         assert text in page
     found = asyncio.run(server_overview.server(site.ctx))
-    assert (found.jobs, found.turns_waiting, found.unowned) == (1, 1, 1)
+    assert (found.jobs, found.open.turns_waiting.number, found.unowned) == (1, 1, 1)
 
 
 def test_what_does_not_work_is_named_with_its_cause(site: Site, operator: httpx2.Client) -> None:
@@ -90,7 +89,7 @@ def test_what_does_not_work_is_named_with_its_cause(site: Site, operator: httpx2
     assert "Current problems" not in operator.get(PATH).text
     site.ctx.health.note_failure(health_state.SPACE, "little is free")
     report = f'{{"{job_id}": "it waits"}}'
-    site.write(partial(meta.put, name=f"missing:{node}", value=report))
+    site.write(lambda tx: meta.put(tx, f"missing:{node}", report))
     page = operator.get(PATH).text
     assert f"{job_id}: it waits" in page
     assert "less than free_space_min_bytes is free" in page

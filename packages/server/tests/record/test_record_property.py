@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -31,15 +30,13 @@ from hypothesis.stateful import (
 from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
 from agentpost.domain.errors import Fenced, Refusal
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import works
+from agentpost.jobs import actions as jobs, works
 from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.rules import TurnFailure, WhenBusy
 from agentpost.nodes import upkeep
 from agentpost.operations import doctor
-from agentpost.record import signals as s
-from agentpost.record import writer
+from agentpost.record import signals as s, writer
 from agentpost.record.journal_rules import CallState
 from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns

@@ -13,8 +13,7 @@ import pytest
 from agentpost.domain.errors import RuleBroken
 from agentpost.jobs.rules import JobState, Reason
 from agentpost.messages.rules import TurnFailure, TurnState
-from agentpost.record import signals as s
-from agentpost.record import transitions
+from agentpost.record import signals as s, transitions
 from agentpost.record.events import Entry
 
 TURN_SIGNALS: dict[str, s.TurnSignal] = {

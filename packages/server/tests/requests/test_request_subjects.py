@@ -4,7 +4,7 @@ import pytest
 
 from agentpost.domain.limits import REQUEST_BODY_KEPT_CHARACTERS_MAX
 from agentpost.record.records import RequestRecord
-from agentpost.requests.subjects import with_subject
+from agentpost.requests.actions import with_subject
 
 ONE, TWO = f"msg_{'1' * 32}", f"msg_{'2' * 32}"
 SHOWN = f'{{"id": "{ONE}"}}'

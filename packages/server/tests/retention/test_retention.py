@@ -14,8 +14,7 @@ from agentpost.jobs import works
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.nodes import upkeep
-from agentpost.record import history_rows
-from agentpost.record import reading as messages
+from agentpost.record import history_rows, reading as messages
 from agentpost.record.records import AttachmentRecord
 from agentpost.requests.actions import RequestLogEntry
 from agentpost.retention import actions as retention

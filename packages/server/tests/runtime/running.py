@@ -21,8 +21,7 @@ from agentpost.db.session import Database, Row, Tx
 from agentpost.domain import ids
 from agentpost.engine.base import Engine
 from agentpost.limits.allowances import rules_of
-from agentpost.messages import rows as message_rows
-from agentpost.messages import sending
+from agentpost.messages import rows as message_rows, sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.shapes import MessageShape
 from agentpost.nodes.quarantine import Quarantine

@@ -10,7 +10,7 @@ import pytest
 from agentpost.accounts import actions as accounts
 from agentpost.audit import actions as audit
 from agentpost.limits import allowances
-from agentpost.schedules import account_lists
+from agentpost.schedules import account_lists, actions as schedules
 from agentpost.schedules.rules import ScheduleStatus
 from tests.web.busy import fill
 from tests.web.site import Site, open_site
@@ -110,7 +110,7 @@ def test_a_schedule_names_its_conversation_where_one_is_required(
             match = re.search(r'name="conversation".*?(?=name="|</form>)', refused.text, re.S)
             assert match is not None
             assert "Is required, such as your customer" in match[0]
-            assert asyncio.run(account_lists.page(site.ctx, site.ann, None, 9))[0] == []
+            assert asyncio.run(schedules.page(site.ctx, site.ann, None, 9))[0] == []
             answer = browser.post(PATH, data={**GOOD, "key": key, "conversation": "customer-1"})
         schedule_id = answer.headers["location"].partition("?")[0].rpartition("/")[2]
         view = asyncio.run(account_lists.get(site.ctx, site.ann, schedule_id))

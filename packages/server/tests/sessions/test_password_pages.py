@@ -10,14 +10,13 @@ import httpx2
 import pytest
 
 from agentpost.audit import actions as audit
-from agentpost.db.session import Tx
 from agentpost.domain.errors import RateLimited
 from agentpost.operations import doctor
 from agentpost.ratelimit.base import Rule
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.retention import actions as retention
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import password_links, throttle
+from agentpost.sessions import actions as sessions, password_links, throttle
+from agentpost.sessions.actions import Visitor
 from agentpost.users import rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
@@ -270,13 +269,7 @@ async def test_an_address_is_known_after_the_session_has_ended(
     monkeypatch.setattr(throttle, "_TRY", (one, *throttle._TRY[1:]))
 
     async def sign_in() -> str:
-        secret = sessions.new_secret()
-
-        def begin(tx: Tx) -> None:
-            sessions.begin(tx, ctx, mia, secret, "", None, address)
-
-        await ctx.db.write(begin)
-        return secret
+        return await ctx.db.write(lambda tx: sessions.begin(tx, ctx, mia, Visitor(address)))
 
     async def is_known(place: str) -> bool:
         with suppress(RateLimited):  # others use up what is shared

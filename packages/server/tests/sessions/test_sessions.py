@@ -16,6 +16,7 @@ from agentpost.domain.errors import Refusal
 from agentpost.domain.limits import SIGNED_IN_KNOWN_SECONDS
 from agentpost.retention import actions as retention
 from agentpost.sessions import actions as sessions
+from agentpost.sessions.actions import Visitor
 from agentpost.settings import load_settings
 from tests.servers import empty_sqlite
 
@@ -112,7 +113,7 @@ async def test_an_operator_lists_and_ends_sessions(ctx: AppContext) -> None:
         await accounts.create(ctx, f"{name}@example.com", name)
         for n in range(2):
             token = secret_of(await sessions.make_link(ctx, f"{name}@example.com"))
-            secret = await sessions.log_in(ctx, token, "Firefox", address=f"192.0.2.{n}")
+            secret = await sessions.log_in(ctx, token, Visitor(f"192.0.2.{n}", "Firefox"))
             secrets[name, n] = secret or ""
             clock.advance(1)
     listed = await sessions.of_everybody(ctx)

@@ -9,8 +9,7 @@ from typing import get_args
 import pytest
 
 from agentpost.domain.file_names import FileKind
-from agentpost.storage.magic import ANNOUNCED_TYPES
-from agentpost.storage.sniff import _PREVIEWABLE, describe, is_previewable
+from agentpost.storage.sniff import _PREVIEWABLE, ANNOUNCED_TYPES, describe, is_previewable
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 OOXML = "application/vnd.openxmlformats-officedocument."

@@ -15,8 +15,7 @@ from agentpost.jobs import actions as jobs
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import WhenBusy
 from agentpost.nodes import upkeep
-from agentpost.record import signals as s
-from agentpost.record import writer
+from agentpost.record import signals as s, writer
 from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns
 from tests.harness.context import NODE, Harness

@@ -11,13 +11,11 @@ import pytest
 
 from agentpost.accounts import actions as accounts
 from agentpost.agents import StorageFull
-from agentpost.blobs import account_audit, account_rows
-from agentpost.blobs import actions as blobs
+from agentpost.blobs import account_rows, actions as blobs, audit
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import works
+from agentpost.jobs import actions as jobs, works
 from agentpost.jobs.actions import JobClaim
 from agentpost.limits import allowances
 from agentpost.messages import sending
@@ -27,8 +25,7 @@ from agentpost.operations import doctor
 from agentpost.record.records import FileRecord
 from agentpost.retention import actions as retention
 from agentpost.storage.local_incoming import LocalIncoming
-from agentpost.uploads import actions as uploads
-from agentpost.uploads import attachments
+from agentpost.uploads import actions as uploads, attachments
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.attachments import InlineFile
 from agentpost.uploads.rules import UploadStatus
@@ -43,8 +40,8 @@ async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harne
     """A context on each database, where an account may store ten bytes."""
     async with open_harness(tmp_path, postgres_url=schema_url, stored_bytes_max=MOST) as made:
         yield made
-        assert await account_audit.audit(made.ctx, full=True) == []
-        assert await account_audit.audit(made.ctx, full=False) == []
+        assert await audit.audit_sizes(made.ctx, full=True) == []
+        assert await audit.audit_sizes(made.ctx, full=False) == []
 
 
 async def used(harness: Harness) -> int:
@@ -291,7 +288,7 @@ async def test_a_sample_leaves_out_accounts_with_many_rows(
     for _ in range(2):
         await send(harness, b"x")
     await harness.ctx.db.write(lambda tx: account_rows.add(tx, harness.account_id, 1, MOST))
-    monkeypatch.setattr(account_audit, "ROWS_MAX", 1)
-    assert await account_audit.audit(harness.ctx, full=False) == []
-    assert len(await account_audit.audit(harness.ctx, full=True)) == 1
+    monkeypatch.setattr(audit, "ROWS_MAX", 1)
+    assert await audit.audit_sizes(harness.ctx, full=False) == []
+    assert len(await audit.audit_sizes(harness.ctx, full=True)) == 1
     await harness.ctx.db.write(lambda tx: account_rows.subtract(tx, [(harness.account_id, 1)]))

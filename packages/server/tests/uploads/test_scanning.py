@@ -18,8 +18,7 @@ from agentpost.files import scanning
 from agentpost.operations import doctor
 from agentpost.processes.scanner import Scanner, ScanResult, Verdict, parse_command
 from agentpost.record.records import AttachmentRecord
-from agentpost.uploads import actions as uploads
-from agentpost.uploads import attachments
+from agentpost.uploads import actions as uploads, attachments
 from agentpost.uploads.attachments import AttachmentResult, InlineFile
 from agentpost.uploads.rules import UploadStatus
 from tests.uploads.test_uploads import ACCOUNT, announce, ctx, files_in, post, row

@@ -16,8 +16,7 @@ from agentpost.domain.errors import Refusal
 from agentpost.record.records import AccountRecord, AttachmentRecord, UploadRecord
 from agentpost.storage.incoming import Arrived
 from agentpost.storage.local_incoming import LocalIncoming
-from agentpost.uploads import actions as uploads
-from agentpost.uploads import rows as upload_rows
+from agentpost.uploads import actions as uploads, rows as upload_rows
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.rules import UploadStatus
 from tests.harness.context import Harness

@@ -11,10 +11,8 @@ import pytest
 from agentpost.accounts import actions as accounts
 from agentpost.audit import actions as audit
 from agentpost.domain.errors import Refusal
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import password_links
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.sessions import actions as sessions, password_links
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from tests.sessions.provider import CLIENT, SECRET, Provider, provided

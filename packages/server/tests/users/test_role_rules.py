@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.sessions.password_rules import check_password
+from agentpost.sessions.passwords import check_password
 from agentpost.users.role_rules import RIGHTS, Right, Role, may, may_manage, roles_below
 
 TABLE = {

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from agentpost.accounts import actions as accounts
 from agentpost.sessions import password_links
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.role_rules import Role
 from tests.sessions.test_password_pages import PASSWORD, link_of
 from tests.web.site import Site, open_site

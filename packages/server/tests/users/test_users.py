@@ -15,13 +15,11 @@ from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded, Refusal
 from agentpost.mail.actions import SmtpServer
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import mail, password_links, sign_in
+from agentpost.sessions import actions as sessions, mail, password_links, sign_in
+from agentpost.sessions.actions import Visitor
 from agentpost.sessions.passwords import Passwords
-from agentpost.sessions.sign_in import Visitor
 from agentpost.settings import load_settings
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from tests.mail.test_mail import listening
@@ -146,7 +144,7 @@ async def test_an_operator_of_the_settings_is_made_once(ctx: AppContext) -> None
 async def test_a_link_is_spent_by_one_of_many(ctx: AppContext) -> None:
     boss = await operator(ctx)
     token = token_of((await password_links.make(ctx, boss.email)).url)
-    tries = (password_links.set_password(ctx, token, PASSWORD, "", None) for _ in range(10))
+    tries = (password_links.set_password(ctx, token, PASSWORD, Visitor()) for _ in range(10))
     won = [secret for secret in await asyncio.gather(*tries) if secret is not None]
     assert len(won) == 1
     assert await sessions.signed_in(ctx, won[0]) is not None
@@ -218,7 +216,7 @@ async def test_a_mail_is_made_when_it_is_sent_and_only_for_a_user(ctx: AppContex
     assert sorted(found) == ["new@example.com", "team@example.com"]
     match = re.search(r"/password/([\w-]{43})", found["new@example.com"])
     assert match is not None
-    assert await password_links.set_password(ctx, match[1], PASSWORD, "", None) is not None
+    assert await password_links.set_password(ctx, match[1], PASSWORD, Visitor()) is not None
     assert boss.email not in str(found)
 
 

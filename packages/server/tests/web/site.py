@@ -27,8 +27,7 @@ from agentpost.sessions import actions as sessions
 from agentpost.sessions.passwords import Passwords
 from agentpost.settings import load_settings
 from agentpost.turns.conversation_rows import CONVERSATIONS
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
 from agentpost.web.routes import PageRoutes
@@ -180,10 +179,11 @@ def open_site(folder: Path, **settings: Any) -> Iterator[Site]:
     clock = ManualClock()
     wanted = load_settings(data_dir=str(folder), **settings)
     (folder / "agentpost.db").write_bytes(blank_database())
-    adapters = asyncio.run(bootstrap.open_adapters(wanted, clock))
-    ctx = bootstrap.wire_context(wanted, adapters, turns=Hands())  # a turn begins and goes on
+    installation = asyncio.run(bootstrap.open_installation(wanted, clock))
+    ctx = installation.ctx
+    ctx.turns = Hands()  # a turn begins and goes on
     ctx.passwords = Passwords(CHEAP)
-    api = ApiRoutes(Api(ctx, Keys(ctx)), adapters.signer, is_ready=lambda: True)
+    api = ApiRoutes(Api(ctx, Keys(ctx)), installation.signer, is_ready=lambda: True)
     groups = PageRoutes(ctx), api
     app = Application(groups, no_request=api.no_request, no_room=api.no_room)
     try:

@@ -7,8 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import overview
+from agentpost.accounts import actions as accounts, overview
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost.domain.errors import StoreUnavailable

@@ -4,8 +4,7 @@ spec: Webhook endpoint states, Webhook events 3, 7, 8; design: Webhook events.
 """
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from agentpost.settings import load_settings
 from agentpost.webhooks.endpoint_rules import (

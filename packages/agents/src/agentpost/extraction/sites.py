@@ -52,8 +52,7 @@ def pages(names: Sequence[str]) -> list[str]:
 
 def page(archive: Archive, member: str) -> bytes:
     """The page, to be shown where it can load nothing; raises `Unreadable`."""
-    from lxml import etree
-    from lxml import html as markup
+    from lxml import etree, html as markup
 
     is_page = member in pages(sorted(archive.members))
     content = archive.read(member, _PAGE_BYTES_MAX) if is_page else None

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.libraries import Later
-from tests.libraries import pydantic_messages as ai
+from tests.libraries import Later, pydantic_messages as ai
 
 if TYPE_CHECKING:
     from agentpost.agents.llm import context

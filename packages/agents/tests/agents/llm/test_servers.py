@@ -22,8 +22,7 @@ from tests.agents.llm.openai_stub import (
     instructions_of,
 )
 from tests.agents.llm.test_calls import ask
-from tests.libraries import Later
-from tests.libraries import pydantic_messages as ai
+from tests.libraries import Later, pydantic_messages as ai
 
 if TYPE_CHECKING:
     from pydantic_ai.models.function import AgentInfo

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from agentpost.agents import JobFailed
-from agentpost_offline.data import limits, roles, wording
-from agentpost_offline.data import words as words_of_tables
+from agentpost_offline.data import limits, roles, wording, words as words_of_tables
 from agentpost_offline.data.coverage import partial_periods
 from agentpost_offline.data.formulas import by_name
 from agentpost_offline.data.loading import Loaded

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from agentpost_offline.words import phrase_lists
-from agentpost_offline.words import stem as snowball_stem
+from agentpost_offline.words import phrase_lists, stem as snowball_stem
 
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _CHINESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from agentpost_offline.data import roles
-from agentpost_offline.data import words as words_of_tables
+from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Columns, Sign, by_name, formula
 from agentpost_offline.data.model import Column, Kind, Role, Table
 from agentpost_offline.frame import Grain
-from agentpost_offline.grammar.text import fold, name_tokens, normal
-from agentpost_offline.grammar.text import tokens as text_tokens
+from agentpost_offline.grammar.text import fold, name_tokens, normal, tokens as text_tokens
 from agentpost_offline.grammar.vocabulary import (
     Lexicon,
     carry_of,

@@ -14,8 +14,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from agentpost_offline.data import roles
-from agentpost_offline.data import words as words_of_tables
+from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (

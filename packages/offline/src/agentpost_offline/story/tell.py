@@ -19,8 +19,7 @@ from agentpost_offline.story import naming
 from agentpost_offline.story.model import Claim, ClaimKind, Story
 from agentpost_offline.story.shape import Grid, Line, grid, is_additive, present, sum_lines
 from agentpost_offline.style import dates, numbers
-from agentpost_offline.style.languages import language as language_of
-from agentpost_offline.style.languages import texts
+from agentpost_offline.style.languages import language as language_of, texts
 
 if TYPE_CHECKING:
     from agentpost_offline.data.dataset import Dataset

@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.frame import Aggregate, Derivation, Grain, Measure, Order, Query

@@ -5,8 +5,6 @@ may continue at any time: the command that began, another one, or a server's tas
 and how messages and works go, is what `messages.lists` and `retention.actions` do anyway.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +14,7 @@ import structlog
 
 from agentpost.account_data import deletion_rows
 from agentpost.accounts import rows as account_rows
-from agentpost.blobs import actions as blobs
-from agentpost.blobs import deletion_rows as pending_deletions
+from agentpost.blobs import actions as blobs, deletion_rows as pending_deletions
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
@@ -27,12 +24,12 @@ from agentpost.messages import lists
 from agentpost.record.records import AccountRecord
 from agentpost.retention import actions as retention
 from agentpost.sessions import rows as session_rows
+from agentpost.transactions import read_transaction
 from agentpost.uploads import actions as uploads
 from agentpost.users import rows as user_rows
 from agentpost.users.actions import LAST_OPERATOR
 from agentpost.users.role_rules import Role
-from agentpost.webhooks import endpoint_rows
-from agentpost.webhooks import endpoints as endpoint_uses
+from agentpost.webhooks import endpoint_rows, endpoints as endpoint_uses
 
 log = structlog.get_logger(__name__)
 
@@ -55,15 +52,12 @@ class DeletionPreview:
     counts: dict[str, int]
 
 
-async def look(ctx: AppContext, id_or_email: str) -> DeletionPreview:
+@read_transaction
+def look(tx: Tx, ctx: AppContext, id_or_email: str) -> DeletionPreview:
     """What would go. Raises ``not_found``, and ``bad_request`` when the server's only operator is
     of this account."""
-
-    def fn(tx: Tx) -> DeletionPreview:
-        account = _deletable(tx, id_or_email)
-        return DeletionPreview(account, deletion_rows.counts(tx, account.id))
-
-    return await ctx.db.read(fn)
+    account = _deletable(tx, id_or_email)
+    return DeletionPreview(account, deletion_rows.counts(tx, account.id))
 
 
 async def begin(ctx: AppContext, id_or_email: str) -> AccountRecord:

@@ -4,28 +4,23 @@ Messages, works and uploads go by what deletes them anyway (`account_data.deleti
 the rest. Every statement finds its rows by an index.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
 from agentpost.accounts.rows import ACCOUNTS
 from agentpost.db.session import Tx
+from agentpost.db.statements import All, Firsts
 from agentpost.record.records import AccountRecord, UploadRecord
 from agentpost.retention import rows as retention_rows
 from agentpost.uploads.rows import UPLOADS
 
-_DELETED = f"{ACCOUNTS.select} WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?"
 _MARK = (
     "UPDATE accounts SET deleted_at = COALESCE(deleted_at, ?),"
     " disabled_at = COALESCE(disabled_at, ?) WHERE id = ?"
 )
 _REVOKE = "UPDATE keys SET revoked_at = ? WHERE account_id = ? AND revoked_at IS NULL"
-# The newest first: a turn that waits is stopped before the one that runs, so it does not begin.
-_MESSAGES = "SELECT id FROM messages WHERE account_id = ? ORDER BY id DESC LIMIT ?"
 _WORKS = "SELECT id, deleted_at FROM works WHERE account_id = ? ORDER BY id LIMIT ?"
 _JOBS = "SELECT id FROM jobs WHERE work_id = ? ORDER BY id LIMIT ?"
-_UPLOADS = f"{UPLOADS.select} WHERE account_id = ? LIMIT ?"
 _EVENTS_OF_ENDPOINT = "SELECT event_id FROM deliveries WHERE endpoint_id = ? LIMIT ?"
 _LOOSE_EVENTS = "SELECT id FROM events WHERE message_id IS NULL AND account_id = ? LIMIT ?"
 _OWNERS = "SELECT id FROM keys WHERE account_id = ?"
@@ -82,9 +77,10 @@ def counts(tx: Tx, account_id: str) -> dict[str, int]:
     return {name: int(row[0]) for name, row in rows.items() if row is not None}
 
 
-def list_deleting(tx: Tx, limit: int) -> list[AccountRecord]:
-    """Accounts that are being deleted."""
-    return ACCOUNTS.all(tx, _DELETED, (limit,))
+# Accounts that are being deleted.
+list_deleting = All[AccountRecord, int](
+    ACCOUNTS, "WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?"
+)
 
 
 def mark(tx: Tx, account_id: str, now: int) -> None:
@@ -93,9 +89,8 @@ def mark(tx: Tx, account_id: str, now: int) -> None:
     tx.execute(_REVOKE, (now, account_id))
 
 
-def messages(tx: Tx, account_id: str, limit: int) -> list[str]:
-    """Some of its messages, the newest first."""
-    return [row[0] for row in tx.all(_MESSAGES, (account_id, limit))]
+# Some of its messages, the newest first.
+messages = Firsts[str, int]("SELECT id FROM messages WHERE account_id = ? ORDER BY id DESC LIMIT ?")
 
 
 def works(tx: Tx, account_id: str, limit: int) -> list[WorkLine]:
@@ -103,9 +98,8 @@ def works(tx: Tx, account_id: str, limit: int) -> list[WorkLine]:
     return [WorkLine(row[0], row[1] is not None) for row in tx.all(_WORKS, (account_id, limit))]
 
 
-def uploads(tx: Tx, account_id: str, limit: int) -> list[UploadRecord]:
-    """Some of its uploads."""
-    return UPLOADS.all(tx, _UPLOADS, (account_id, limit))
+# Some of its uploads.
+uploads = All[UploadRecord, str, int](UPLOADS, "WHERE account_id = ? LIMIT ?")
 
 
 def delete_jobs(tx: Tx, work_id: str, limit: int) -> int:

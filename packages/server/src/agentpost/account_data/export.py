@@ -6,8 +6,6 @@ name when it is complete, so one that was cut off looks like none; one that is s
 when it has the manifest.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -3,8 +3,6 @@
 Every kind is found by an index, and what is secret or only the server's own is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 

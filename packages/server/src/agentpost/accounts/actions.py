@@ -1,14 +1,11 @@
 """Accounts and API keys (spec: Authentication, Account)."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentpost.accounts import rows as account_rows
-from agentpost.accounts import scope_rules
+from agentpost.accounts import rows as account_rows, scope_rules
 from agentpost.accounts.scope_rules import DEFAULT_SCOPES, Scope
 from agentpost.caller import Caller
 from agentpost.clock import new_id
@@ -23,6 +20,7 @@ from agentpost.domain.networks import Network
 from agentpost.domain.times import seconds
 from agentpost.limits.allowances import rules_of
 from agentpost.record.records import AccountRecord, KeyRecord, LedgerRecord
+from agentpost.transactions import write_transaction
 from agentpost.users import actions as users
 from agentpost.users.address_rules import check_mail_address
 from agentpost.users.role_rules import Role
@@ -102,39 +100,33 @@ async def find_key(ctx: AppContext, secret: str) -> KnownKey | None:
     return KnownKey(caller, expires_at, ended_at, networks.of_stored(key.networks))
 
 
-async def create(ctx: AppContext, email: str, name: str, amount: float = 0) -> AccountRecord:
+@write_transaction
+def create(tx: Tx, ctx: AppContext, email: str, name: str, amount: float = 0) -> AccountRecord:
     """A new account with a user who owns it; raises `ValueError` when no mail can reach the
     address, it is taken, or the credits are no number."""
     check_mail_address(email)
     millionths = to_millionths(amount)
-
-    def fn(tx: Tx) -> AccountRecord:
-        account = _insert(tx, ctx, email, name, millionths)
-        if account is None:
-            raise ValueError(f"there is an account with the address {email} already")
-        if users.insert_own(tx, account) is None:
-            raise ValueError(f"there is a user with the address {email} already")
-        return account
-
-    return await ctx.db.write(fn)
+    account = _insert(tx, ctx, email, name, millionths)
+    if account is None:
+        raise ValueError(f"there is an account with the address {email} already")
+    if users.insert_own(tx, account) is None:
+        raise ValueError(f"there is a user with the address {email} already")
+    return account
 
 
-async def bootstrap(ctx: AppContext, secret: str, amount: float) -> NewKey | None:
+@write_transaction
+def bootstrap(tx: Tx, ctx: AppContext, secret: str, amount: float) -> NewKey | None:
     """The default account with its first key, on the very first start; None when accounts exist."""
     millionths = to_millionths(amount)
-
-    def fn(tx: Tx) -> NewKey | None:
-        if account_rows.all_(tx):
-            return None
-        account = _insert(tx, ctx, DEFAULT_EMAIL, "Owner", millionths)
-        if account is None:
-            return None  # another node was faster
-        users.insert_own(tx, account, Role.OPERATOR)
-        record = _new_key(ctx, account.id, "default", secret, None)
-        account_rows.KEYS.insert(tx, record)
-        return NewKey(record, secret)
-
-    return await ctx.db.write(fn)
+    if account_rows.all_(tx):
+        return None
+    account = _insert(tx, ctx, DEFAULT_EMAIL, "Owner", millionths)
+    if account is None:
+        return None  # another node was faster
+    users.insert_own(tx, account, Role.OPERATOR)
+    record = _new_key(ctx, account.id, "default", secret, None)
+    account_rows.KEYS.insert(tx, record)
+    return NewKey(record, secret)
 
 
 async def create_key(
@@ -233,26 +225,23 @@ async def ledger(ctx: AppContext, account_id: str, limit: int = 20) -> list[Ledg
 async def set_hosting_fees(ctx: AppContext, id_or_email: str, due: bool) -> None:
     """While fees are due no new work starts (spec: Reasons); raises ``not_found``."""
     account = await find(ctx, id_or_email)
-    await ctx.db.write(lambda tx: account_rows.set_hosting_fees(tx, account.id, due))
+    await ctx.db.write(lambda tx: account_rows.set_hosting_fees(tx, account.id, int(due)))
 
 
-async def set_disabled(ctx: AppContext, id_or_email: str, *, disabled: bool) -> AccountRecord:
+@write_transaction
+def set_disabled(tx: Tx, ctx: AppContext, id_or_email: str, *, disabled: bool) -> AccountRecord:
     """Refuse the account's keys, sessions and schedules, or take them again (docs/cli.md).
 
     Work that runs goes on to its end, and its webhooks are sent. Raises ``not_found``.
     """
-
-    def fn(tx: Tx) -> AccountRecord:
-        account = account_rows.find(tx, id_or_email)
-        if account is None:
-            raise not_found("account")
-        if account.deleted_at is not None:
-            raise ValueError("the account is being deleted: that cannot be taken back")
-        at = (account.disabled_at or ctx.clock.now()) if disabled else None
-        account_rows.set_disabled(tx, account.id, at)
-        return account_rows.get(tx, account.id)
-
-    return await ctx.db.write(fn)
+    account = account_rows.find(tx, id_or_email)
+    if account is None:
+        raise not_found("account")
+    if account.deleted_at is not None:
+        raise ValueError("the account is being deleted: that cannot be taken back")
+    at = (account.disabled_at or ctx.clock.now()) if disabled else None
+    account_rows.set_disabled(tx, account.id, at)
+    return account_rows.get(tx, account.id)
 
 
 def _insert(

@@ -4,8 +4,6 @@ A refused request does no work and is not counted. An admitted request counts ev
 later; a message that was never created is refunded (design: Rate limits).
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from functools import partial
 

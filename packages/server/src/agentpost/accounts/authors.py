@@ -1,7 +1,5 @@
 """Who wrote a message or caused a charge: the name of a key, or of a user of the web app."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final

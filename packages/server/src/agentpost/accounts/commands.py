@@ -1,7 +1,5 @@
 """The account behind a key, and what it used."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
 import typer

@@ -1,16 +1,12 @@
 """API keys: the account's keys, a new one shown once; rotating, allow-lists and revoking."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import keys
-from agentpost.accounts import scope_rules as scopes
+from agentpost.accounts import actions as accounts, keys, scope_rules as scopes
 from agentpost.accounts.actions import NewKey
 from agentpost.accounts.scope_rules import Scope
 from agentpost.context import AppContext
@@ -115,8 +111,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             ctx, viewer.account_id, form.text("name"), lifetime, scope_set, allowed=allowed
         )
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("name", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("name", problem)
         return await show(ctx, request, viewer, form)
     return await show(ctx, request, viewer, None, new_key)
 
@@ -150,8 +145,7 @@ async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     try:
         new_key = await keys.rotate(ctx, _id(request), int(hours) * 3_600, viewer.account_id)
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("overlap", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("overlap", problem)
         return _settings(ctx, await _live_key(ctx, request, viewer), form)
     return await show(ctx, request, viewer, None, new_key)
 
@@ -182,8 +176,7 @@ def _networks(form: Form) -> tuple[Network, ...] | None:
     try:
         return networks.parse(form.text("networks").replace(",", " ").split())
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("networks", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("networks", problem)
         return None
 
 

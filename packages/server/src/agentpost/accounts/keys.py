@@ -4,8 +4,6 @@ A key keeps its id through a rotation. What belongs to it (messages, conversatio
 keys, schedules, its limits and the credits it used today) is the same for both secrets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,6 +16,7 @@ from agentpost.domain.errors import not_found
 from agentpost.domain.networks import Network
 from agentpost.domain.times import DAY, SECOND, iso, seconds
 from agentpost.record.records import KeyRecord
+from agentpost.transactions import write_transaction
 
 OVERLAP_SECONDS: Final = DAY // SECOND
 OVERLAP_SECONDS_MAX: Final = 90 * DAY // SECOND
@@ -59,21 +58,18 @@ async def rotate(
     return await ctx.db.write(fn)
 
 
-async def allow(
-    ctx: AppContext, key_id: str, allowed: Sequence[Network], account_id: str | None = None
+@write_transaction
+def allow(
+    tx: Tx, ctx: AppContext, key_id: str, allowed: Sequence[Network], account_id: str | None = None
 ) -> KeyRecord:
     """From where a live key may be used from now on, within a second; no network: from everywhere.
 
     Raises ``not_found``, also for the key of another account than the one given.
     """
-
-    def fn(tx: Tx) -> KeyRecord:
-        key = _live(tx, key_id, account_id, ctx.clock.now())
-        key.networks = networks.to_stored(allowed)
-        account_rows.save_networks(tx, key_id, key.networks)
-        return key
-
-    return await ctx.db.write(fn)
+    key = _live(tx, key_id, account_id, ctx.clock.now())
+    key.networks = networks.to_stored(allowed)
+    account_rows.save_networks(tx, key_id, key.networks)
+    return key
 
 
 def _live(tx: Tx, key_id: str, account_id: str | None, now: int) -> KeyRecord:

@@ -1,7 +1,5 @@
 """Where a client goes on in a list: at the ``id`` of something that the list had."""
 
-from __future__ import annotations
-
 from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.db import filtered

@@ -3,8 +3,6 @@
 It is read in one transaction, so a page never contradicts itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -18,8 +16,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
 from agentpost.domain.times import DAY
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import JobState, Reason
 from agentpost.limits.allowances import running_jobs_max
 from agentpost.messages import rows as message_rows

@@ -1,14 +1,11 @@
 """The account at a glance."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import overview
+from agentpost.accounts import actions as accounts, overview
 from agentpost.accounts.overview import Overview
 from agentpost.context import AppContext
 from agentpost.explain.reasons import EXPLANATIONS

@@ -1,7 +1,5 @@
 """The account (spec: getAccount)."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,8 +11,15 @@ from agentpost.caller import Caller
 from agentpost.domain.credits import to_credits
 
 
+@Operation(
+    id="getAccount",
+    route="GET /v1/me",
+    scope=None,
+    summary="Read the account of this key",
+    answer=AccountShape,
+)
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """The account of this key, with its credits and limits."""
+    """The account of the key, the credits it can still spend and its limits."""
     account = await accounts.get(api.ctx, caller.account_id)
     allowances = caller.rules.allowances
     shape = AccountShape(
@@ -40,15 +45,4 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     return respond(shape)
 
 
-OPERATIONS = (
-    Operation(
-        id="getAccount",
-        method="GET",
-        path="/v1/me",
-        scope=None,
-        summary="Read the account of this key",
-        description="The account of the key, the credits it can still spend and its limits.",
-        handler=get,
-        answer=AccountShape,
-    ),
-)
+OPERATIONS = (get,)

@@ -1,27 +1,17 @@
 """Accounts, their keys and credits. The actions decide; nothing here checks a rule."""
 
-from __future__ import annotations
-
-from agentpost.credits.rules import Wallet
 from agentpost.db import as_json
 from agentpost.db.mapper import Mapper
-from agentpost.db.session import Tx, scalar
+from agentpost.db.session import Tx
+from agentpost.db.statements import All, ChangeOf, First, Lock, Number, Only, Save
 from agentpost.record.records import AccountRecord, KeyRecord, LedgerRecord
 
 ACCOUNTS = Mapper(AccountRecord, "accounts", "ON CONFLICT (email) DO NOTHING")
 KEYS = Mapper(KeyRecord, "keys")
 LEDGER = Mapper(LedgerRecord, "ledger")
 
-_GET = f"{ACCOUNTS.select} WHERE id = ?"
-_LOCK = f"{_GET} /*for update*/"
-_HOLD = "SELECT 1 FROM accounts WHERE id = ? /*for update*/"
 _OF_JOB = "FROM ledger WHERE job_id = ?"
-_HELD = (
-    "SELECT COALESCE(SUM(CASE WHEN kind = 'hold' THEN amount WHEN kind = 'release'"
-    f" THEN -amount ELSE 0 END), 0) {_OF_JOB}"
-)
 _BY_DIGEST = f"{KEYS.select} WHERE digest = ? OR old_digest = ?"
-_SAVE_SECRETS = KEYS.update_sql(("digest", "hint", "old_digest", "old_hint", "old_until"), "id = ?")
 _LIVE = (
     "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
     " AND EXISTS (SELECT 1 FROM accounts a WHERE a.id = keys.account_id AND a.disabled_at IS NULL)"
@@ -33,36 +23,16 @@ _ENDED = (
     f" AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.old_digest = held.key AND {_LIVE}"
     " AND old_until > ?)"
 )
-_CHARGED = f"SELECT COALESCE(SUM(amount), 0) {_OF_JOB} AND kind = 'charge'"
 
 
-def insert(tx: Tx, account: AccountRecord) -> bool:
-    """False when the e-mail address is taken."""
-    return ACCOUNTS.insert(tx, account)
-
-
-def get(tx: Tx, account_id: str) -> AccountRecord:
-    """By id; the id comes from our own rows."""
-    account = ACCOUNTS.one(tx, _GET, (account_id,))
-    assert account is not None
-    return account
-
-
-def prefetch(tx: Tx, account_id: str) -> None:
-    """`get` follows in this transaction, and may be answered as of now."""
-    tx.prefetch(_GET, (account_id,))
-
-
-def lock(tx: Tx, account_id: str) -> AccountRecord:
-    """`get`, held until the commit: required before credits or slots are moved."""
-    account = ACCOUNTS.one(tx, _LOCK, (account_id,))
-    assert account is not None
-    return account
-
-
-def lock_only(tx: Tx, account_id: str) -> None:
-    """`lock` for who needs nothing of it, or reads it with what it locks next."""
-    tx.lock(_HOLD, (account_id,))
+# False when the e-mail address is taken.
+insert = ACCOUNTS.insert
+# By id; the id comes from our own rows.
+get = Only[AccountRecord, str](ACCOUNTS, "WHERE id = ?")
+# `get`, held until the commit: required before credits or slots are moved.
+lock = Only[AccountRecord, str](ACCOUNTS, "WHERE id = ? /*for update*/")
+# `lock` for who needs nothing of it, or reads it with what it locks next.
+lock_only = Lock[str]("SELECT 1 FROM accounts WHERE id = ? /*for update*/")
 
 
 def find(tx: Tx, id_or_email: str) -> AccountRecord | None:
@@ -71,48 +41,25 @@ def find(tx: Tx, id_or_email: str) -> AccountRecord | None:
     return ACCOUNTS.one(tx, sql, (id_or_email, id_or_email))
 
 
-def all_(tx: Tx) -> list[AccountRecord]:
-    """Every account, oldest first."""
-    return ACCOUNTS.all(tx, f"{ACCOUNTS.select} ORDER BY id")
-
-
-def save_wallet(tx: Tx, account_id: str, wallet: Wallet) -> None:
-    """Write the credits; the caller holds the lock."""
-    tx.execute(
-        "UPDATE accounts SET balance = ?, held = ? WHERE id = ?",
-        (wallet.balance, wallet.held, account_id),
-    )
-
-
-def set_hosting_fees(tx: Tx, account_id: str, due: bool) -> None:
-    """Whether new work is refused until fees are paid."""
-    tx.execute("UPDATE accounts SET hosting_fees_due = ? WHERE id = ?", (int(due), account_id))
-
-
-def set_disabled(tx: Tx, account_id: str, at: int | None) -> None:
-    """Whether keys and sessions are refused, and since when."""
-    tx.execute("UPDATE accounts SET disabled_at = ? WHERE id = ?", (at, account_id))
-
-
-def set_limits(tx: Tx, account_id: str, limits_json: str) -> None:
-    """The limits of the account that differ from the settings; the caller holds the lock."""
-    tx.execute("UPDATE accounts SET limits_json = ? WHERE id = ?", (limits_json, account_id))
-
-
-def ledger(tx: Tx, account_id: str, limit: int) -> list[LedgerRecord]:
-    """The newest moves, newest first."""
-    sql = f"{LEDGER.select} WHERE account_id = ? ORDER BY id DESC LIMIT ?"
-    return LEDGER.all(tx, sql, (account_id, limit))
-
-
-def held_for(tx: Tx, job_id: str) -> int:
-    """Credits held for a job's unfinished steps."""
-    return int(scalar(tx, _HELD, (job_id,)))
-
-
-def charged_for(tx: Tx, job_id: str) -> int:
-    """Credits charged to a job so far."""
-    return int(scalar(tx, _CHARGED, (job_id,)))
+# Every account, oldest first.
+all_ = All[AccountRecord](ACCOUNTS, "ORDER BY id")
+# Write the credits, available or held and held; the caller holds the lock.
+save_wallet = ChangeOf[str, int, int]("UPDATE accounts SET balance = ?, held = ? WHERE id = ?")
+# Whether new work is refused until fees are paid, 1 or 0.
+set_hosting_fees = ChangeOf[str, int]("UPDATE accounts SET hosting_fees_due = ? WHERE id = ?")
+# Whether keys and sessions are refused, and since when.
+set_disabled = ChangeOf[str, int | None]("UPDATE accounts SET disabled_at = ? WHERE id = ?")
+# The limits of the account that differ from the settings; the caller holds the lock.
+set_limits = ChangeOf[str, str]("UPDATE accounts SET limits_json = ? WHERE id = ?")
+# The newest moves, newest first.
+ledger = All[LedgerRecord, str, int](LEDGER, "WHERE account_id = ? ORDER BY id DESC LIMIT ?")
+# Credits held for a job's unfinished steps.
+held_for = Number[str](
+    "SELECT COALESCE(SUM(CASE WHEN kind = 'hold' THEN amount WHEN kind = 'release'"
+    f" THEN -amount ELSE 0 END), 0) {_OF_JOB}"
+)
+# Credits charged to a job so far.
+charged_for = Number[str](f"SELECT COALESCE(SUM(amount), 0) {_OF_JOB} AND kind = 'charge'")
 
 
 def key_by_digest(tx: Tx, digest: str) -> KeyRecord | None:
@@ -120,9 +67,8 @@ def key_by_digest(tx: Tx, digest: str) -> KeyRecord | None:
     return KEYS.one(tx, _BY_DIGEST, (digest, digest))
 
 
-def key_by_id(tx: Tx, key_id: str) -> KeyRecord | None:
-    """The key with this id, live or not."""
-    return KEYS.one(tx, f"{KEYS.select} WHERE id = ?", (key_id,))
+# The key with this id, live or not.
+key_by_id = First[KeyRecord, str](KEYS, "WHERE id = ?")
 
 
 def keys(tx: Tx, account_id: str | None = None) -> list[KeyRecord]:
@@ -132,20 +78,12 @@ def keys(tx: Tx, account_id: str | None = None) -> list[KeyRecord]:
     return KEYS.all(tx, f"{KEYS.select} WHERE account_id = ? ORDER BY id", (account_id,))
 
 
-def lock_key(tx: Tx, key_id: str) -> KeyRecord | None:
-    """The key with this id, held until the commit."""
-    return KEYS.one(tx, f"{KEYS.select} WHERE id = ? /*for update*/", (key_id,))
-
-
-def save_secrets(tx: Tx, key: KeyRecord) -> None:
-    """Write the digests of a rotated key; the caller holds the lock."""
-    values = (key.digest, key.hint, key.old_digest, key.old_hint, key.old_until, key.id)
-    tx.execute(_SAVE_SECRETS, values)
-
-
-def save_networks(tx: Tx, key_id: str, networks: str | None) -> None:
-    """From where the key may be used from now on."""
-    tx.execute("UPDATE keys SET networks = ? WHERE id = ?", (networks, key_id))
+# The key with this id, held until the commit.
+lock_key = First[KeyRecord, str](KEYS, "WHERE id = ? /*for update*/")
+# Write the digests of a rotated key; the caller holds the lock.
+save_secrets = Save(KEYS, "digest", "hint", "old_digest", "old_hint", "old_until")
+# From where the key may be used from now on.
+save_networks = ChangeOf[str, str | None]("UPDATE keys SET networks = ? WHERE id = ?")
 
 
 def ended_holders(tx: Tx, holders: list[str], now: int) -> list[str]:

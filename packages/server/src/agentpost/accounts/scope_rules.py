@@ -1,7 +1,5 @@
 """What a key may do: its scopes (design: Key scopes)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final

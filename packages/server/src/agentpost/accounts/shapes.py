@@ -1,7 +1,5 @@
 """The account as a key sees it (spec: Account)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta

@@ -1,7 +1,5 @@
 """Let callers in: by their key, within its rate limit (spec: Authentication, Limits)."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from starlette.requests import Request
@@ -9,8 +7,7 @@ from starlette.responses import Response
 
 from agentpost.accounts import admission, scope_rules
 from agentpost.accounts.scope_rules import Scope
-from agentpost.api.operation import Api
-from agentpost.api.operation import Handler as KeyHandler
+from agentpost.api.operation import Api, Handler as KeyHandler
 from agentpost.caller import Caller
 from agentpost.domain.errors import ErrorCode, KeyEnded, RateLimited, Refusal
 from agentpost.http.audited import audited_call

@@ -33,16 +33,14 @@ from agentpost.http.pipeline import Handler, Middleware, surround
 from agentpost.http.published import PublishedDocument
 from agentpost.http.request_state import state_of
 from agentpost.jobs import routes as job_routes
-from agentpost.messages import list_routes
-from agentpost.messages import routes as message_routes
+from agentpost.messages import list_routes, routes as message_routes
 from agentpost.operations.health_state import Health
 from agentpost.operations.routes import PATH as METRICS_PATH
 from agentpost.requests import routes as request_routes
 from agentpost.schedules import routes as schedule_routes
 from agentpost.storage.incoming import TARGET_PATH, Receiver
 from agentpost.storage.signing import LinkSigner
-from agentpost.uploads import routes as upload_routes
-from agentpost.uploads import target_routes
+from agentpost.uploads import routes as upload_routes, target_routes
 from agentpost.webhooks import routes as webhook_routes
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -1,7 +1,5 @@
 """Authenticate: the API key in the Authorization header (spec: Authentication)."""
 
-from __future__ import annotations
-
 import asyncio
 
 from starlette.requests import Request

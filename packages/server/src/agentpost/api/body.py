@@ -1,7 +1,5 @@
 """Reading a JSON body: bounded, strict, every problem named (design: Input)."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

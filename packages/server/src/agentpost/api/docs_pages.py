@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -20,7 +19,6 @@ from agentpost.contract.errors import CATALOGUE
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
 FOLDER = Path(__file__).parent / "pages"
 REASONS: Mapping[str, Mapping[Any, reasons.Meaning]] = {
@@ -30,7 +28,6 @@ REASONS: Mapping[str, Mapping[Any, reasons.Meaning]] = {
     "`status` of a delivery": reasons.DELIVERY_STATUSES,
 }
 """Every table of reasons by its heading."""
-_CODE = re.compile("`([^`]*)`")
 
 
 def errors(base: str) -> bytes:
@@ -73,6 +70,8 @@ def _style() -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    from agentpost.web.environment import as_code
+
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -81,15 +80,8 @@ def _environment() -> Environment:
     )
     filters: dict[str, Callable[[Any], Any]] = {
         "anchor": lambda title: title.replace("`", "").split(" ")[0],
-        "marked": _mark_names,
+        "marked": as_code,
         "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
     }
     environment.filters.update(filters)
     return environment
-
-
-def _mark_names(text: str) -> Markup:
-    """A text that marks names with backticks, as HTML."""
-    from markupsafe import Markup, escape
-
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped above

@@ -1,7 +1,5 @@
 """Errors as answers, always in the one shape (spec: Errors)."""
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from agentpost.api.operation import respond

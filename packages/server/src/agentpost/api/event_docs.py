@@ -1,8 +1,6 @@
 """The webhook events as the OpenAPI document lists them under ``webhooks`` (spec: Webhook
 events)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from agentpost.api.header_docs import TRACEPARENT, Header

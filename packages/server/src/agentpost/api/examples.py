@@ -1,7 +1,5 @@
 """Examples in the OpenAPI document of the responses that clients use most."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast

@@ -5,8 +5,6 @@ RateLimit-headers).
 descriptions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ the interpreter for a tenth of a second. So long texts stay bytes and are read i
 tenth of a millisecond; the rest is short enough to be parsed at once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The OpenAPI 3.1 description, built from the operations (spec: Versioning)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

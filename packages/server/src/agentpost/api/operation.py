@@ -1,10 +1,9 @@
 """An operation: one method of one route, described once for routing and for the OpenAPI page."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -116,26 +115,24 @@ class Command:
     """Instead of the operation's summary, where the command does less."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Operation:
-    """The request and responses of one method of a route.
+    """The request and responses of one method of a route, above the function that handles it.
 
-    ``scope`` is what a key needs for it, None: any key may. ``summary`` and ``description`` are for
-    who calls the API. ``answer`` is the shape of every success that has a body, ``event`` that of
-    each event when it is streamed. ``errors`` are the codes besides those of all operations.
-    ``action``: what the audit log calls it, as the command of the same effect; each operation of
-    the scope `admin` that changes something has one. ``command``: that of the command line, where
-    it is made from here. ``is_repeatable``: whether a POST may be sent again when its answer was
-    lost (spec: Retry safety), which the clients do; every other method may.
+    ``route`` is method and path: ``GET /v1/work``. ``scope`` is what a key needs for it, None: any
+    key may. ``summary`` and ``description``, which is the handler's docstring unless it is given,
+    are for who calls the API. ``answer`` is the shape of every success that has a body, ``event``
+    that of each event when it is streamed. ``errors`` are the codes besides those of all
+    operations. ``action``: what the audit log calls it, as the command of the same effect; each
+    operation of the scope `admin` that changes something has one. ``command``: that of the command
+    line, where it is made from here. ``is_repeatable``: whether a POST may be sent again when its
+    answer was lost (spec: Retry safety), which the clients do; every other method may.
     """
 
     id: str
-    method: str
-    path: str
+    route: str
     scope: Scope | None
     summary: str
-    description: str
-    handler: Handler
     answer: type[Shape]
     event: type[Shape] | None = None
     errors: tuple[ErrorCode, ...] = ()
@@ -149,8 +146,19 @@ class Operation:
     action: str = ""
     command: Command | None = None
     is_repeatable: bool = False
+    description: str = ""
+    method: str = field(init=False)
+    path: str = field(init=False)
+    handler: Handler = field(init=False)
+
+    def __call__(self, handler: Handler) -> Self:
+        """Take the function that handles it."""
+        self.handler = handler
+        self.description = self.description or " ".join((handler.__doc__ or "").split())
+        return self
 
     def __post_init__(self) -> None:
+        self.method, _, self.path = self.route.partition(" ")
         administers = self.scope is Scope.ADMIN and self.method != "GET"
         assert administers == bool(self.action), f"the audit log needs a name for {self.id}"
 

@@ -4,8 +4,6 @@ Nothing is held back but the fields, which are bounded; the file's bytes are han
 spec: createUpload.procedure. The refusals are S3's.
 """
 
-from __future__ import annotations
-
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 

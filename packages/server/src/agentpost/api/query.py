@@ -1,7 +1,5 @@
 """Parse query parameters: whole numbers in plain digits, and texts (design: Input)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote_plus
@@ -100,12 +98,15 @@ def labels_param(request: Request, labels: Labels) -> tuple[tuple[str, str], ...
 def time_param(request: Request, name: str) -> int | None:
     """A time in microseconds, None when absent; raises ``invalid_request``."""
     text = checked_param(request, name)
-    if text is None:
-        return None
+    return None if text is None else time_of(name, text)
+
+
+def time_of(field: str, text: str) -> int:
+    """A time that a request names, in microseconds; raises ``invalid_request``."""
     try:
         return parse_iso(text)
-    except ValueError:
-        problem = Problem(name, "must be an ISO 8601 time with its offset")
+    except (ValueError, OverflowError):
+        problem = Problem(field, "must be an ISO 8601 time with its offset")
         raise InvalidRequest(problem) from None
 
 

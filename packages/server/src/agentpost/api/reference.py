@@ -3,8 +3,6 @@
 The server's page `/docs` and the documentation's pages of the API are made from this.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

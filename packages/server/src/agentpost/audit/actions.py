@@ -8,8 +8,6 @@ Of what is refused to a key or a user, and of sign-ins that fail, so many rows a
 (`audit.refusals`); the last of them counts the rest.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -97,7 +95,9 @@ async def record_refused(ctx: AppContext, actor: Actor, action: Action, of: str)
     """Keep an action that failed before anything was done, or count it; ``of``: with whose."""
     refusal = entry(ctx.clock.now(), actor, action, FAILED)
     counting = ctx.refused_actions.count(refusal, of)
-    keep = add if counting is refusal else audit_rows.set_outcome
+    keep: Callable[[Tx, OperatorActionRecord], object] = (
+        add if counting is refusal else audit_rows.set_outcome
+    )
     await ctx.db.write(lambda tx: keep(tx, counting))
 
 
@@ -128,9 +128,8 @@ def _cut(value: Any) -> Any:
     return value[:_CHARACTERS_MAX] if isinstance(value, str) else value
 
 
-def add(tx: Tx, record: OperatorActionRecord) -> None:
-    """Keep a row that was made by `entry`."""
-    audit_rows.OPERATOR_ACTIONS.insert(tx, record)
+# Keep a row that was made by `entry`.
+add = audit_rows.OPERATOR_ACTIONS.insert
 
 
 async def page(

@@ -4,8 +4,6 @@ The first of a minute are kept, and the last of these counts the rest. What chan
 never counted here, and neither is what failed by a fault of ours.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Final
 

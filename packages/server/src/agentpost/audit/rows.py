@@ -1,9 +1,8 @@
 """What operators did. Only `audit.actions` writes here."""
 
-from __future__ import annotations
-
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.db.statements import Change, Save
 from agentpost.record.records import OperatorActionRecord
 
 OPERATOR_ACTIONS = Mapper(OperatorActionRecord, "operator_actions")
@@ -11,23 +10,10 @@ _PAGE = (
     f"{OPERATOR_ACTIONS.select} WHERE id < ? AND (? = '' OR who = ?) AND (? = '' OR action LIKE ?)"
     " AND (? = '' OR target = ?) ORDER BY id DESC LIMIT ?"
 )
-_OLDEST = (
-    "DELETE FROM operator_actions WHERE id IN"
-    " (SELECT id FROM operator_actions WHERE id < ? ORDER BY id LIMIT ?)"
-)
-
-
-def set_outcome(tx: Tx, action: OperatorActionRecord) -> None:
-    """How it ended, with what was stated meanwhile."""
-    tx.execute(
-        "UPDATE operator_actions SET outcome = ?, target = ?, detail_json = ? WHERE id = ?",
-        (action.outcome, action.target, action.detail_json, action.id),
-    )
-
-
-def delete(tx: Tx, action_id: str) -> None:
-    """Another row counts the action."""
-    tx.execute("DELETE FROM operator_actions WHERE id = ?", (action_id,))
+# How it ended, with what was stated meanwhile.
+set_outcome = Save(OPERATOR_ACTIONS, "outcome", "target", "detail_json")
+# Another row counts the action.
+delete = Change[str]("DELETE FROM operator_actions WHERE id = ?")
 
 
 def page(
@@ -39,6 +25,8 @@ def page(
     return OPERATOR_ACTIONS.all(tx, _PAGE, (before, *filters, limit))
 
 
-def delete_old(tx: Tx, before: str, limit: int) -> int:
-    """The oldest actions; how many went."""
-    return tx.execute(_OLDEST, (before, limit))
+# The oldest actions; how many went.
+delete_old = Change[str, int](
+    "DELETE FROM operator_actions WHERE id IN"
+    " (SELECT id FROM operator_actions WHERE id < ? ORDER BY id LIMIT ?)"
+)

@@ -5,8 +5,6 @@ manifest is replaced last, in one step: until then the folder holds the backup t
 before. It has a line for each `Member`, and the `Backup` as its last one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import hashlib
@@ -21,8 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentpost.backups import rows as backup_rows
-from agentpost.blobs import hold, identity
-from agentpost.blobs import rows as blob_rows
+from agentpost.blobs import hold, identity, rows as blob_rows
 from agentpost.blobs.audit import DAMAGED, MISSING
 from agentpost.blobs.rows import Named
 from agentpost.context import AppContext

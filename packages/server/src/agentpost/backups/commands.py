@@ -1,7 +1,5 @@
 """Commands that back up an installation and restore it."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -81,8 +79,7 @@ def restore(
     import asyncio
 
     from agentpost import bootstrap
-    from agentpost.backups import actions as backups
-    from agentpost.backups import restore as restoring
+    from agentpost.backups import actions as backups, restore as restoring
     from agentpost.settings import load_settings
 
     settings = run_or_exit(load_settings)

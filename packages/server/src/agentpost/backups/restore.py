@@ -4,8 +4,6 @@ The whole backup is compared with its checksums before anything is written. Unti
 server starts on what a restore that was cut off has left, and the restore can be run again.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,11 +14,9 @@ from typing import Final
 
 from agentpost.audit import actions as audit
 from agentpost.audit.actions import Actor
-from agentpost.backups import actions as backups
-from agentpost.backups import rows as backup_rows
+from agentpost.backups import actions as backups, rows as backup_rows
 from agentpost.backups.actions import POSTGRESQL, Backup
-from agentpost.blobs import hold
-from agentpost.blobs import identity as storage_identity
+from agentpost.blobs import hold, identity as storage_identity
 from agentpost.clock import SystemClock
 from agentpost.db import meta, migrate, postgres_backup
 from agentpost.db.lock import LOCK_NAME, FolderLock

@@ -1,7 +1,5 @@
 """Copying the SQLite database while a server writes to it, and looking into such a copy."""
 
-from __future__ import annotations
-
 import mmap
 import shutil
 import sqlite3

@@ -7,8 +7,6 @@ the number is locked until the commit, so nothing else may be waited for meanwhi
 of its own because credits and slots lock the account's row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

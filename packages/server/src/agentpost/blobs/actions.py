@@ -7,8 +7,6 @@ upload belong to no row until a message uses the upload: the upload's row number
 `uploads.actions` clears the public copy, and the function that made a wrong copy removes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

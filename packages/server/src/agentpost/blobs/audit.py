@@ -7,8 +7,6 @@ file, pages pass through memory. Bytes younger than an hour are never
 reported: a commit that records them may be on its way.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os
@@ -18,9 +16,11 @@ from contextlib import closing
 from functools import partial
 from typing import Final
 
-from agentpost.blobs import rows as blob_rows
+from agentpost.accounts import rows as accounts
+from agentpost.blobs import account_rows, rows as blob_rows
 from agentpost.blobs.rows import Named
 from agentpost.context import AppContext
+from agentpost.db.session import Tx
 from agentpost.storage.base import BlobMissing, Listed
 
 MISSING: Final = "its bytes are not in the file storage"
@@ -155,7 +155,7 @@ class _Names:
         """The same for bytes that are to go."""
         after = ""
         while page := await self._ctx.db.read(
-            partial(blob_rows.pending_deletions_page, after=after, limit=PAGE)
+            lambda tx: blob_rows.pending_deletions_page(tx, after, PAGE)  # noqa: B023
         ):
             if not self._add(page):
                 return False
@@ -195,3 +195,38 @@ async def _strays(ctx: AppContext, *, full: bool) -> list[Listed]:
         if strays:
             await names.gather_pending()  # some may have been let go of since
         return names.unknown(strays)
+
+
+# --- whether the bytes that count as stored by an account are those of its rows -------------------
+# Without ``full`` a few accounts are compared, from a random one on, and of these only such as have
+# few rows: the doctor takes no longer the more is stored.
+_SAMPLE = 10
+ROWS_MAX = 1_000
+"""An account with more works, messages or uploads is compared with ``full`` only."""
+
+
+async def audit_sizes(ctx: AppContext, *, full: bool) -> list[tuple[str, str, str]]:
+    """(account, "miscounted", problem) of each account whose number is wrong."""
+    found = await ctx.db.read(account_rows.different if full else _of_a_sample)
+    return [
+        (account_id, "miscounted", _miscount(account_id, *sizes)) for account_id, *sizes in found
+    ]
+
+
+def _miscount(account_id: str, counted: int, kept: int) -> str:
+    return (
+        f"{counted:,} bytes count as stored, but its rows have {kept:,};"
+        f" `agentpost limits recount {account_id}` corrects it"
+    )
+
+
+def _of_a_sample(tx: Tx) -> list[tuple[str, int, int]]:
+    ids = [account.id for account in accounts.all_(tx)]
+    start = int.from_bytes(os.urandom(8), "big") % max(len(ids), 1)
+    found = []
+    for account_id in [*ids[start:], *ids[:start]][:_SAMPLE]:
+        kept = account_rows.sum_rows(tx, account_id, ROWS_MAX)
+        counted = account_rows.used(tx, account_id)
+        if kept is not None and kept != counted:
+            found.append((account_id, counted, kept))
+    return found

@@ -6,25 +6,16 @@ bytes without a row are in this table, and the sweep need not search elsewhere. 
 upload are found by the upload's row (`copies`), until their deletion is scheduled with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agentpost.db.session import Tx
+from agentpost.db.statements import Change, ChangeOf, Number, Rows, Whether
 
 _SCHEDULE = (
     "INSERT INTO pending_deletions (blob, due_at, tries) VALUES (?, ?, 0)"
     " ON CONFLICT (blob) DO UPDATE SET due_at = excluded.due_at"
 )
 _KEEP = "DELETE FROM pending_deletions WHERE blob = ? AND tries = 0"
-_COUNT_DUE = "SELECT COUNT(*) FROM pending_deletions WHERE due_at <= ?"
-_ANY_DUE = "SELECT 1 FROM pending_deletions WHERE due_at <= ? LIMIT 1"
-_DUE = (
-    "SELECT blob, tries FROM pending_deletions WHERE due_at <= ?"
-    " ORDER BY due_at LIMIT ? /*skip locked*/"
-)
-_TRY = "UPDATE pending_deletions SET tries = ?, due_at = ? WHERE blob = ?"
-_GONE = "DELETE FROM pending_deletions WHERE blob = ?"
 
 
 class BlobLost(Exception):
@@ -43,30 +34,17 @@ def keep(tx: Tx, blob: str) -> None:
         raise BlobLost(f"{blob} was stored too long ago to be recorded")
 
 
-def any_due(tx: Tx, now: int) -> bool:
-    """Whether there is something to delete."""
-    return tx.one(_ANY_DUE, (now,)) is not None
-
-
-def count_due(tx: Tx, now: int) -> int:
-    """How many are due."""
-    row = tx.one(_COUNT_DUE, (now,))
-    return int(row[0]) if row else 0
-
-
-def due(tx: Tx, now: int, limit: int) -> list[tuple[str, int]]:
-    """(blob, how often its deletion was tried), those due for longest first, locked."""
-    return [(row[0], row[1]) for row in tx.all(_DUE, (now, limit))]
-
-
-def claim(tx: Tx, blob: str, tries: int, again_at: int) -> None:
-    """It is being deleted for the ``tries``-th time; should that fail, it is due again then.
-
-    From here on it cannot be kept.
-    """
-    tx.execute(_TRY, (tries, again_at, blob))
-
-
-def forget(tx: Tx, blob: str) -> None:
-    """Its bytes are gone."""
-    tx.execute(_GONE, (blob,))
+# Whether there is something to delete.
+any_due = Whether[int]("SELECT 1 FROM pending_deletions WHERE due_at <= ? LIMIT 1")
+# How many are due.
+count_due = Number[int]("SELECT COUNT(*) FROM pending_deletions WHERE due_at <= ?")
+# (blob, how often its deletion was tried), those due for longest first, locked.
+due = Rows[tuple[str, int], int, int](
+    "SELECT blob, tries FROM pending_deletions WHERE due_at <= ?"
+    " ORDER BY due_at LIMIT ? /*skip locked*/"
+)
+# It is being deleted for the ``tries``-th time; should that fail, it is due again then. From here
+# on it cannot be kept.
+claim = ChangeOf[str, int, int]("UPDATE pending_deletions SET tries = ?, due_at = ? WHERE blob = ?")
+# Its bytes are gone.
+forget = Change[str]("DELETE FROM pending_deletions WHERE blob = ?")

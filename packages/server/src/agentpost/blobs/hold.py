@@ -7,8 +7,6 @@ the others. A hold ends at a time that its maker moves forward, so one that was 
 deletions by a few minutes and no longer.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress

@@ -5,8 +5,6 @@ database beside the wrong folder, seem healthy until a file is requested. So a s
 when it is first used, and the database keeps that name.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 import structlog
@@ -19,6 +17,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.errors import StoreUnavailable, reason_of
 from agentpost.domain.times import seconds
 from agentpost.storage.base import BlobMissing
+from agentpost.transactions import write_transaction
 
 log = structlog.get_logger(__name__)
 
@@ -131,16 +130,13 @@ def _is_shared(ctx: AppContext) -> bool:
     return bool(ctx.settings.database_url.get_secret_value())
 
 
-async def _stored_name(ctx: AppContext, found: str | None) -> tuple[str, bool]:
+@write_transaction
+def _stored_name(tx: Tx, ctx: AppContext, found: str | None) -> tuple[str, bool]:
     """The name that the database keeps, and whether it is new to it."""
     fresh = found or new_id(_PREFIX, ctx.clock.now())
-
-    def fn(tx: Tx) -> tuple[str, bool]:
-        before = meta.get(tx, NAME)
-        kept = before or meta.get_or_put(tx, NAME, fresh)
-        return kept, before is None and kept == fresh
-
-    return await ctx.db.write(fn)
+    before = meta.get(tx, NAME)
+    kept = before or meta.get_or_put(tx, NAME, fresh)
+    return kept, before is None and kept == fresh
 
 
 async def _named_meanwhile(ctx: AppContext) -> str | None:

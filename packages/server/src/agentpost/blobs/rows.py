@@ -4,12 +4,11 @@ Pages go by primary keys. Only that the order is the same in one database matter
 which order it is; the newest keys are found because they are hex digits behind one prefix.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
 from agentpost.db.session import Tx
+from agentpost.db.statements import Firsts
 from agentpost.domain import ids
 from agentpost.uploads.rules import UploadStatus
 
@@ -29,7 +28,6 @@ _UPLOADS_PAGE = "SELECT id, copies, status, blob FROM uploads WHERE id > ? ORDER
 _READY_PAGE = (
     "SELECT blob, id, size FROM uploads WHERE id > ? AND status = 'ready' ORDER BY id LIMIT ?"
 )
-_PENDING_PAGE = "SELECT blob FROM pending_deletions WHERE ? < blob ORDER BY blob LIMIT ?"
 _FILE = "SELECT 1 FROM files WHERE blob = ?"
 _ATTACHMENT = "SELECT 1 FROM attachments WHERE message_id = ? AND n = ? AND blob = ?"
 _UPLOAD = "SELECT 1 FROM uploads WHERE id = ? AND blob = ? AND status = 'ready'"
@@ -95,9 +93,10 @@ def ready_uploads_page(tx: Tx, after: str, limit: int) -> list[Named]:
     return [Named(row[0], row[1], "", 0, row[2], "", False) for row in rows]
 
 
-def pending_deletions_page(tx: Tx, after: str, limit: int) -> list[str]:
-    """Keys of bytes that are to go, behind that one."""
-    return [row[0] for row in tx.all(_PENDING_PAGE, (after, limit))]
+# Keys of bytes that are to go, behind that one.
+pending_deletions_page = Firsts[str, int](
+    "SELECT blob FROM pending_deletions WHERE ? < blob ORDER BY blob LIMIT ?"
+)
 
 
 def still_names(tx: Tx, blob: Named) -> bool:

@@ -4,8 +4,6 @@ Below the floor uploads and files are refused while messages go on, so that the 
 disk can still grow. The check of the file storage reads the free space every few seconds.
 """
 
-from __future__ import annotations
-
 import errno
 from typing import Final
 

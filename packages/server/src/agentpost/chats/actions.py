@@ -4,8 +4,6 @@ A message sent here belongs to the account itself, as those of the API belong to
 the same way (`messages.sending`). From a work's page it joins the conversation that made the work.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from agentpost.accounts import rows as account_rows
@@ -20,6 +18,7 @@ from agentpost.jobs import works
 from agentpost.limits.allowances import rules_of
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
+from agentpost.transactions import read_transaction
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Right, may
 
@@ -49,17 +48,14 @@ def _name_of_new(ctx: AppContext, user_id: str | None) -> str:
     return f"{user_id}:{conversation_id}" if user_id else conversation_id
 
 
-async def _caller(
-    ctx: AppContext, account_id: str, chat_id: str | None
+@read_transaction
+def _caller(
+    tx: Tx, ctx: AppContext, account_id: str, chat_id: str | None
 ) -> tuple[Caller, str | None]:
     """The account as a caller, and the conversation that a chat belongs to."""
-
-    def fn(tx: Tx) -> tuple[Caller, str | None]:
-        rules = rules_of(ctx.settings, account_rows.get(tx, account_id).limits_json)
-        caller = Caller(account_id, "app", account_id, rules)
-        return caller, lists.find(tx, account_id, chat_id)[0].id if chat_id else None
-
-    return await ctx.db.read(fn)
+    rules = rules_of(ctx.settings, account_rows.get(tx, account_id).limits_json)
+    caller = Caller(account_id, "app", account_id, rules)
+    return caller, lists.find(tx, account_id, chat_id)[0].id if chat_id else None
 
 
 async def delete(

@@ -1,13 +1,10 @@
 """One chat: what was said, the jobs it led to, and where to go on."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.chats import actions as chatting
-from agentpost.chats import lists
+from agentpost.chats import actions as chatting, lists
 from agentpost.context import AppContext
 from agentpost.domain import ids
 from agentpost.domain.errors import InvalidRequest, RateLimited, Refusal, not_found

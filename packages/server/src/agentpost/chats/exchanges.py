@@ -3,8 +3,6 @@
 Each is read within the transaction of its page.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Final
@@ -24,8 +22,7 @@ from agentpost.explain.reasons import (
 )
 from agentpost.files import views
 from agentpost.files.views import FileArrangement
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import VIEWS, JobKind, JobRole, JobState, JobStatus
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS, TurnState
@@ -179,7 +176,8 @@ def _card(
         is_follow_up=is_follow_up,
         is_latest=is_latest,
         gone=is_gone,
-        is_superseded=job.kind is not JobKind.REFUSAL and job_rows.has_later(tx, job),
+        is_superseded=job.kind is not JobKind.REFUSAL
+        and job_rows.has_later(tx, job.work_id, job.id),
         steps=steps.get(job.id, []),
         files=FileArrangement([], []) if is_gone else files,
         explanation=LASTING_FAILURE if lasting else explain(job),

@@ -3,15 +3,12 @@
 Each is read in one transaction, so a page never contradicts itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from agentpost.accounts.overview import WorkState, state_of
-from agentpost.chats import exchanges
-from agentpost.chats import rows as chat_rows
+from agentpost.chats import exchanges, rows as chat_rows
 from agentpost.chats.exchanges import Exchange
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
@@ -20,8 +17,7 @@ from agentpost.domain.answers import AnswerFormat
 from agentpost.domain.errors import not_found
 from agentpost.files import views
 from agentpost.files.views import FileArrangement
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import JobState
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS, TurnState

@@ -1,7 +1,5 @@
 """The chats of the account, and where a new one begins."""
 
-from __future__ import annotations
-
 import base64
 from dataclasses import dataclass
 from typing import Final
@@ -9,8 +7,7 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
-from agentpost.chats import actions as chatting
-from agentpost.chats import lists
+from agentpost.chats import actions as chatting, lists
 from agentpost.context import AppContext
 from agentpost.domain.errors import RateLimited, Refusal, not_found
 from agentpost.messages.new_messages import NewMessage

@@ -1,7 +1,5 @@
 """The `agentpost` command."""
 
-from __future__ import annotations
-
 import sys
 
 import typer

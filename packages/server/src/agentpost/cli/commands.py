@@ -5,8 +5,6 @@ commands may need it: the modules of commands declare options at the top, and im
 work inside the functions. A test names what they may not import.
 """
 
-from __future__ import annotations
-
 from collections import UserDict
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -200,7 +198,8 @@ def command(
     options["epilog"] = f"{examples_text}\n\n{epilog}" if epilog else examples_text
 
     def declare(function: Function) -> Function:
-        has_result = function.__annotations__["return"] == "Result"
+        answer = function.__annotations__["return"]  # a text in modules that name it before it is
+        has_result = getattr(answer, "__name__", answer) == "Result"
         _DECLARED[words] = (_printing(words, function) if has_result else function, options)
         return function
 

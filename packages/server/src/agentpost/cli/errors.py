@@ -1,7 +1,5 @@
 """Errors of every command in one shape: `agentpost: what is wrong`, a line on standard error."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Sequence

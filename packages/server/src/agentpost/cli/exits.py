@@ -3,8 +3,6 @@
 They are the same for every command; those that end with a message use all of them.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 DONE: Final = 0

@@ -1,7 +1,5 @@
 """Arguments that are texts with a form: pairs, moments, cursors. What is wrong is a wrong call."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

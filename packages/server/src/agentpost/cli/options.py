@@ -1,7 +1,5 @@
 """The options that all of a caller's commands have."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated

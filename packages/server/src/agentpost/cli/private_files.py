@@ -4,8 +4,6 @@ They are replaced in one step, so a reader never sees half of one, and two write
 two whole.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from contextlib import suppress

@@ -7,8 +7,6 @@ url = "http://127.0.0.1:8080"
 key = "svc_key_…"
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib
@@ -48,11 +46,11 @@ class Profiles:
     active: str = ""
     by_name: Mapping[str, Profile] = field(default_factory=dict)
 
-    def with_profile(self, name: str, profile: Profile) -> Profiles:
+    def with_profile(self, name: str, profile: Profile) -> "Profiles":
         """The same with that profile, which is now the active one."""
         return Profiles(name, {**self.by_name, name: profile})
 
-    def without(self, name: str) -> Profiles:
+    def without(self, name: str) -> "Profiles":
         """The same without that profile; no other becomes active in its place."""
         left = {each: profile for each, profile in self.by_name.items() if each != name}
         return Profiles("" if self.active == name else self.active, left)

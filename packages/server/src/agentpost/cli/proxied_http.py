@@ -2,8 +2,6 @@
 does which cannot be used. Entries of NO_PROXY with a port or a scheme are read as httpx2 reads
 them."""
 
-from __future__ import annotations
-
 from typing import Any, Final, NoReturn, TypeVar
 
 import httpx2

@@ -5,22 +5,23 @@ With --json it prints what the API answered: a record, or a page with ``has_more
 ``next_before`` that the next call is given with --before.
 """
 
-from __future__ import annotations
-
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from agentpost.cli.commands import command
 from agentpost.cli.connection import connect
-from agentpost.cli.operations import COMMANDS
 from agentpost.cli.options import Before, Limit, ProfileName
 from agentpost.cli.printing import Compute, Result, first, listing, screen
 
+COMMANDS: Final = json.loads(Path(__file__).with_name("operations.json").read_text("utf-8"))
+"""Made by docs/commands.py."""
 METHODS: Final = {"show": "get"}
 """Words that the client has another name for."""
 
@@ -35,8 +36,8 @@ class Command:
     words: str
     summary: str
     subject: str = ""
-    columns: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
+    columns: Sequence[str] = ()
+    extra: Sequence[str] = ()
     empty: str = ""
     page_default: int | None = None
     page_max: int | None = None

@@ -235,8 +235,13 @@ class Screen:
         if not self._spins:
             yield None
             return
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-        from rich.progress import TimeRemainingColumn as Remaining
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn as Remaining,
+        )
 
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), Remaining())
         with Progress(*columns, console=self._console, transient=True) as progress:

@@ -1,7 +1,5 @@
 """Standard streams that are closed, full, or have no reader: the program goes on without them."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress

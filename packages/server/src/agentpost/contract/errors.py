@@ -4,8 +4,6 @@ The one table that turns a code into a status; `docs/errors.md` and the page beh
 ``docs`` link are made from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Self

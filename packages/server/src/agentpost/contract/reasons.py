@@ -4,8 +4,6 @@
 `tests/house/test_docs.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -5,8 +5,6 @@ Fields go out in the order of their declaration. A field whose default is ``UNSE
 while it has nothing to say; one that is None goes out as null.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Protocol, Self, TypeAlias, TypeVar, dataclass_transform
 
@@ -33,11 +31,9 @@ class Links(Protocol):
 
     def chat(self, work_id: str) -> str:
         """Where a person sees the work."""
-        ...
 
     def file(self, file_id: str, revision: str) -> str:
         """A signed, expiring download link."""
-        ...
 
 
 class SigningLinks(Links, Protocol):
@@ -45,11 +41,9 @@ class SigningLinks(Links, Protocol):
 
     def expiry(self) -> int:
         """When a link that is made now expires, in seconds since 1970."""
-        ...
 
     def until(self, expires_at: int) -> Links:
         """Links that all expire then: the same ones whenever they are asked for."""
-        ...
 
 
 class _ShapeMeta(StructMeta):

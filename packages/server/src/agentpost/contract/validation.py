@@ -1,16 +1,21 @@
 """Whether an object of JSON is a legal body: types, limits and texts, with every problem named."""
 
-from __future__ import annotations
-
+from collections.abc import Container, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
+from itertools import islice
 from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from agentpost.contract import misspelt
-from agentpost.contract.counts import too_many
 from agentpost.domain.errors import InvalidRequest, Problem
-from agentpost.domain.limits import BODY_NESTING_MAX, PROBLEMS_MAX
+from agentpost.domain.limits import (
+    BODY_NESTING_MAX,
+    LIST_ITEMS_MAX,
+    OBJECT_FIELDS_MAX,
+    PROBLEMS_MAX,
+)
 from agentpost.domain.text import UNSTORABLE
 
 NESTED_TOO_DEEPLY: Final = f"the body is nested deeper than {BODY_NESTING_MAX} levels"
@@ -77,7 +82,7 @@ def _suggestion(shape: type[BaseModel], body: dict[str, Any], error: ErrorDetail
     """What a missing field was probably misspelt as."""
     if error["type"] != "missing" or len(error["loc"]) != 1:
         return ""
-    sentence = misspelt.hint(body, [str(error["loc"][0])], shape.model_fields)
+    sentence = hint(body, [str(error["loc"][0])], shape.model_fields)
     return f";{sentence.rstrip('?')}" if sentence else ""
 
 
@@ -87,3 +92,79 @@ def _problem_of(path: tuple[int | str, ...], message: str) -> Problem:
     if len(path) > 2 and path[-1] == "[key]":
         path, sentence = path[:-1], f"the name is wrong: {sentence}"
     return problem(".".join(str(part) for part in path), sentence)
+
+
+# Fields that are not known are ignored, so a misspelt one is only noticed by what it leaves out.
+_SHOWN_CHARACTERS: Final = 40
+_SIMILAR: Final = 0.7
+_LOOKED_AT: Final = 50
+_OTHER_NAMES: Final = {
+    "text": "message",
+    "content": "message",
+    "prompt": "message",
+    "input": "message",
+    "file": "files",
+    "attachments": "files",
+}
+"""What other APIs call it."""
+
+
+def hint(body: Mapping[str, Any], missing: Sequence[str], fields: Container[str]) -> str:
+    """A sentence to put behind what is said of the missing fields; empty when nothing is like them.
+
+    Args:
+        missing: the fields of which one is needed.
+        fields: every field that the body may have.
+    """
+    names = list(islice((name for name in body if name not in fields), _LOOKED_AT))
+    for name in names:
+        close = get_close_matches(name[:_SHOWN_CHARACTERS].casefold(), missing, 1, _SIMILAR)
+        other = _OTHER_NAMES.get(name.casefold())
+        field = close[0] if close else other if other in missing else None
+        if field is not None:
+            return f" {name[:_SHOWN_CHARACTERS]!a} is not a field: did you mean `{field}`?"
+    return ""
+
+
+# What validates a body looks at each item, and makes an error for each that is wrong, before it
+# says that there are too many.
+def too_many(shape: type[BaseModel], body: dict[str, Any]) -> list[Problem]:
+    """A problem for each list and object of the body that holds more than it may: those of the
+    shape and of the objects within it, and the body itself where it may have no other fields."""
+    schema, problems = _schema(shape), []
+    if any(isinstance(value, list | dict) for value in body.values()):  # most bodies have none
+        problems = list(_too_many(schema, schema, body, ""))
+    if schema.get("additionalProperties") is False and len(body) > OBJECT_FIELDS_MAX:
+        problems.append(Problem(None, f"has over {OBJECT_FIELDS_MAX} fields"))
+    return problems
+
+
+@cache
+def _schema(shape: type[BaseModel]) -> dict[str, Any]:
+    return shape.model_json_schema()
+
+
+def _too_many(
+    root: dict[str, Any], schema: dict[str, Any], body: dict[str, Any], where: str
+) -> Iterator[Problem]:
+    for name, field_schema in schema.get("properties", {}).items():
+        value, path = body.get(name), f"{where}{name}"
+        if isinstance(value, list):
+            # Other fields take no list, or any value, and then look at none of its items.
+            is_list = any(option.get("type") == "array" for option in _options(field_schema))
+            if is_list and len(value) > LIST_ITEMS_MAX:
+                yield Problem(path, f"has over {LIST_ITEMS_MAX} items")
+        elif isinstance(value, dict):
+            for option in _options(field_schema):
+                most = option.get("maxProperties")
+                if most is not None and len(value) > most:
+                    yield Problem(path, f"has over {most} entries")
+                if "$ref" in option:
+                    inner = root["$defs"][option["$ref"].rpartition("/")[2]]
+                    yield from _too_many(root, inner, value, f"{path}.")
+
+
+def _options(field_schema: dict[str, Any]) -> Sequence[dict[str, Any]]:
+    """The schemas of which a field's value may fit any."""
+    options: Sequence[dict[str, Any]] = field_schema.get("anyOf", (field_schema,))
+    return options

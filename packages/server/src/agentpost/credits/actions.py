@@ -5,16 +5,13 @@ All functions take an `AccountRecord` that the caller has locked in this transac
 to date.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
 from agentpost.accounts import rows as account_rows
 from agentpost.clock import new_id
 from agentpost.context import AppContext
-from agentpost.credits import ceiling_rows
-from agentpost.credits import rules as credit_rules
+from agentpost.credits import ceiling_rows, rules as credit_rules
 from agentpost.credits.rules import LedgerKind, Wallet
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -22,8 +19,7 @@ from agentpost.domain.credits import to_credits, to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowances import running_jobs_max
-from agentpost.record import signals as s
-from agentpost.record import writer
+from agentpost.record import signals as s, writer
 from agentpost.record.records import AccountRecord, LedgerRecord
 
 NOTE_CHARACTERS_MAX: Final = 200
@@ -147,7 +143,7 @@ def _move(
     now: int,
 ) -> None:
     assert 0 <= wallet.held <= wallet.balance, "credits never go below zero"
-    account_rows.save_wallet(tx, account.id, wallet)
+    account_rows.save_wallet(tx, account.id, wallet.balance, wallet.held)
     account.balance, account.held = wallet.balance, wallet.held
     key_id = ceiling_rows.key_of_job(tx, purpose.job_id) if purpose.job_id else None
     for kind, amount in lines:

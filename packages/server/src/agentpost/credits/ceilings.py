@@ -1,7 +1,5 @@
 """What work may still use by the ceilings of its message and key (design: Spend ceilings)."""
 
-from __future__ import annotations
-
 from agentpost.credits import ceiling_rows
 from agentpost.credits.rules import Ceiling, Headroom, WorkCeilings
 from agentpost.db.session import Tx

@@ -1,7 +1,5 @@
 """Credits: what there is, what was used by day and by key, and the ledger."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import Final

@@ -1,7 +1,5 @@
 """What the account used (design: Usage)."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import date
@@ -16,7 +14,7 @@ from agentpost.api.query import checked_param, choice_param, int_param, place_pa
 from agentpost.caller import Caller
 from agentpost.contract.shape import Shape, about
 from agentpost.credits import usage
-from agentpost.credits.usage_rules import ID_PATTERNS, UsageGroup
+from agentpost.credits.rules import ID_PATTERNS, UsageGroup
 from agentpost.domain import limits
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
@@ -63,6 +61,31 @@ class UsageListShape(Shape):
     has_more: bool
 
 
+@Operation(
+    id="listUsage",
+    route="GET /v1/usage",
+    scope=Scope.READ,
+    summary="Sum up what the account used",
+    description=(
+        "Messages, the jobs they started and the credits charged, for each UTC day, key or"
+        f" conversation, of all keys of the account. At most {USAGE_DAYS_MAX} days. Messages"
+        " and jobs count while they are kept, credits for good."
+    ),
+    answer=UsageListShape,
+    errors=(ErrorCode.INVALID_REQUEST,),
+    queries=(LIMIT,),
+    texts=(
+        Text("group_by", "Sum up by day (default), key or conversation.", tuple(UsageGroup)),
+        Text(
+            "from",
+            "The first moment: a day such as `2026-01-31`, which is its midnight in UTC, or an"
+            f" ISO 8601 time with its offset. Without it the last {USAGE_DAYS_DEFAULT} days"
+            " before `to`, begun ones included.",
+        ),
+        Text("to", "The first moment that does not count, as `from`; now by default."),
+        BEFORE,
+    ),
+)
 async def list_usage(api: Api, request: Request, caller: Caller) -> Response:
     """The account's usage, by day, key or conversation."""
     limit = int_param(request, LIMIT)
@@ -121,32 +144,4 @@ def _time(request: Request, name: str) -> int | None:
         raise InvalidRequest(Problem(name, problem)) from None
 
 
-OPERATIONS = (
-    Operation(
-        id="listUsage",
-        method="GET",
-        path="/v1/usage",
-        scope=Scope.READ,
-        summary="Sum up what the account used",
-        description=(
-            "Messages, the jobs they started and the credits charged, for each UTC day, key or"
-            f" conversation, of all keys of the account. At most {USAGE_DAYS_MAX} days. Messages"
-            " and jobs count while they are kept, credits for good."
-        ),
-        handler=list_usage,
-        answer=UsageListShape,
-        errors=(ErrorCode.INVALID_REQUEST,),
-        queries=(LIMIT,),
-        texts=(
-            Text("group_by", "Sum up by day (default), key or conversation.", tuple(UsageGroup)),
-            Text(
-                "from",
-                "The first moment: a day such as `2026-01-31`, which is its midnight in UTC, or an"
-                f" ISO 8601 time with its offset. Without it the last {USAGE_DAYS_DEFAULT} days"
-                " before `to`, begun ones included.",
-            ),
-            Text("to", "The first moment that does not count, as `from`; now by default."),
-            BEFORE,
-        ),
-    ),
-)
+OPERATIONS = (list_usage,)

@@ -4,12 +4,11 @@ The balance is what was granted minus what was charged; held credits are still i
 promised to a running step. Available = balance - held, and none of the three is ever negative.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from agentpost.domain import ids
 from agentpost.jobs.rules import Reason
 
 
@@ -107,3 +106,23 @@ def charge_done(wallet: Wallet, amount: int, left: int | None = None) -> tuple[W
         return None
     charged = min(amount, left)
     return Wallet(wallet.balance - charged, wallet.held), charged
+
+
+class UsageGroup(StrEnum):
+    """What a line of usage stands for."""
+
+    DAY = "day"
+    KEY = "key"
+    CONVERSATION = "conversation"
+
+
+APP: Final = "app"
+"""The id of the line for messages written in the web app: they have no key."""
+DELETED: Final = "deleted"
+"""The id of the line for credits whose message is deleted."""
+ID_PATTERNS: Final = {
+    UsageGroup.DAY: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    UsageGroup.KEY: f"{ids.pattern(ids.KEY)}|^{APP}$|^{DELETED}$",
+    UsageGroup.CONVERSATION: f"{ids.pattern(ids.CONVERSATION)}|^{APP}$|^{DELETED}$",
+}
+"""What the ids of lines look like."""

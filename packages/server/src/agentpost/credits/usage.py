@@ -1,7 +1,5 @@
 """What an account has used: its ledger for people, and credits and messages by day and key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -9,9 +7,8 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.caller import Caller
 from agentpost.context import AppContext
-from agentpost.credits import ledger_rows, usage_rows
-from agentpost.credits.rules import LedgerKind, Wallet
-from agentpost.credits.usage_rules import APP, DELETED, UsageGroup
+from agentpost.credits import usage_rows
+from agentpost.credits.rules import APP, DELETED, LedgerKind, UsageGroup, Wallet
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
@@ -19,8 +16,7 @@ from agentpost.domain.times import DAY, iso
 from agentpost.record import conversation_titles
 from agentpost.record.records import LedgerRecord
 from agentpost.transactions import read_transaction
-from agentpost.turns import conversation_rows
-from agentpost.turns import conversation_rows as conversations
+from agentpost.turns import conversation_rows, conversation_rows as conversations
 
 DAYS: Final = 30
 """How many days are summed up, today included; they begin at midnight UTC."""
@@ -117,7 +113,7 @@ def statement(
         with_sums: with the usage, which reads every charge of its days.
     """
     bound = before or ids.last(ids.LEDGER)
-    page_rows = ledger_rows.lines(tx, account_id, before=bound, limit=limit + 1, holds=holds)
+    page_rows = usage_rows.lines(tx, account_id, before=bound, limit=limit + 1, holds=holds)
     page_lines = [Line(*each) for each in page_rows[:limit]]
     more = page_lines[-1].record.id if len(page_rows) > limit else None
     usage = None if before or not with_sums else used(tx, account_id, ctx.clock.now())
@@ -127,39 +123,42 @@ def statement(
 def used(tx: Tx, account_id: str, now: int, count: int = DAYS) -> Usage:
     """What was used on the last ``count`` days, and by which keys."""
     first = now // DAY - count + 1
-    since = first * DAY
+    bounds = (first * DAY, (first + count) * DAY)
     days = {day: Used(at=day * DAY) for day in range(first, first + count)}
     names = {key.id: key.name for key in account_rows.keys(tx, account_id)}
     keys: dict[str | None, Used] = {}
-    total = Used()
 
-    def of(day: int, key_id: str | None) -> tuple[Used, ...]:
-        if key_id != account_id and key_id not in names:
-            key_id = None
-        if key_id not in keys:
-            name = names.get(key_id or "", _CHAT if key_id else _GONE)
-            keys[key_id] = Used(name, key_id=key_id if key_id in names else None)
-        return (total, keys[key_id], days[day]) if day in days else (total, keys[key_id])
+    def of_day(day: int) -> Used:
+        return days.get(day) or Used()  # none of them: another node's clock is ahead
 
-    for day, key_id, amount, charge_count in ledger_rows.charges(
-        tx, account_id, ids.at(ids.LEDGER, since)
-    ):
-        for each in of(day, key_id):
-            each.credits += to_credits(amount)
-            each.charges += charge_count
-    for day, key_id, message_count in ledger_rows.messages(
-        tx, account_id, ids.at(ids.MESSAGE, since)
-    ):
-        for each in of(day, key_id):
-            each.messages += message_count
-    key_lines = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
-    return Usage(list(days.values()), key_lines, _by_conversation(tx, account_id, since), total)
+    def of_key(key_id: str | None) -> Used:
+        known_id = key_id if key_id in names else None
+        group = key_id if key_id == account_id else known_id
+        if group not in keys:
+            name = names.get(group or "", _CHAT if group else _GONE)
+            keys[group] = Used(name, key_id=known_id)
+        return keys[group]
 
-
-def _by_conversation(tx: Tx, account_id: str, since: int) -> list[Used]:
-    charges = ledger_rows.charges_by_conversation(
-        tx, account_id, ids.at(ids.LEDGER, since), CONVERSATIONS
+    for sums, of in ((UsageGroup.DAY, of_day), (UsageGroup.KEY, of_key)):
+        for value, message_count in usage_rows.messages(tx, account_id, sums, *bounds):
+            of(value).messages += message_count
+        for value, amount, charge_count in usage_rows.charges(tx, account_id, sums, *bounds):
+            one = of(value)
+            one.credits += to_credits(amount)
+            one.charges += charge_count
+    total = Used(
+        credits=sum(each.credits for each in days.values()),
+        charges=sum(each.charges for each in days.values()),
+        messages=sum(each.messages for each in days.values()),
     )
+    key_lines = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
+    return Usage(list(days.values()), key_lines, _by_conversation(tx, account_id, *bounds), total)
+
+
+def _by_conversation(tx: Tx, account_id: str, since: int, until: int) -> list[Used]:
+    group = UsageGroup.CONVERSATION
+    charges = [each for each in usage_rows.charges(tx, account_id, group, since, until) if each[0]]
+    charges = sorted(charges, key=lambda each: (-each[1], each[0]))[:CONVERSATIONS]
     names = conversations.names(tx, [conversation_id for conversation_id, *_ in charges])
     lines = []
     for conversation_id, amount, charge_count in charges:
@@ -216,7 +215,7 @@ def list_page(
         line(value).messages += count
     for value, count in usage_rows.jobs(tx, account_id, group, since, until):
         line(value).jobs += count
-    for value, amount in usage_rows.charges(tx, account_id, group, since, until):
+    for value, amount, _ in usage_rows.charges(tx, account_id, group, since, until):
         line(value).credits += amount
     fitting = sorted(
         (one for one in line_by_name.values() if before is None or one.id < before),

@@ -3,8 +3,6 @@
 Its rows have a ``key`` and a ``value``; the value is a number after `NUMBER`.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,6 @@
 """A page of an account's newest rows that fit a filter, in a time that has a bound, and the owner
 of the row at which a client goes on in a list."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

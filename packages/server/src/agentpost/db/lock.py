@@ -5,8 +5,6 @@ and on a file in it, which names the process that has it. A lock on the file alo
 when somebody deletes the file, and a second server would come up.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rows as records: the SQL and the conversion of a table, made once from its record class."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields
 from enum import Enum

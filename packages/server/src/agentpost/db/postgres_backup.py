@@ -4,8 +4,6 @@ They are found by PATH. The address goes to them by environment variables: their
 every user of the machine can see, have no password.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -11,8 +11,6 @@ its functions, so it must not wait for others: it gives up at a lock that is not
 no locks but its own, so it may wait, as long as nobody else's work is held up for long.
 """
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import threading
@@ -101,7 +99,7 @@ class GroupWriter:
                 self._each_singly(group)
         self._drop()
 
-    def _write(self, group: _Group) -> None:
+    def _write(self, group: "_Group") -> None:
         """Commit the group, or leave it to be run singly; raises when the connection cannot be used
         and nothing was committed."""
         pipeline = self._reconnect().statements
@@ -120,7 +118,7 @@ class GroupWriter:
                 self._commit(pipeline, group)
                 return
 
-    def _begins_again(self, group: _Group, error: Exception) -> bool:
+    def _begins_again(self, group: "_Group", error: Exception) -> bool:
         """A group was taken back: make it ready to run again, or leave its functions to others."""
         if len(group.items) == 1 and not isinstance(error, OperationalError):
             group.items[0].error = error  # its own, and again it would be the same
@@ -144,7 +142,7 @@ class GroupWriter:
                 item.error, item.callbacks = None, []
         return True
 
-    def _commit(self, pipeline: Pipeline, group: _Group) -> None:
+    def _commit(self, pipeline: Pipeline, group: "_Group") -> None:
         try:
             pipeline.commit()
         except Exception as error:
@@ -164,7 +162,7 @@ class GroupWriter:
                     call(callback)
         resolve(group.items)
 
-    def _each_singly(self, group: _Group) -> None:
+    def _each_singly(self, group: "_Group") -> None:
         for item in group.items:
             self._run_singly(item)
 

@@ -7,8 +7,6 @@ server when one comes back, where ours may have an answer outstanding (`Pipeline
 the few that are used most never go back to it.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -1,8 +1,6 @@
 """Functions that wait for a thread: writes for the one that commits several at once, on either
 database, and SQLite's reads."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Sequence

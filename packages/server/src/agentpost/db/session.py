@@ -10,8 +10,6 @@ SQL is one text for both databases: parameters are ``?``, and the comments ``/*f
 them). Contract of the adapters: `tests.conformance.test_database`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -37,44 +35,35 @@ class Tx(Protocol):
 
     def execute(self, sql: str, params: Params = ()) -> int:
         """Run a statement and return the number of rows it changed."""
-        ...
 
     def execute_nowait(self, sql: str, params: Params = ()) -> None:
         """Run a statement without waiting for its answer. Its error is raised by a later statement,
         or instead of the commit."""
-        ...
 
     def update_exactly_one(self, sql: str, params: Params, error: Exception) -> None:
         """Run a statement that must change one row; raises ``error`` when it does not, at once or
         as `execute_nowait` raises."""
-        ...
 
     def lock(self, sql: str, params: Params) -> None:
         """Run a query that locks rows, without reading its answer. Does nothing where a write
         transaction is alone anyway."""
-        ...
 
     def prefetch(self, sql: str, params: tuple[Any, ...]) -> None:
         """Send a query together with the next statement, for `one` or `all` to return its answer
         when they are called with the same arguments later in the transaction. The answer may be of
         this moment, and it need not be read."""
-        ...
 
     def exclude_from_changes(self) -> None:
         """Do not count this transaction in `Database.changes`: it takes back what it changes."""
-        ...
 
     def one(self, sql: str, params: Params = ()) -> Row | None:
         """The first row, or None."""
-        ...
 
     def all(self, sql: str, params: Params = ()) -> list[Row]:
         """All rows."""
-        ...
 
     def after(self, callback: Callable[[], None]) -> None:
         """Call this once the transaction is committed; must be quick and safe on any thread."""
-        ...
 
 
 def scalar(tx: Tx, sql: str, params: Params = ()) -> Any:
@@ -91,33 +80,26 @@ class Database(Protocol):
     def external_commits(self) -> int | None:
         """How often another process was found to have committed, since `open`; within a second of
         it. None: that cannot be seen here, so anything may change at any time."""
-        ...
 
     @property
     def changes(self) -> int | None:
         """Grows with every commit that changed a row, ours and other processes'; None as above."""
-        ...
 
     def open(self) -> None:
         """Connect and start the threads. Blocks."""
-        ...
 
     def close(self) -> None:
         """Finish what was accepted, then disconnect. Blocks. What comes later is refused with
         `DatabaseClosed`."""
-        ...
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` in a write transaction; returns after the commit, raises what it raised."""
-        ...
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` on a consistent snapshot; it must not write."""
-        ...
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
         """`read` on the calling thread. Blocks: for short point reads only."""
-        ...
 
 
 class DedicatedConnection(Protocol):
@@ -126,16 +108,13 @@ class DedicatedConnection(Protocol):
     def write(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` in a write transaction, once. Blocks. Raises when the session has broken;
         the next call begins another one. Nothing can follow its commit."""
-        ...
 
     def time(self) -> int | None:
         """The database's own clock, in microseconds since 1970 UTC; None where that is this
         machine's. Blocks and raises as `write` does."""
-        ...
 
     def close(self) -> None:
         """Disconnect; safe on another thread."""
-        ...
 
 
 class DatabaseBusy(Exception):

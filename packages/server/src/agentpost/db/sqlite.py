@@ -1,7 +1,5 @@
 """SQLite: one writer thread that commits in groups (`sqlite_group`), readers beside it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import queue

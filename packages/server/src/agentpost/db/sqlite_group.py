@@ -9,8 +9,6 @@ would add a quarter to what the functions cost: SQLite copies every page that th
 one fails, all is taken back and the functions of its group run again, in savepoints.
 """
 
-from __future__ import annotations
-
 import queue
 import sqlite3
 import time

@@ -4,8 +4,6 @@ Whoever has begun to read sees the database of that moment until the transaction
 written since then stays in the log, which grows with every write.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing, suppress

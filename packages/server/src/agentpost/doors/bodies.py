@@ -5,8 +5,6 @@ of the API are (`api.long_texts`): what parses the rest, an SDK on the event loo
 short body. A `FileText` stands for the contents of a file.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,8 +1,6 @@
 """What a message has brought so far: the reply, then the result of each job in the order in which
 they ended, then the agent's question."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agentpost.contract.shape import Links

@@ -1,7 +1,5 @@
 """The routes of the doors, and loading what is behind them when they are first called."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import re

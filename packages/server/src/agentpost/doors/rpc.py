@@ -1,8 +1,6 @@
 """JSON-RPC 2.0, which MCP and Agent2Agent speak: a request, and how it is refused before the SDK of
 the protocol has it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

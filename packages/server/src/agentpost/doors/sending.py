@@ -1,7 +1,5 @@
 """What a call in another protocol sends: the answer to a typed question, and how many files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from agentpost.caller import Caller

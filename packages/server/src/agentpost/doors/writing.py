@@ -4,8 +4,6 @@ They are recorded nowhere and may get lost, so what is known of a text may begin
 character or end before its last one. The whole text comes with its output.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

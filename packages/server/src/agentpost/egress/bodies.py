@@ -1,11 +1,8 @@
 """Reading answer bodies of servers we do not trust: bounded in bytes, whatever was packed how."""
 
-from __future__ import annotations
-
 import asyncio
 import zlib
 from collections.abc import AsyncIterator
-from io import BufferedWriter
 from pathlib import Path
 
 import aiohttp
@@ -25,7 +22,8 @@ async def save_body(response: aiohttp.ClientResponse, into: Path, bytes_max: int
     """
     if (response.content_length or 0) > bytes_max:
         raise FetchTooLarge(_too_large(bytes_max))
-    out = _create(into)
+    # Not in a thread: a cancelled task could not take back what its thread creates later.
+    out = into.open("xb")
     size = 0
     try:
         with out:
@@ -72,17 +70,8 @@ class StreamingAnswer:
             yield part
 
 
-def _create(path: Path) -> BufferedWriter:
-    """Not in a thread: a cancelled task could not take back what its thread creates later."""
-    return path.open("xb")
-
-
 def _too_large(bytes_max: int) -> str:
     return f"it is larger than {bytes_max:,} bytes"
-
-
-def _encoding(response: aiohttp.ClientResponse) -> str:
-    return response.headers.get("Content-Encoding", "identity").strip().lower() or "identity"
 
 
 async def _raw(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
@@ -95,7 +84,7 @@ async def _raw(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
 
 async def _unpack(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     """The body in bounded pieces. We ask for a plain body, but some stores serve what they hold."""
-    encoding = _encoding(response)
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower() or "identity"
     if encoding == "identity":
         async for piece in _raw(response):
             yield piece

@@ -3,8 +3,6 @@
 `Egress` imports it for its first file, model or tool, since a start of the server needs none.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """A connection to where a URL leads: the addresses of its name are checked and then dialed."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

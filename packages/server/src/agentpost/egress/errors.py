@@ -4,8 +4,6 @@ The texts name no address and nothing of the inner network. A name that does not
 leads inside read the same, or the texts would tell which names exist inside.
 """
 
-from __future__ import annotations
-
 DENIED = "the operator of this server does not allow its host"
 NOT_PUBLIC = "its host was not found or is not public"
 BAD_CERTIFICATE = "its TLS certificate is not valid"

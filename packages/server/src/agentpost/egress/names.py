@@ -4,16 +4,13 @@ A name is looked up at the moment it is dialed, and exactly what was checked is 
 that changes its address between a check and a connection (DNS rebinding) gains nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from agentpost.daemon_threads import DaemonThreadExecutor
-from agentpost.egress.addresses import AllowList, is_public
-from agentpost.egress.denied import DenyList
+from agentpost.egress.addresses import AllowList, DenyList, is_public
 from agentpost.egress.errors import AddressDenied, AddressRefused
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]

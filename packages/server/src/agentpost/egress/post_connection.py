@@ -5,8 +5,6 @@ Receivers are not trusted to keep to HTTP. The status counts as soon as its head
 however the body goes on; a head has an end, and few interim answers (1xx) stand before it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from http import HTTPStatus
 from typing import cast

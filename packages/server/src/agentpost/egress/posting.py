@@ -2,8 +2,6 @@
 they need. aiohttp, which fetches files, takes two and a half times the processor time for each.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable, Mapping

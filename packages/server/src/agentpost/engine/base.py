@@ -6,8 +6,6 @@ that no node has taken), so losing one costs seconds, never a job. `Engine` is t
 what is needed inside one process; `engine.dispatch` reaches the other ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Protocol
@@ -20,11 +18,9 @@ class JobExecutor(Protocol):
 
     def run(self, job_id: str, epoch: int | None) -> None:
         """Begin to run a job. With an epoch it is already ours; without, it is claimed first."""
-        ...
 
     def abort(self, job_id: str) -> None:
         """Stop running a job within a second, if it runs here."""
-        ...
 
 
 class Engine:

@@ -6,8 +6,6 @@ worker was told of, or whose notice was lost, is taken by the sweep for jobs tha
 is no other net (design: A node that stood still).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

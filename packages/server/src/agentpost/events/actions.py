@@ -4,8 +4,6 @@ They are those that its webhook endpoints get, each once, with the same ids and 
 kept from the first call that reads them on, for as long as there are such calls.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The events of an account (design: Reading an account's events)."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
@@ -39,9 +37,34 @@ from agentpost.webhooks.event_shapes import AccountEventListShape, AccountEventS
 LIMIT = Query("limit", "How many to list.", 1, EVENTS_PAGE_ENTRIES, EVENTS_PAGE_ENTRIES)
 
 
+@Operation(
+    id="listEvents",
+    route="GET /v1/events",
+    summary="Read the key's events, or wait for the next ones",
+    scope=Scope.READ,
+    answer=AccountEventListShape,
+    event=AccountEventShape,
+    successes=(Success(200, "Success", media=(JSON, *STREAMED)),),
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR),
+    queries=(WAIT, LIMIT),
+    texts=(
+        Text("cursor", "Where to continue: the `cursor` of the last answer."),
+        Text("types", "Only events with one of these names, separated by commas."),
+        Text("conversation", "Only events of messages of the conversation with this name."),
+    ),
+    headers=(LAST_EVENT_ID,),
+)
 async def list_events(api: Api, request: Request, caller: Caller) -> Response:
-    """The next page of events, or a stream of them. An empty page is held for at least a second,
-    unless the call has no cursor yet."""
+    """These are the events that webhook endpoints get, each once, with the id and the body that a
+    webhook has, of the messages that the key sent; with the scope `read_all` also of those of the
+    other keys and of the app. Without a `cursor` the events begin with this call: an account's
+    events are kept for readers from its first call on, and until no call came for seven days.
+    Continue with the `cursor` of the last answer; an older one than seven days continues with what
+    is still there and says `cursor_expired`. When there is nothing new, the call is held for `wait`
+    seconds, and with a `cursor` for one at least. With `Accept: text/event-stream` the events are
+    streamed as they come, the cursor behind each as its `id`; such a stream has no end and is
+    continued with `Last-Event-ID`. Each call counts as a long-poll. Any number of programs can
+    read."""
     event_filter = _filter(request, caller)
     if stream_routes.is_wanted(request):
         return await _stream(api, request, caller, event_filter)
@@ -104,37 +127,4 @@ def _filter(request: Request, caller: Caller) -> EventFilter:
     return EventFilter(names, id_param(request, "conversation"), key_id)
 
 
-OPERATIONS = (
-    Operation(
-        id="listEvents",
-        method="GET",
-        path="/v1/events",
-        summary="Read the key's events, or wait for the next ones",
-        description=(
-            "These are the events that webhook endpoints get, each once, with the id and the body"
-            " that a webhook has, of the messages that the key sent; with the scope `read_all`"
-            " also of those of the other keys and of the app. Without a `cursor` the events begin"
-            " with this call: an account's events are kept for readers from its first call on, and"
-            " until no call came for seven days. Continue with the `cursor` of the last answer; an"
-            " older one than seven days continues with what is still there and says"
-            " `cursor_expired`. When there is nothing new, the call is held for `wait` seconds,"
-            " and with a `cursor` for one at least. With `Accept: text/event-stream` the events"
-            " are streamed as they come, the cursor behind each as its `id`; such a stream has no"
-            " end and is continued with `Last-Event-ID`. Each call counts as a long-poll. Any"
-            " number of programs can read."
-        ),
-        scope=Scope.READ,
-        handler=list_events,
-        answer=AccountEventListShape,
-        event=AccountEventShape,
-        successes=(Success(200, "Success", media=(JSON, *STREAMED)),),
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR),
-        queries=(WAIT, LIMIT),
-        texts=(
-            Text("cursor", "Where to continue: the `cursor` of the last answer."),
-            Text("types", "Only events with one of these names, separated by commas."),
-            Text("conversation", "Only events of messages of the conversation with this name."),
-        ),
-        headers=(LAST_EVENT_ID,),
-    ),
-)
+OPERATIONS = (list_events,)

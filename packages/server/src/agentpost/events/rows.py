@@ -5,19 +5,13 @@ reader that went on from an id could miss an event. A number is given to what is
 transaction of its own that locks the account's row: whatever commits later gets a higher one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from agentpost.db.session import Tx
+from agentpost.db.statements import Change, ChangeOf
 from agentpost.record.events import NumberedEvent
 
-_KEEP = (
-    "INSERT INTO event_readers (account_id, kept_until, last_n) VALUES (?, ?, 0)"
-    " ON CONFLICT (account_id) DO UPDATE SET kept_until = excluded.kept_until"
-    " WHERE event_readers.kept_until < excluded.kept_until"
-)
 _LOCK = "SELECT last_n FROM event_readers WHERE account_id = ? /*for update*/"
 _NEW = (
     "SELECT k.event_id, e.at, e.name FROM event_numbers k JOIN events e ON e.id = k.event_id"
@@ -42,10 +36,8 @@ class EventHead(NamedTuple):
     key_id: str | None
 
 
-def add(tx: Tx, account_id: str, event_id: str) -> None:
-    """An event of the transaction is to be read; it gets its number later."""
-    sql = "INSERT INTO event_numbers (event_id, account_id, n) VALUES (?, ?, NULL)"
-    tx.execute(sql, (event_id, account_id))
+# An event of the transaction is to be read; it gets its number later.
+add = ChangeOf[str, str]("INSERT INTO event_numbers (event_id, account_id, n) VALUES (?, ?, NULL)")
 
 
 def kept_until(tx: Tx, account_id: str) -> int:
@@ -54,9 +46,12 @@ def kept_until(tx: Tx, account_id: str) -> int:
     return row[0] if row else 0
 
 
-def keep(tx: Tx, account_id: str, until: int) -> None:
-    """Keep the account's events until then, or longer."""
-    tx.execute(_KEEP, (account_id, until))
+# Keep the account's events until then, or longer.
+keep = Change[str, int](
+    "INSERT INTO event_readers (account_id, kept_until, last_n) VALUES (?, ?, 0)"
+    " ON CONFLICT (account_id) DO UPDATE SET kept_until = excluded.kept_until"
+    " WHERE event_readers.kept_until < excluded.kept_until"
+)
 
 
 def is_new(tx: Tx, account_id: str) -> bool:

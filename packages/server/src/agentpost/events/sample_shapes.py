@@ -1,8 +1,6 @@
 """Samples of webhook events, for who builds a receiver: the shape of real ones, made by the same
 classes, about things that do not exist. Their ids end in zeros."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar

@@ -1,8 +1,6 @@
 """What an author's code prints and logs in a run: to the log with its ids, and kept with it for
 `agentpost explain`."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,7 +14,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.agent_lines import AgentLine
 from agentpost.domain.limits import AGENT_LINES_MAX
-from agentpost.explain import agent_line_rows
+from agentpost.explain import timeline_rows
 
 log = structlog.get_logger(__name__)
 
@@ -55,5 +53,5 @@ async def keep(ctx: AppContext, owner: str, lines: Sequence[AgentLine]) -> None:
 
 
 def _insert(owner: str, line_ids: Sequence[str], lines: Sequence[AgentLine], tx: Tx) -> None:
-    if agent_line_rows.hold_owner(tx, owner):
-        agent_line_rows.insert(tx, owner, line_ids, lines)
+    if timeline_rows.hold_owner(tx, owner):
+        timeline_rows.insert(tx, owner, line_ids, lines)

@@ -1,7 +1,5 @@
 """What a reason means to a person, and what to do about it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -1,8 +1,6 @@
 """The timeline of a message: its signals, recorded calls, output of the agent's code, log entries,
 events, deliveries and their attempts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +11,10 @@ from agentpost.contract.shape import dumps
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import iso
-from agentpost.explain import agent_line_rows, timeline_rows
+from agentpost.explain import timeline_rows
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS
-from agentpost.record import history_rows
-from agentpost.record import signals as s
+from agentpost.record import history_rows, signals as s
 from agentpost.record.journal_rules import name_of
 from agentpost.record.records import AttachmentRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.transactions import read_transaction
@@ -254,7 +251,7 @@ def _recorded_lines(
             visible_body = body if full else _for_account(body)
             lines.append(TimelineEvent(at, "signal", owner, name, {}, visible_body))
         if full:
-            for at, call, level, text in agent_line_rows.of_owner(tx, owner, last):
+            for at, call, level, text in timeline_rows.of_owner(tx, owner, last):
                 facts = {"call": call, "level": level, "text": text}
                 lines.append(TimelineEvent(at, "output", owner, "line", facts))
     for seq, at, kind, job_id, body in timeline_rows.entries(tx, message_id, last):
@@ -329,7 +326,7 @@ def _spans(
 
 def _call_spans(tx: Tx, owner: str, began: int) -> list[Span]:
     """The calls of a turn or job in order; of many, those that took longest."""
-    longest = timeline_rows.longest_calls(tx, owner, began, _CALLS_DRAWN)
+    longest = timeline_rows.longest_calls(tx, began, owner, _CALLS_DRAWN)
     spans = [
         Span("call", name_of(what or ""), min(start, end), end) for start, end, what in longest
     ]

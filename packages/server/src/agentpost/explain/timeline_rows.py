@@ -1,22 +1,11 @@
 """Everything kept about one message, for `agentpost explain`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agentpost.db.session import Row, Tx
-
-_DELIVERIES = (
-    "SELECT d.endpoint_id, d.status, d.attempts, d.last_status_code, d.last_error,"
-    " COALESCE(d.delivered_at, d.created_at), e.url, e.description FROM deliveries d"
-    " LEFT JOIN endpoints e ON e.id = d.endpoint_id WHERE d.event_id = ? ORDER BY d.endpoint_id"
-)
-
-_ATTEMPTS = (
-    "SELECT endpoint_id, at, n, status_code, error, ms FROM attempts WHERE event_id = ?"
-    " ORDER BY endpoint_id, n"
-)
-
+from agentpost.db.statements import Rows, Value, Whether
+from agentpost.domain import ids
+from agentpost.domain.agent_lines import AgentLine
 
 _SIGNALS = (
     "SELECT at, name, body_json FROM (SELECT * FROM signals WHERE owner = ? ORDER BY id DESC"
@@ -30,14 +19,6 @@ _ENTRIES = (
     "SELECT seq, at, type, job_id, body_json FROM (SELECT * FROM entries WHERE message_id = ?"
     " ORDER BY seq DESC LIMIT ?) found ORDER BY seq"
 )
-_LONGEST = (
-    "SELECT began, at, summary FROM (SELECT n, at, summary, COALESCE(LAG(at) OVER (ORDER BY n), ?)"
-    " AS began FROM calls WHERE owner = ? AND n > 0) found ORDER BY at - began DESC,"
-    " n LIMIT ?"
-)
-_HAS_SIGNAL = "SELECT 1 FROM signals WHERE owner = ? AND name = ? LIMIT 1"
-_FAILURE = "SELECT body_json FROM signals WHERE owner = ? AND name = 'Failed' LIMIT 1"
-_REPLY = "SELECT body_json FROM entries WHERE message_id = ? AND type = 'agent_reply' LIMIT 1"
 _COUNTS = (
     "SELECT COUNT(*) FROM signals WHERE owner = ?",
     "SELECT COUNT(*) FROM calls WHERE owner = ? AND n > 0",
@@ -53,21 +34,16 @@ def signals(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
     return tx.all(_SIGNALS, (owner, last))
 
 
-def has_signal(tx: Tx, owner: str, name: str) -> bool:
-    """Whether a signal of that name is kept of the message or job."""
-    return tx.one(_HAS_SIGNAL, (owner, name)) is not None
-
-
-def failure(tx: Tx, job_id: str) -> str | None:
-    """JSON of the signal with which the job failed, while that is kept."""
-    row = tx.one(_FAILURE, (job_id,))
-    return None if row is None else str(row[0])
-
-
-def reply(tx: Tx, message_id: str) -> str | None:
-    """The body of the entry with what the agent replied."""
-    row = tx.one(_REPLY, (message_id,))
-    return None if row is None else str(row[0])
+# Whether a signal of that name is kept of the message or job.
+has_signal = Whether[str, str]("SELECT 1 FROM signals WHERE owner = ? AND name = ? LIMIT 1")
+# JSON of the signal with which the job failed, while that is kept.
+failure = Value[str, str](
+    "SELECT body_json FROM signals WHERE owner = ? AND name = 'Failed' LIMIT 1"
+)
+# The body of the entry with what the agent replied.
+reply = Value[str, str](
+    "SELECT body_json FROM entries WHERE message_id = ? AND type = 'agent_reply' LIMIT 1"
+)
 
 
 def calls(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
@@ -81,10 +57,13 @@ def entries(tx: Tx, message_id: str, last: int = ALL) -> list[Row]:
     return tx.all(_ENTRIES, (message_id, last))
 
 
-def longest_calls(tx: Tx, owner: str, began: int, limit: int) -> list[Row]:
-    """(time the one before was recorded, time it was recorded, summary) of the recorded calls that
-    took longest; ``began``: when the turn or job did."""
-    return tx.all(_LONGEST, (began, owner, limit))
+# (time the one before was recorded, time it was recorded, summary) of the recorded calls that took
+# longest; called with when the turn or job began, its id and how many.
+longest_calls = Rows[Row, int, str, int](
+    "SELECT began, at, summary FROM (SELECT n, at, summary, COALESCE(LAG(at) OVER (ORDER BY n), ?)"
+    " AS began FROM calls WHERE owner = ? AND n > 0) found ORDER BY at - began DESC,"
+    " n LIMIT ?"
+)
 
 
 def count(tx: Tx, message_id: str, owners: Sequence[str], *, output: bool = False) -> int:
@@ -101,18 +80,44 @@ def count(tx: Tx, message_id: str, owners: Sequence[str], *, output: bool = Fals
     return total
 
 
-def events(tx: Tx, message_id: str) -> list[Row]:
-    """(id, at, name, job id) of a message's webhook events."""
-    sql = "SELECT id, at, name, job_id FROM events WHERE message_id = ? ORDER BY id"
-    return tx.all(sql, (message_id,))
+# (id, at, name, job id) of a message's webhook events.
+events = Rows[Row, str]("SELECT id, at, name, job_id FROM events WHERE message_id = ? ORDER BY id")
+# (endpoint id, status, attempts, last code, last error, at, URL or None when the endpoint is gone,
+# its description) of an event's deliveries.
+deliveries = Rows[Row, str](
+    "SELECT d.endpoint_id, d.status, d.attempts, d.last_status_code, d.last_error,"
+    " COALESCE(d.delivered_at, d.created_at), e.url, e.description FROM deliveries d"
+    " LEFT JOIN endpoints e ON e.id = d.endpoint_id WHERE d.event_id = ? ORDER BY d.endpoint_id"
+)
+# (endpoint id, at, number, code, error, ms) of an event's attempts.
+attempts = Rows[Row, str](
+    "SELECT endpoint_id, at, n, status_code, error, ms FROM attempts WHERE event_id = ?"
+    " ORDER BY endpoint_id, n"
+)
 
 
-def deliveries(tx: Tx, event_id: str) -> list[Row]:
-    """(endpoint id, status, attempts, last code, last error, at, URL or None when the endpoint is
-    gone, its description) of an event's deliveries."""
-    return tx.all(_DELIVERIES, (event_id,))
+_INSERT = "INSERT INTO agent_lines (owner, id, at, call, level, line) VALUES (?, ?, ?, ?, ?, ?)"
+_HOLD_JOB = "SELECT id FROM jobs WHERE id = ? /*for update*/"
+_HOLD_MESSAGE = "SELECT id FROM messages WHERE id = ? /*for update*/"
+_LAST = (
+    "SELECT at, call, level, line FROM (SELECT * FROM agent_lines WHERE owner = ? ORDER BY id DESC"
+    " LIMIT ?) found ORDER BY id"
+)
 
 
-def attempts(tx: Tx, event_id: str) -> list[Row]:
-    """(endpoint id, at, number, code, error, ms) of an event's attempts."""
-    return tx.all(_ATTEMPTS, (event_id,))
+def hold_owner(tx: Tx, owner: str) -> bool:
+    """Keep the row of a turn's message or of a job until the commit; False when it was deleted."""
+    sql = _HOLD_MESSAGE if owner.startswith(ids.MESSAGE) else _HOLD_JOB
+    return tx.one(sql, (owner,)) is not None
+
+
+def insert(tx: Tx, owner: str, line_ids: Sequence[str], lines: Sequence[AgentLine]) -> None:
+    """Store the lines of one run of a turn or job, each with its id."""
+    for line_id, line in zip(line_ids, lines, strict=True):
+        tx.execute(_INSERT, (owner, line_id, line.at, line.call, line.level, line.text))
+
+
+def of_owner(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
+    """(at, call or None, level, line) of all runs of a turn or job, oldest first; only the ``last``
+    of them."""
+    return tx.all(_LAST, (owner, last))

@@ -1,7 +1,5 @@
 """Files of chats to be saved: one by a signed link, or all of a job as one archive."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -11,8 +11,6 @@ Two steps, because a Windows program names the place of its second header, which
     is_executable(head, beyond)
 """
 
-from __future__ import annotations
-
 import struct
 
 HEAD_BYTES = 4_096

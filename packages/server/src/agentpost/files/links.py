@@ -1,6 +1,6 @@
 """The addresses in shapes: chats in the web app and signed downloads (design: Links)."""
 
-from __future__ import annotations
+from copy import copy
 
 from agentpost.clock import Clock
 from agentpost.contract.shape import Links
@@ -18,6 +18,7 @@ class SignedLinks:
         self._clock = clock
         self._app_url = app_url
         self._link_seconds = link_seconds
+        self._expires_at: int | None = None
 
     def chat(self, work_id: str) -> str:
         """See `Links.chat`."""
@@ -29,25 +30,12 @@ class SignedLinks:
 
     def expiry(self) -> int:
         """See `SigningLinks.expiry`."""
+        if self._expires_at is not None:
+            return self._expires_at
         return int(self._clock.now() / SECOND + self._link_seconds)
 
     def until(self, expires_at: int) -> Links:
         """See `SigningLinks.until`."""
-        return _LinksUntil(self, self._signer, expires_at)
-
-
-class _LinksUntil:
-    """Links of one server, all of which expire at one time."""
-
-    def __init__(self, links: SignedLinks, signer: LinkSigner, expires_at: int) -> None:
-        self._links = links
-        self._signer = signer
-        self._expires_at = expires_at
-
-    def chat(self, work_id: str) -> str:
-        """See `Links.chat`."""
-        return self._links.chat(work_id)
-
-    def file(self, file_id: str, revision: str) -> str:
-        """See `Links.file`."""
-        return self._signer.link(file_id, revision, self._expires_at)
+        links = copy(self)
+        links._expires_at = expires_at
+        return links

@@ -4,8 +4,6 @@ A made web page is shown in a frame that has no rights: no script runs in it, it
 it loads nothing from anywhere.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from starlette.requests import Request

@@ -1,7 +1,5 @@
 """What a page shows of a file before it is opened: the first rows, the first lines."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import csv

@@ -4,8 +4,6 @@ Files of agents never run on this origin: no sniffing, a sandbox without scripts
 is not plainly safe to show comes as an attachment.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Literal
 
@@ -32,8 +30,17 @@ log = structlog.get_logger(__name__)
 LINK_PATH = "/files/{file_id:path}"
 
 
+@Operation(
+    id="getFile",
+    route="GET /v1/files/{file_id:path}",
+    scope=Scope.READ,
+    summary="Read a file's facts and a fresh download link",
+    answer=FileObject,
+    errors=(ErrorCode.NOT_FOUND,),
+)
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """A file with a fresh download link."""
+    """For a link that has expired, or that answered 412 because the file was replaced since.
+    `file_id` goes into the path as it is, slashes included."""
     file = await works.get_file(api.ctx, caller.account_id, request.path_params["file_id"])
     return respond(FileObject.from_record(file, api.ctx.links))
 
@@ -110,19 +117,4 @@ def _headers(file: FileRecord) -> dict[str, str]:
     }
 
 
-OPERATIONS = (
-    Operation(
-        id="getFile",
-        method="GET",
-        path="/v1/files/{file_id:path}",
-        scope=Scope.READ,
-        summary="Read a file's facts and a fresh download link",
-        description=(
-            "For a link that has expired, or that answered 412 because the file was replaced since."
-            " `file_id` goes into the path as it is, slashes included."
-        ),
-        handler=get,
-        answer=FileObject,
-        errors=(ErrorCode.NOT_FOUND,),
-    ),
-)
+OPERATIONS = (get,)

@@ -4,8 +4,6 @@ Each scan says whether the scanner works (`AppContext.health`); where nobody bri
 scans a harmless one from time to time.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

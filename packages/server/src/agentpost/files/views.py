@@ -1,7 +1,5 @@
 """Files as a page shows them: what was asked for first, and what people sent like what was made."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

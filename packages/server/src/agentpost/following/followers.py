@@ -3,8 +3,6 @@
 Any number of callers may follow one message, each from its own place in the log.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
@@ -21,6 +19,7 @@ from agentpost.jobs.rules import Reason
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import TurnFailure
 from agentpost.record.records import EntryRecord, MessageRecord, Snapshot
+from agentpost.transactions import read_transaction
 from agentpost.wakeups.base import Wait
 
 BEAT_SECONDS = 15.0
@@ -63,17 +62,14 @@ def was_cancelled(tx: Tx, message: MessageRecord) -> bool:
     return any(json.loads(each.body_json).get("reason") == TurnFailure.STOPPED for each in last)
 
 
-async def look(ctx: AppContext, caller: Caller, message_id: str, after: int = 0) -> Moment:
+@read_transaction
+def look(tx: Tx, ctx: AppContext, caller: Caller, message_id: str, after: int = 0) -> Moment:
     """The message of that key as it is, with up to a page of the entries after number ``after``;
     raises ``not_found``."""
-
-    def fn(tx: Tx) -> Moment:
-        message = message_rows.of_key(tx, message_id, caller.key_id, ctx.clock.now())
-        entries = message_rows.entries_after(tx, message_id, after, EVENTS_PAGE_ENTRIES)
-        cancelled = was_cancelled(tx, message)
-        return Moment(message_rows.snapshot(tx, message), entries, cancelled)
-
-    return await ctx.db.read(fn)
+    message = message_rows.of_key(tx, message_id, caller.key_id, ctx.clock.now())
+    entries = message_rows.entries_after(tx, message_id, after, EVENTS_PAGE_ENTRIES)
+    cancelled = was_cancelled(tx, message)
+    return Moment(message_rows.snapshot(tx, message), entries, cancelled)
 
 
 async def look_at_maker(ctx: AppContext, caller: Caller, source: tuple[str, str]) -> Moment:

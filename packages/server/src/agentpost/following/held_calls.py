@@ -1,7 +1,5 @@
 """The held calls of this process by API key: they end when their key or its secret ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from agentpost.domain.errors import KeyEnded

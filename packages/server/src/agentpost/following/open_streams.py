@@ -1,7 +1,5 @@
 """The open event streams of this process, counted by account."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from weakref import WeakValueDictionary
@@ -24,7 +22,7 @@ class OpenStreams:
             text = f"This account has {most:,} event streams open; close some of them."
             raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS)
 
-    def take(self, account_id: str, most: int, topic: str = "") -> StreamPlace:
+    def take(self, account_id: str, most: int, topic: str = "") -> "StreamPlace":
         """One more of a ``topic``, until the place is given back; raises as `check`, and for too
         many of the topic: each of them is written whatever happens there.
 
@@ -37,7 +35,7 @@ class OpenStreams:
             raise RateLimited(text, ACCOUNT_LIMIT_RETRY_SECONDS)
         return StreamPlace((self._open, account_id), (self._open_of_topics, of_topic))
 
-    def count(self, account_id: str) -> StreamPlace:
+    def count(self, account_id: str) -> "StreamPlace":
         """One more, whatever there is: for callers that have checked."""
         return StreamPlace((self._open, account_id))
 

@@ -1,7 +1,5 @@
 """The event log of a message (spec: listMessageEvents; design: Additions)."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import partial
@@ -33,8 +31,27 @@ from agentpost.http import event_stream
 from agentpost.messages.routes import WAIT
 
 
+@Operation(
+    id="listMessageEvents",
+    route="GET /v1/messages/{message_id}/events",
+    scope=Scope.READ,
+    summary="Read a message's event log, or wait for its next entries",
+    answer=EventListShape,
+    errors=(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.BAD_CURSOR,
+        ErrorCode.NOT_FOUND,
+        ErrorCode.POLL_IN_PROGRESS,
+    ),
+    queries=(WAIT,),
+    texts=(Text("cursor", "Where to continue: the `cursor` of the last answer."),),
+)
 async def list_events(api: Api, request: Request, caller: Caller) -> Response:
-    """The next page of the log; an empty one is held for at least a second."""
+    """Everything that happened, oldest first: replies, progress, results, changes of state.
+    Continue with the `cursor` of the last answer until `done` is true. When there is nothing new,
+    the call is held for `wait` seconds, and for one at least. One call at a time may wait for the
+    log of a message. Entries are kept for seven days; a cursor that is older starts at what is
+    still there and says `cursor_expired`."""
     cursor, wait = text_param(request, "cursor"), int_param(request, WAIT)
     await admission.wait(api.ctx, caller)  # every read of a log is a wait (design: Rate limits)
     page = await long_polls.events(
@@ -55,8 +72,27 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     return respond(shape)
 
 
+@Operation(
+    id="streamMessage",
+    route="GET /v1/messages/{message_id}/stream",
+    summary="Follow a message's event log as an event stream",
+    scope=Scope.READ,
+    answer=EntryShape,
+    event=EntryShape,
+    successes=(Success(200, "Events, until the message is done.", media=STREAMED),),
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR, ErrorCode.NOT_FOUND),
+    texts=(Text("cursor", "Where to continue: a `cursor` of this message's log."),),
+    headers=(LAST_EVENT_ID,),
+)
 async def stream(api: Api, request: Request, caller: Caller) -> Response:
-    """The log as an event stream, until the message has nothing more to report."""
+    """Server-sent events: each entry of the log as it is written, with its type as `event`, its
+    JSON as `data` and the cursor behind it as `id`. `event: end` follows the last entry; a stream
+    that ends without it is continued with `Last-Event-ID`, which browsers send by themselves.
+    Comments keep the connection alive. Several streams may follow one message. Opening one counts
+    as a long-poll. When the cursor is older than seven days, `event: cursor_expired` comes first.
+    `event: delta` has a piece of `text` that the agent is writing, from `offset` on, for the turn
+    or for `job_id`; it has no `id`, is not kept and may get lost. `event: reset` says to drop such
+    pieces. The whole text comes with its entry."""
     message_id, cursor = request.path_params["message_id"], stream_routes.cursor_of(request)
     await stream_routes.admit(api, caller)
     start = await long_polls.begin_stream(api.ctx, caller, message_id, cursor)
@@ -95,54 +131,4 @@ def _delta(piece: str) -> bytes:
     return event_stream.event(dumps(delta).encode(), name=name)
 
 
-OPERATIONS = (
-    Operation(
-        id="listMessageEvents",
-        method="GET",
-        path="/v1/messages/{message_id}/events",
-        scope=Scope.READ,
-        summary="Read a message's event log, or wait for its next entries",
-        description=(
-            "Everything that happened, oldest first: replies, progress, results, changes of state."
-            " Continue with the `cursor` of the last answer until `done` is true. When there is"
-            " nothing new, the call is held for `wait` seconds, and for one at least. One call at"
-            " a time may wait for the log of a message. Entries are kept for seven days; a cursor"
-            " that is older starts at what is still there and says `cursor_expired`."
-        ),
-        handler=list_events,
-        answer=EventListShape,
-        errors=(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.BAD_CURSOR,
-            ErrorCode.NOT_FOUND,
-            ErrorCode.POLL_IN_PROGRESS,
-        ),
-        queries=(WAIT,),
-        texts=(Text("cursor", "Where to continue: the `cursor` of the last answer."),),
-    ),
-    Operation(
-        id="streamMessage",
-        method="GET",
-        path="/v1/messages/{message_id}/stream",
-        summary="Follow a message's event log as an event stream",
-        description=(
-            "Server-sent events: each entry of the log as it is written, with its type as `event`,"
-            " its JSON as `data` and the cursor behind it as `id`. `event: end` follows the last"
-            " entry; a stream that ends without it is continued with `Last-Event-ID`, which"
-            " browsers send by themselves. Comments keep the connection alive. Several streams may"
-            " follow one message. Opening one counts as a long-poll. When the cursor is older than"
-            " seven days, `event: cursor_expired` comes first. `event: delta` has a piece of"
-            " `text` that the agent is writing, from `offset` on, for the turn or for `job_id`; it"
-            " has no `id`, is not kept and may get lost. `event: reset` says to drop such pieces."
-            " The whole text comes with its entry."
-        ),
-        scope=Scope.READ,
-        handler=stream,
-        answer=EntryShape,
-        event=EntryShape,
-        successes=(Success(200, "Events, until the message is done.", media=STREAMED),),
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR, ErrorCode.NOT_FOUND),
-        texts=(Text("cursor", "Where to continue: a `cursor` of this message's log."),),
-        headers=(LAST_EVENT_ID,),
-    ),
-)
+OPERATIONS = (list_events, stream)

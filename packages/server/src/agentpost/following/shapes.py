@@ -1,7 +1,5 @@
 """The event log (spec: EventList, Message event log)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from msgspec import UNSET, Meta

@@ -1,7 +1,5 @@
 """Event streams: a message's log, and the events of an account, as they come."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

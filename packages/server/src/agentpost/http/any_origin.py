@@ -1,8 +1,6 @@
 """Addresses that pages of any origin may use: a signature in the request is the permission, and no
 cookie counts there (CORS, in WHATWG's Fetch)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from starlette.requests import Request

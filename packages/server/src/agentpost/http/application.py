@@ -4,8 +4,6 @@ Plain ASGI, and a router of our own: with two commits as the floor of a request,
 adds would be the larger part of its cost.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -81,11 +79,9 @@ class RouteGroup(Protocol):
     @property
     def routes(self) -> Sequence[Route]:
         """The routes."""
-        ...
 
     def unknown(self, scope: Scope) -> Handler | None:
         """The handler for an address that no route has; None leaves it to another group."""
-        ...
 
 
 class Application:

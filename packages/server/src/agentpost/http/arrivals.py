@@ -14,6 +14,7 @@ import contextlib
 import socket
 import struct
 import sys
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
@@ -26,7 +27,6 @@ from agentpost.clock import Clock, new_id
 from agentpost.domain import ids
 from agentpost.domain.times import MINUTE, seconds
 from agentpost.limits.intake import Intake
-from agentpost.limits.recent_arrivals import RecentArrivals
 
 if TYPE_CHECKING:
     from agentpost.http.connection import Connection
@@ -345,3 +345,34 @@ def _is_whole(data: bytes) -> bool:
     _, separator, value = head.lower().partition(b"\r\ncontent-length:")
     length = value.partition(b"\r\n")[0].strip()
     return bool(separator) and length.isdigit() and len(length) < 9 and len(body) == int(length)
+
+
+# --- who sends little, so that it is not refused for the many of others --------------------------
+REMEMBERED: Final = 1_000
+_OF_A_SHARE: Final = 2
+"""One over that is how much of an equal share is little: so at most that part of what arrives is
+let in as little, however many send it."""
+
+
+class RecentArrivals:
+    """The last thousand arrivals, each by an account; those of nobody known count as one account's,
+    or a made-up key for each would let all of them in."""
+
+    def __init__(self) -> None:
+        self._order: deque[str | None] = deque()
+        self._by_account: Counter[str | None] = Counter()
+
+    def add(self, account: str | None) -> None:
+        """One arrived, of an account or of nobody known."""
+        self._order.append(account)
+        self._by_account[account] += 1
+        if len(self._order) > REMEMBERED:
+            oldest = self._order.popleft()
+            self._by_account[oldest] -= 1
+            if not self._by_account[oldest]:
+                del self._by_account[oldest]
+
+    def are_few(self, account: str | None) -> bool:
+        """Whether the account has at most half an equal share of them."""
+        own = self._by_account[account]
+        return own * len(self._by_account) * _OF_A_SHARE <= len(self._order)

@@ -4,8 +4,6 @@ A door calls `audit` around the handler, for commands of the web app and of the 
 handler calls `state` before it does the thing, with what the command of that name would record.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 

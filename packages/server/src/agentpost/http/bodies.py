@@ -6,8 +6,6 @@ discarded for a while: a client that is cut off while sending would see a broken
 of the answer.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -115,7 +113,7 @@ class BodySlot(AsyncExitStack):
     back at the end, unless something refused the body: then an exception ends the context.
     """
 
-    def __init__(self, budget: BodyBudget, account_id: str, count: Count) -> None:
+    def __init__(self, budget: "BodyBudget", account_id: str, count: Count) -> None:
         super().__init__()
         self._budget = budget
         self._account_id = account_id

@@ -1,7 +1,5 @@
 """Where a request comes from: for networks of keys, sessions, and counting tries to sign in."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 
 from agentpost.domain import networks

@@ -4,8 +4,6 @@ An unknown header value counts as none, as the RFC requires, with one exception:
 does not name the file is never met.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

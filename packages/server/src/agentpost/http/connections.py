@@ -4,8 +4,6 @@ Every connection is an open file. A process that has no more of them refuses eve
 its own database included, so strangers who only connect must not get that far.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from typing import Protocol
@@ -28,7 +26,6 @@ class Closable(Protocol):
 
     def make_room(self) -> None:
         """Close it: it is idle, and others need its place."""
-        ...
 
 
 class Connections:

@@ -5,8 +5,6 @@ taken the one before. A reader that takes nothing for a while is disconnected, s
 for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator
 

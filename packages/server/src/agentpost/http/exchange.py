@@ -1,8 +1,6 @@
 """A request and its response on a connection: what uvicorn leaves out for HTTP/1.0, and for a
 client that sends no more."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import cast

@@ -5,8 +5,6 @@ compares them anew for each look, through three calls: with half a dozen looks a
 was a visible part of its cost.
 """
 
-from __future__ import annotations
-
 from starlette.requests import Request
 
 

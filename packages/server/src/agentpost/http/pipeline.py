@@ -5,8 +5,6 @@ one concern; the lists of them are in `api/app.py` and `web/routes.py`. They sur
 not ASGI applications, since most need the whole response: ASGI hands it on in pieces.
 """
 
-from __future__ import annotations
-
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence

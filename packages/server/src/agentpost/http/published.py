@@ -1,7 +1,5 @@
 """Public pages, readable without a key: made once, then sent unchanged."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from functools import cached_property

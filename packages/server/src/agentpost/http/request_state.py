@@ -1,7 +1,5 @@
 """What is known of a request while it is handled, besides what the client sent."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,17 +32,14 @@ class Peer(Protocol):
         """Call this once the connection is lost before the request is answered, at once if it is.
         The request has to be here: while a body that nobody reads keeps the connection from being
         read, so does its end."""
-        ...
 
     def answer(self, response: Response) -> bool:
         """Send a plain response in one piece, whose body is there; most are. Through ASGI it is two
         messages, whose headers uvicorn examines one by one. False: it is none of those, and nothing
         was sent."""
-        ...
 
     def abort(self) -> None:
         """Disconnect at once; what was not sent yet is dropped."""
-        ...
 
 
 @dataclass(slots=True)

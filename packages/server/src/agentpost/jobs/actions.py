@@ -4,8 +4,6 @@ A runner's writes name the epoch at which the job is its own; with an old one no
 `Fenced` is raised (design: The journal; Ownership; How a job ends; Credits).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -15,15 +13,13 @@ from agentpost.accounts import rows as account_rows
 from agentpost.agents import File, values
 from agentpost.blobs import space
 from agentpost.context import AppContext
-from agentpost.credits import actions as credits
-from agentpost.credits import ceilings
+from agentpost.credits import actions as credits, ceilings
 from agentpost.credits.actions import Purpose
 from agentpost.db.session import Tx
 from agentpost.domain.credits import Charge
 from agentpost.domain.errors import Fenced, not_found
 from agentpost.domain.times import iso
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import (
     CODE_CHANGED_FAILURE,
     EXECUTING,
@@ -32,8 +28,7 @@ from agentpost.jobs.rules import (
 )
 from agentpost.messages import rows as message_rows
 from agentpost.nodes import poison_rules
-from agentpost.record import history, job_changes, journal_rows, lifecycle, writer
-from agentpost.record import signals as s
+from agentpost.record import history, job_changes, journal_rows, lifecycle, signals as s, writer
 from agentpost.record.journal_rules import Call
 from agentpost.record.records import AccountRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.record.tickets import JobTicket
@@ -105,8 +100,8 @@ def claim(
         return None
     may_end = _is_poison(seen_job) and owner not in (None, ctx.node)
     account = account_rows.lock(tx, seen_job.account_id) if may_end else None
-    job_rows.prefetch_lock(tx, job_id)
-    work_rows.prefetch(tx, seen_job.work_id, seen_job.account_id)
+    job_rows.lock.prefetch(tx, job_id)
+    work_rows.get.prefetch(tx, seen_job.work_id, seen_job.account_id)
     message = message_rows.get(tx, seen_job.message_id)
     job = job_rows.lock(tx, job_id)
     if job is None or job.state not in EXECUTING or job.node != owner:

@@ -1,7 +1,5 @@
 """Work: where jobs run and leave their files."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

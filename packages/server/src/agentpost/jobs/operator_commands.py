@@ -1,7 +1,5 @@
 """`agentpost jobs …`: what an operator does about jobs that wait for their code."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -6,21 +6,17 @@ has ended since. It never sends the message again and never starts work; with a 
 credits, work that was parked by the old one continues.
 """
 
-from __future__ import annotations
-
 from agentpost.accounts import rows as account_rows
 from agentpost.caller import Caller
 from agentpost.context import AppContext
-from agentpost.credits import actions as credits
-from agentpost.credits import ceiling_rows
+from agentpost.credits import actions as credits, ceiling_rows
 from agentpost.credits.rules import Ceiling
 from agentpost.db.session import Tx
 from agentpost.jobs import rows as job_rows
 from agentpost.jobs.recovery_rules import RecoveryState, can_recover, state_of, worst
 from agentpost.jobs.rules import JobRole, JobState
 from agentpost.messages import rows as message_rows
-from agentpost.record import signals as s
-from agentpost.record import writer
+from agentpost.record import signals as s, writer
 from agentpost.record.records import JobRecord, MessageRecord
 from agentpost.transactions import write_transaction
 

@@ -1,7 +1,5 @@
 """The result of a recover call for each work (spec: Recovery; design: Expiry and recover)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Works (spec: listWork, getWork; design: Additions)."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,7 +13,6 @@ from agentpost.domain.errors import ErrorCode
 from agentpost.domain.limits import INT_PARAM_MAX
 from agentpost.jobs import works
 from agentpost.jobs.work_shapes import WorkDeletedShape, WorkItemShape, WorkListShape, WorkShape
-from agentpost.jobs.works import WorkView
 
 LIMIT = Query("limit", "How many to list.", 1, limits.WORK_LIST_MAX, limits.WORK_LIST_DEFAULT)
 BEFORE = Text(
@@ -24,8 +21,25 @@ BEFORE = Text(
 FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, INT_PARAM_MAX, 0)
 
 
+@Operation(
+    id="listWork",
+    route="GET /v1/work",
+    scope=Scope.READ,
+    summary="List works, newest first",
+    answer=WorkListShape,
+    errors=(ErrorCode.INVALID_REQUEST,),
+    queries=(LIMIT,),
+    texts=(BEFORE,),
+    command=Command(
+        "work list",
+        ("work_id", "status", "updated=updated_at", "title", "result=preview"),
+        empty='no work yet: agentpost send "…" starts some',
+    ),
+)
 async def list_work(api: Api, request: Request, caller: Caller) -> Response:
-    """The account's works, newest first."""
+    """A work is where the agent's jobs run and leave their files; in the web app it is a chat. All
+    keys of the account see all of them, however they were started. While `has_more`, continue with
+    `before`: the last one's `work_id`."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     lines, more = await works.list_works(api.ctx, caller.account_id, limit, before)
     links = api.ctx.links
@@ -33,103 +47,56 @@ async def list_work(api: Api, request: Request, caller: Caller) -> Response:
     return respond(WorkListShape(data=items, has_more=more))
 
 
+@Operation(
+    id="getWork",
+    route="GET /v1/work/{work_id}",
+    scope=Scope.READ,
+    summary="Read a work and its newest files",
+    answer=WorkShape,
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
+    queries=(FROM_CHAR,),
+    command=Command("work show"),
+)
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """A work with a page of its text."""
+    """The latest result comes in pages of 20,000 characters: continue with `next_from_char` until
+    it is null. The links of the files are fresh."""
     from_char = int_param(request, FROM_CHAR)
     await admission.work_read(api.ctx, caller)
     view = await works.get(api.ctx, caller.account_id, request.path_params["work_id"])
-    return _response(api, view, from_char)
+    return respond(view.shape(api.ctx.links, from_char))
 
 
+@Operation(
+    id="stopWork",
+    route="POST /v1/work/{work_id}/stop",
+    scope=Scope.SEND,
+    summary="Stop everything that runs or waits in a work",
+    answer=WorkShape,
+    errors=(ErrorCode.NOT_FOUND,),
+    command=Command("work stop"),
+)
 async def stop(api: Api, request: Request, caller: Caller) -> Response:
-    """Stop what runs in a work."""
+    """Its jobs end as `cancelled`, with the files they have made so far. A work in which nothing
+    runs stays as it is."""
     view = await works.stop(api.ctx, caller.account_id, request.path_params["work_id"])
-    return _response(api, view.shown_to(caller.scopes), 0)
+    return respond(view.shown_to(caller.scopes).shape(api.ctx.links))
 
 
+@Operation(
+    id="deleteWork",
+    route="DELETE /v1/work/{work_id}",
+    scope=Scope.ADMIN,
+    action="work delete",
+    summary="Stop what runs in a work and delete it with its files",
+    answer=WorkDeletedShape,
+    errors=(ErrorCode.NOT_FOUND,),
+    command=Command("work delete"),
+)
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
-    """Delete a work: what runs in it is stopped, and it answers 404 from then on."""
+    """It cannot be undone. The work and its files answer 404 from then on."""
     work_id = request.path_params["work_id"]
     await works.delete(api.ctx, caller.account_id, work_id)
     return respond(WorkDeletedShape(work_id=work_id))
 
 
-def _response(api: Api, view: WorkView, from_char: int) -> Response:
-    shape = WorkShape.of(
-        view.work,
-        api.ctx.links,
-        running=view.running,
-        files=view.files,
-        from_char=from_char,
-    )
-    return respond(shape)
-
-
-OPERATIONS = (
-    Operation(
-        id="listWork",
-        method="GET",
-        path="/v1/work",
-        scope=Scope.READ,
-        summary="List works, newest first",
-        description=(
-            "A work is where the agent's jobs run and leave their files; in the web app it is a"
-            " chat. All keys of the account see all of them, however they were started. While"
-            " `has_more`, continue with `before`: the last one's `work_id`."
-        ),
-        handler=list_work,
-        answer=WorkListShape,
-        errors=(ErrorCode.INVALID_REQUEST,),
-        queries=(LIMIT,),
-        texts=(BEFORE,),
-        command=Command(
-            "work list",
-            ("work_id", "status", "updated=updated_at", "title", "result=preview"),
-            empty='no work yet: agentpost send "…" starts some',
-        ),
-    ),
-    Operation(
-        id="getWork",
-        method="GET",
-        path="/v1/work/{work_id}",
-        scope=Scope.READ,
-        summary="Read a work and its newest files",
-        description=(
-            "The latest result comes in pages of 20,000 characters: continue with `next_from_char`"
-            " until it is null. The links of the files are fresh."
-        ),
-        handler=get,
-        answer=WorkShape,
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
-        queries=(FROM_CHAR,),
-        command=Command("work show"),
-    ),
-    Operation(
-        id="stopWork",
-        method="POST",
-        path="/v1/work/{work_id}/stop",
-        scope=Scope.SEND,
-        summary="Stop everything that runs or waits in a work",
-        description=(
-            "Its jobs end as `cancelled`, with the files they have made so far. A work in which"
-            " nothing runs stays as it is."
-        ),
-        handler=stop,
-        answer=WorkShape,
-        errors=(ErrorCode.NOT_FOUND,),
-        command=Command("work stop"),
-    ),
-    Operation(
-        id="deleteWork",
-        method="DELETE",
-        path="/v1/work/{work_id}",
-        scope=Scope.ADMIN,
-        action="work delete",
-        summary="Stop what runs in a work and delete it with its files",
-        description="It cannot be undone. The work and its files answer 404 from then on.",
-        handler=delete,
-        answer=WorkDeletedShape,
-        errors=(ErrorCode.NOT_FOUND,),
-        command=Command("work delete"),
-    ),
-)
+OPERATIONS = (list_work, get, stop, delete)

@@ -3,8 +3,6 @@
 The inner states are finer than the public ones: ``expired`` alone hides whether work still runs.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Starting a job from a turn: admission, the work it runs in, the row (spec: Transitions)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -15,14 +13,12 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import TITLE_CHARACTERS_MAX
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import JobKind, JobRole, JobState, Reason
 from agentpost.limits.allowances import running_jobs_max
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import TurnState
-from agentpost.record import history, journal_rows, writer
-from agentpost.record import signals as s
+from agentpost.record import history, journal_rows, signals as s, writer
 from agentpost.record.journal_rules import Call
 from agentpost.record.records import (
     ConversationRecord,
@@ -86,7 +82,12 @@ def start_job(
     else:
         signal = s.StartRefused(reason)
         if reason is Reason.TOO_MANY_RUNNING:
-            job.running_json = _running(job_rows.executing(tx, account.id, slots))
+            job.running_json = values.dump(
+                [
+                    {"job_id": j.id, "message_id": j.message_id, "work_id": j.work_id}
+                    for j in job_rows.executing(tx, account.id, slots)
+                ]
+            )
     links = ticket.links_of(message)
     writer.create_job(tx, ctx, job, signal, message)
     if links is not None:  # in their order (`messages.rows.links`)
@@ -191,9 +192,3 @@ def _answer_of(job: JobRecord) -> dict[str, str | None]:
         state, reason = "queued", Reason.OUT_OF_CREDITS
     reason_value = None if reason is None else reason.value
     return {"job_id": job.id, "work_id": job.work_id, "state": state, "reason": reason_value}
-
-
-def _running(running: list[JobRecord]) -> str:
-    return values.dump(
-        [{"job_id": j.id, "message_id": j.message_id, "work_id": j.work_id} for j in running]
-    )

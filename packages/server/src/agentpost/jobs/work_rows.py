@@ -1,23 +1,16 @@
 """Works and their files."""
 
-from __future__ import annotations
-
 from agentpost.blobs import account_rows, deletion_rows
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import NO_FILES, Tx
+from agentpost.db.statements import All, ChangeOf, First, Whether
 from agentpost.domain import ids
 from agentpost.messages.rows import FILES
 from agentpost.record.records import FileRecord, WorkRecord, WorkShown
 
 WORKS = Mapper(WorkRecord, "works")
-_OF_ACCOUNT = f"{WORKS.select} WHERE id = ? AND account_id = ? AND deleted_at IS NULL"
-_LOCK = f"{WORKS.select} WHERE id = ? AND account_id = ? AND deleted_at IS NULL /*for update*/"
 _LIST = (
     f"{WORKS.select} WHERE account_id = ? AND id < ? AND home = 0 AND deleted_at IS NULL"
-    " ORDER BY id DESC LIMIT ?"
-)
-_OF_CONVERSATION = (
-    f"{WORKS.select} WHERE conversation_id = ? AND home = 0 AND deleted_at IS NULL"
     " ORDER BY id DESC LIMIT ?"
 )
 _SHOWN = (
@@ -26,20 +19,10 @@ _SHOWN = (
     " FROM works WHERE conversation_id = ? AND home = 0 AND deleted_at IS NULL"
     " ORDER BY id DESC LIMIT ?"
 )
-_RUNS = "SELECT 1 FROM jobs WHERE work_id = ? AND state IN ('running', 'overdue') LIMIT 1"
 
-_FILE = f"{FILES.select} WHERE work_id = ? AND path = ? AND replaced = 0"
-_LIVE_FILE = (
-    f"{_FILE} AND EXISTS (SELECT 1 FROM works w JOIN accounts a ON a.id = w.account_id"
-    " WHERE w.id = work_id AND w.deleted_at IS NULL AND a.deleted_at IS NULL)"
-)
-_FILES = f"{FILES.select} WHERE work_id = ? AND replaced = 0 ORDER BY created_at, path"
 _FILES_OF_CONVERSATION = (
     f"{FILES.select} WHERE work_id IN (SELECT id FROM works WHERE conversation_id = ? AND home = 0"
     " AND deleted_at IS NULL ORDER BY id DESC LIMIT ?) AND replaced = 0 ORDER BY created_at, path"
-)
-_RECENT = (
-    f"{FILES.select} WHERE work_id = ? AND replaced = 0 ORDER BY created_at DESC, path LIMIT ?"
 )
 _SUPERSEDE = "UPDATE files SET replaced = 1 WHERE work_id = ? AND path = ? AND replaced = 0"
 _REWRITE = (
@@ -67,20 +50,12 @@ _PENDING = (
 )
 _DELETE_FILE = "DELETE FROM files WHERE blob = ?"
 
-
-def get(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
-    """A work of the account that was not deleted."""
-    return WORKS.one(tx, _OF_ACCOUNT, (work_id, account_id))
-
-
-def prefetch(tx: Tx, work_id: str, account_id: str) -> None:
-    """`get` follows in this transaction, after another answer, and may be answered as of now."""
-    tx.prefetch(_OF_ACCOUNT, (work_id, account_id))
-
-
-def lock(tx: Tx, work_id: str, account_id: str) -> WorkRecord | None:
-    """`get`, held until the commit."""
-    return WORKS.one(tx, _LOCK, (work_id, account_id))
+# A work of the account that was not deleted.
+get = First[WorkRecord, str, str](WORKS, "WHERE id = ? AND account_id = ? AND deleted_at IS NULL")
+# `get`, held until the commit.
+lock = First[WorkRecord, str, str](
+    WORKS, "WHERE id = ? AND account_id = ? AND deleted_at IS NULL /*for update*/"
+)
 
 
 def list_(tx: Tx, account_id: str, limit: int, before: str | None = None) -> list[WorkRecord]:
@@ -88,9 +63,10 @@ def list_(tx: Tx, account_id: str, limit: int, before: str | None = None) -> lis
     return WORKS.all(tx, _LIST, (account_id, before or ids.last(ids.WORK), limit))
 
 
-def of_conversation(tx: Tx, conversation_id: str, limit: int) -> list[WorkRecord]:
-    """A conversation's works, newest first."""
-    return WORKS.all(tx, _OF_CONVERSATION, (conversation_id, limit))
+# A conversation's works, newest first.
+of_conversation = All[WorkRecord, str, int](
+    WORKS, "WHERE conversation_id = ? AND home = 0 AND deleted_at IS NULL ORDER BY id DESC LIMIT ?"
+)
 
 
 def list_for_turn(tx: Tx, conversation_id: str, limit: int, characters: int) -> list[WorkShown]:
@@ -98,9 +74,10 @@ def list_for_turn(tx: Tx, conversation_id: str, limit: int, characters: int) -> 
     return [WorkShown(*row) for row in tx.all(_SHOWN, (characters, conversation_id, limit))]
 
 
-def is_running(tx: Tx, work_id: str) -> bool:
-    """Whether any job of the work still executes."""
-    return tx.one(_RUNS, (work_id,)) is not None
+# Whether any job of the work still executes.
+is_running = Whether[str](
+    "SELECT 1 FROM jobs WHERE work_id = ? AND state IN ('running', 'overdue') LIMIT 1"
+)
 
 
 def save_result(
@@ -113,9 +90,8 @@ def save_result(
     )
 
 
-def delete(tx: Tx, work_id: str, now: int) -> None:
-    """From here on the work and its files answer 404."""
-    tx.execute("UPDATE works SET deleted_at = ? WHERE id = ?", (now, work_id))
+# From here on the work and its files answer 404.
+delete = ChangeOf[str, int]("UPDATE works SET deleted_at = ? WHERE id = ?")
 
 
 def put_file(tx: Tx, file: FileRecord) -> None:
@@ -147,20 +123,18 @@ def release_unlisted_files(tx: Tx, due_at: int, message_id: str, work_id: str = 
         account_rows.subtract(tx, [(account_id, size) for _, account_id, size in deleted_files])
 
 
-def file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
-    """One file; the caller knows that the work is there."""
-    return FILES.one(tx, _FILE, (work_id, path))
-
-
-def live_file(tx: Tx, work_id: str, path: str) -> FileRecord | None:
-    """One file of a work that was not deleted, whoever owns it: a link is its own permission. None
-    when its account is being deleted."""
-    return FILES.one(tx, _LIVE_FILE, (work_id, path))
-
-
-def files(tx: Tx, work_id: str) -> list[FileRecord]:
-    """All files of a work, oldest first."""
-    return FILES.all(tx, _FILES, (work_id,))
+# One file; the caller knows that the work is there.
+file = First[FileRecord, str, str](FILES, "WHERE work_id = ? AND path = ? AND replaced = 0")
+# One file of a work that was not deleted, whoever owns it: a link is its own permission. None when
+# its account is being deleted.
+live_file = First[FileRecord, str, str](
+    FILES,
+    "WHERE work_id = ? AND path = ? AND replaced = 0 AND EXISTS (SELECT 1"
+    " FROM works w JOIN accounts a ON a.id = w.account_id"
+    " WHERE w.id = work_id AND w.deleted_at IS NULL AND a.deleted_at IS NULL)",
+)
+# All files of a work, oldest first.
+files = All[FileRecord, str](FILES, "WHERE work_id = ? AND replaced = 0 ORDER BY created_at, path")
 
 
 def files_by_work(tx: Tx, conversation_id: str, limit: int) -> dict[str, list[FileRecord]]:
@@ -171,6 +145,7 @@ def files_by_work(tx: Tx, conversation_id: str, limit: int) -> dict[str, list[Fi
     return files
 
 
-def recent_files(tx: Tx, work_id: str, limit: int) -> list[FileRecord]:
-    """The newest files of a work, newest first."""
-    return FILES.all(tx, _RECENT, (work_id, limit))
+# The newest files of a work, newest first.
+recent_files = All[FileRecord, str, int](
+    FILES, "WHERE work_id = ? AND replaced = 0 ORDER BY created_at DESC, path LIMIT ?"
+)

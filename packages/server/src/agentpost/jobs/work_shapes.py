@@ -1,6 +1,4 @@
-"""Works (spec: Work; design: Additions)."""
-
-from __future__ import annotations
+"""Works, and the result of recovering a message work by work (spec: Work; Recovery)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
@@ -8,6 +6,7 @@ from typing import Annotated, Literal, Self
 from agentpost.contract.shape import Links, Shape, Time, about
 from agentpost.domain.limits import WORK_PREVIEW_CHARACTERS, WORK_TEXT_PAGE_CHARACTERS
 from agentpost.domain.times import iso
+from agentpost.jobs.recovery_rules import RecoveryState
 from agentpost.messages.shapes import FileShape
 from agentpost.record.records import FileRecord, WorkRecord
 
@@ -87,3 +86,24 @@ class WorkDeletedShape(Shape):
     object: Literal["work"] = "work"
     work_id: str
     deleted: Literal[True] = True
+
+
+class RecoveredWorkShape(Shape):
+    """A work of the message."""
+
+    work_id: str
+    state: Annotated[
+        RecoveryState,
+        about(
+            "recovering: watched again from now on; watching: was still watched; exhausted:"
+            " cannot be watched again; settled: ended, nothing to wait for."
+        ),
+    ]
+
+
+class RecoveryShape(Shape):
+    """The answer to a recover call."""
+
+    object: Literal["recovery"] = "recovery"
+    id: Annotated[str, about("The message's id.")]
+    work: list[RecoveredWorkShape]

@@ -1,19 +1,17 @@
 """Reading, stopping and deleting works, and finding files (spec: Work; File)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from agentpost.accounts import rows as account_rows
 from agentpost.accounts.scope_rules import Scope
 from agentpost.context import AppContext
+from agentpost.contract.shape import Links
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.limits import WORK_FILES_MAX
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import actions as jobs, rows as job_rows, work_rows
+from agentpost.jobs.work_shapes import WorkShape
 from agentpost.record.records import FileRecord, WorkRecord
 from agentpost.transactions import read_transaction, write_transaction
 from agentpost.turns import conversation_rows
@@ -27,11 +25,16 @@ class WorkView:
     running: bool
     files: list[FileRecord]
 
-    def shown_to(self, scopes: Collection[Scope]) -> WorkView:
+    def shown_to(self, scopes: Collection[Scope]) -> "WorkView":
         """What a key may see that has stopped the work: without ``read``, that it is there."""
         if Scope.READ in scopes:
             return self
         return replace(self, work=replace(self.work, text=""), files=[])
+
+    def shape(self, links: Links, from_char: int = 0) -> WorkShape:
+        """With the page of its text that begins there."""
+        work, running, files = self.work, self.running, self.files
+        return WorkShape.of(work, links, running=running, files=files, from_char=from_char)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,10 @@
-"""Turns of accounts on the serving loop (design: Turns of accounts).
+"""Turns of accounts on the serving loop, and on threads (design: Turns of accounts).
 
 The loop runs what is ready in the order in which it became ready: eight calls of one account, a
 millisecond each, are eight milliseconds for everybody else, and again each time that a call of
 somebody else waits for the database. So a call continues by steps, each from one wait to the next,
 and asks before each of them. A call that waits holds nothing.
 """
-
-from __future__ import annotations
 
 import asyncio
 import time
@@ -133,3 +131,35 @@ class AccountSteps:
             asyncio.get_running_loop().call_soon(self._end_turn, account, passes - 1)
         else:
             account.seconds = 0.0
+
+
+# --- dear work on threads: one at a time for an account -------------------------------------------
+# A thread that works in Python takes the interpreter from the loop for half a millisecond at a
+# time; several of one account would take it one after the other.
+class AccountThreads:
+    """A place on the threads for each account. For the event loop that serves them."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def run(self, account_id: str, work: Callable[[], Result]) -> Result:
+        """Call ``work`` on a thread, after all else of the account; raises what it raises.
+
+        The place is taken until ``work`` has ended, also when the caller is cancelled meanwhile.
+        """
+        lock = self._locks.get(account_id)
+        if lock is None:
+            lock = self._locks[account_id] = asyncio.Lock()
+        await lock.acquire()
+        running = asyncio.ensure_future(asyncio.to_thread(work))
+
+        def leave(future: asyncio.Future[Result]) -> None:
+            lock.release()
+            if not future.cancelled():
+                future.exception()  # else it is logged when the caller is gone
+
+        running.add_done_callback(leave)
+        try:
+            return await asyncio.shield(running)
+        finally:
+            del running, work  # else an error keeps this frame, which keeps the error and the work

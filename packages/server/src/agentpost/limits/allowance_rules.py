@@ -1,7 +1,5 @@
 """How much an account may do: the numbers an operator can change for one account (spec: Limits)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 
@@ -21,7 +19,7 @@ class Allowances:
     stored_bytes: int
     conversation_required: int
 
-    def overridden(self, overrides: Mapping[str, int]) -> Allowances:
+    def overridden(self, overrides: Mapping[str, int]) -> "Allowances":
         """These with some replaced; other names are passed over."""
         return replace(self, **{name: overrides[name] for name in NAMES if name in overrides})
 

@@ -1,8 +1,6 @@
 """The limits of an account: the settings, unless an operator set other values for it (spec:
 Limits)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -101,21 +99,18 @@ def validate(changes: Mapping[str, int | None]) -> Mapping[str, int | None]:
     return changes
 
 
-async def override(ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
+@write_transaction
+def override(tx: Tx, ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
     """Set an account's own numbers; None takes one back to the settings. Effective in a second.
 
     Raises ``not_found``, and what `validate` raises.
     """
     validate(changes)
-
-    def fn(tx: Tx) -> None:
-        account_id = _find(tx, id_or_email).id
-        overrides = json.loads(rows.lock(tx, account_id).limits_json)
-        merged = {**overrides, **changes}
-        left = {name: value for name, value in sorted(merged.items()) if value is not None}
-        rows.set_limits(tx, account_id, json.dumps(left))
-
-    await ctx.db.write(fn)
+    account_id = _find(tx, id_or_email).id
+    overrides = json.loads(rows.lock(tx, account_id).limits_json)
+    merged = {**overrides, **changes}
+    left = {name: value for name, value in sorted(merged.items()) if value is not None}
+    rows.set_limits(tx, account_id, json.dumps(left))
 
 
 def _find(tx: Tx, id_or_email: str) -> AccountRecord:

@@ -1,7 +1,5 @@
 """A proxy in front of this server that is not trusted: all its visitors count as one address."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 

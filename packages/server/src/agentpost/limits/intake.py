@@ -1,8 +1,6 @@
 """New messages that wait to be stored: so many at once, no account all of them, and each account in
 turn (design: More than can be served)."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 

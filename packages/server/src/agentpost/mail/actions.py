@@ -3,8 +3,6 @@
 Without a mail server a person reads the rows on the mail page (design: Pages and secrets).
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,7 +47,7 @@ class SmtpServer:
     sender: str
 
     @classmethod
-    def parse(cls, url: str) -> SmtpServer:
+    def parse(cls, url: str) -> "SmtpServer":
         """``smtp[s]://[user:password@]host[:port][?from=address]``; raises `ValueError`."""
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:

@@ -1,7 +1,5 @@
 """The mails to the account's owner, for servers that cannot send them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from starlette.requests import Request

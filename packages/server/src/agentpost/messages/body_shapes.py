@@ -4,13 +4,11 @@ createMessage).
 They are pydantic's: its sentences are the ``problems`` that callers read.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from agentpost.contract import misspelt
+from agentpost.contract import validation
 from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode, Refusal
 
@@ -141,7 +139,7 @@ def refuse_by_name(fields: dict[str, Any]) -> None:
     if is_blank and fields.get("answer") is None and not fields.get("files") and not uploads:
         if any(fields.get(name) not in (None, []) for name in ("files", "upload_ids")):
             return  # it has another type than a list, which is said with its name
-        hint = misspelt.hint(fields, _CONTENT_FIELDS, MessageIn.model_fields)
+        hint = validation.hint(fields, _CONTENT_FIELDS, MessageIn.model_fields)
         raise Refusal(ErrorCode.EMPTY_MESSAGE, f"Give a message, files or upload_ids.{hint}")
 
 

@@ -5,8 +5,6 @@ Each further message of a chain holds an idempotency key that names the first on
 number, so finding them takes no table of its own, and two answers at once cannot both be the next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,8 +15,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.following.followers import was_cancelled
-from agentpost.messages import lists
-from agentpost.messages import rows as message_rows
+from agentpost.messages import lists, rows as message_rows
 from agentpost.messages.filter_rules import ListFilter
 from agentpost.record.records import MessageRecord, Snapshot
 

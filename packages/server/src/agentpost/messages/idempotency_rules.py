@@ -1,7 +1,5 @@
 """When two POSTs are the same (spec: createMessage 2; design: Idempotency)."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

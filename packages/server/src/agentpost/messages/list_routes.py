@@ -1,7 +1,5 @@
 """Listing, cancelling and deleting messages (design: Additions)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
@@ -52,8 +50,34 @@ _LONG_PAGE_BYTES = 256 * 1024
 """A page that is longer is sent in parts."""
 
 
+@Operation(
+    id="listMessages",
+    route="GET /v1/messages",
+    scope=Scope.READ,
+    summary="List the messages of this key",
+    answer=MessageListShape,
+    errors=(ErrorCode.INVALID_REQUEST,),
+    queries=(LIMIT,),
+    texts=(
+        BEFORE,
+        Text("status", "Only messages with this status.", tuple(MessageStatus)),
+        Text("conversation", "Only messages of the conversation with this name."),
+        Text("created_after", "Only messages accepted at this time or later.", format=TIME),
+        Text("created_before", "Only messages accepted before this time.", format=TIME),
+    ),
+    labels=(METADATA,),
+    command=Command(
+        "messages list",
+        ("id", "status", "sent=created_at", "conversation", "message"),
+        extra=("conversation",),
+        empty="no such message",
+    ),
+)
 async def list_messages(api: Api, request: Request, caller: Caller) -> Response:
-    """The key's messages that fit, newest first."""
+    """Newest first, each as a read of it and with the text that was sent. While `has_more`,
+    continue with `before`: the last one's `id`. A page looks at up to 60,000 messages. When so many
+    hold too few that fit, the page ends early, maybe without any, and has `next_before`: continue
+    with that."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     page = await lists.list_page(api.ctx, caller, _filter(request), before=before, limit=limit)
     items: list[bytes] = []
@@ -89,15 +113,39 @@ def _in_parts(page: bytes, items: Sequence[bytes]) -> Response:
     return StreamingResponse(stream(), headers=length, media_type="application/json")
 
 
+@Operation(
+    id="cancelMessage",
+    route="POST /v1/messages/{message_id}/cancel",
+    scope=Scope.SEND,
+    summary="Stop everything that still runs for a message",
+    answer=MessageShape,
+    successes=(Success(200, "The message as it is then.", (ETAG,)),),
+    errors=(ErrorCode.NOT_FOUND,),
+    command=Command("messages cancel"),
+    is_repeatable=True,
+)
 async def cancel(api: Api, request: Request, caller: Caller) -> Response:
-    """Stop what still runs for a message."""
+    """The agent's turn ends, and so does every job of the message that runs or waits, with the
+    files it has made so far; also a job that the message only joined. The message is final then. A
+    message for which nothing runs stays as it is."""
     message_id = request.path_params["message_id"]
     snapshot = await lists.cancel(api.ctx, caller, message_id)
     return message_response(api, snapshot, 200, {})
 
 
+@Operation(
+    id="deleteMessage",
+    route="DELETE /v1/messages/{message_id}",
+    scope=Scope.ADMIN,
+    action="messages delete",
+    summary="Delete a final message",
+    answer=MessageDeletedShape,
+    errors=(ErrorCode.NOT_FOUND, ErrorCode.NOT_FINAL),
+    command=Command("messages delete"),
+)
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
-    """Delete a final message."""
+    """It cannot be undone. The message, its log, its events and what came with it are deleted, as
+    at the end of its retention; works and their files stay. It answers 404 from then on."""
     message_id = request.path_params["message_id"]
     await lists.delete(api.ctx, caller, message_id)
     return respond(MessageDeletedShape(id=message_id))
@@ -114,71 +162,4 @@ def _filter(request: Request) -> ListFilter:
     )
 
 
-OPERATIONS = (
-    Operation(
-        id="listMessages",
-        method="GET",
-        path="/v1/messages",
-        scope=Scope.READ,
-        summary="List the messages of this key",
-        description=(
-            "Newest first, each as a read of it and with the text that was sent. While `has_more`,"
-            " continue with `before`: the last one's `id`. A page looks at up to 60,000 messages."
-            " When so many hold too few that fit, the page ends early, maybe without any, and has"
-            " `next_before`: continue with that."
-        ),
-        handler=list_messages,
-        answer=MessageListShape,
-        errors=(ErrorCode.INVALID_REQUEST,),
-        queries=(LIMIT,),
-        texts=(
-            BEFORE,
-            Text("status", "Only messages with this status.", tuple(MessageStatus)),
-            Text("conversation", "Only messages of the conversation with this name."),
-            Text("created_after", "Only messages accepted at this time or later.", format=TIME),
-            Text("created_before", "Only messages accepted before this time.", format=TIME),
-        ),
-        labels=(METADATA,),
-        command=Command(
-            "messages list",
-            ("id", "status", "sent=created_at", "conversation", "message"),
-            extra=("conversation",),
-            empty="no such message",
-        ),
-    ),
-    Operation(
-        id="cancelMessage",
-        method="POST",
-        path="/v1/messages/{message_id}/cancel",
-        scope=Scope.SEND,
-        summary="Stop everything that still runs for a message",
-        description=(
-            "The agent's turn ends, and so does every job of the message that runs or waits, with"
-            " the files it has made so far; also a job that the message only joined. The message is"
-            " final then. A message for which nothing runs stays as it is."
-        ),
-        handler=cancel,
-        answer=MessageShape,
-        successes=(Success(200, "The message as it is then.", (ETAG,)),),
-        errors=(ErrorCode.NOT_FOUND,),
-        command=Command("messages cancel"),
-        is_repeatable=True,
-    ),
-    Operation(
-        id="deleteMessage",
-        method="DELETE",
-        path="/v1/messages/{message_id}",
-        scope=Scope.ADMIN,
-        action="messages delete",
-        summary="Delete a final message",
-        description=(
-            "It cannot be undone. The message, its log, its events and what came with it are"
-            " deleted, as at the end of its retention; works and their files stay. It answers 404"
-            " from then on."
-        ),
-        handler=delete,
-        answer=MessageDeletedShape,
-        errors=(ErrorCode.NOT_FOUND, ErrorCode.NOT_FINAL),
-        command=Command("messages delete"),
-    ),
-)
+OPERATIONS = (list_messages, cancel, delete)

@@ -1,7 +1,5 @@
 """Listing, cancelling and deleting the messages of a key (design: Additions)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -12,21 +10,16 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import rows as job_rows
+from agentpost.jobs import actions as jobs, rows as job_rows
 from agentpost.jobs.rules import JobState
-from agentpost.messages import list_rows
-from agentpost.messages import rows as message_rows
+from agentpost.messages import list_rows, rows as message_rows
 from agentpost.messages.filter_rules import ListFilter
 from agentpost.messages.rules import OPEN_TURNS, TurnFailure, TurnState
-from agentpost.record import signals as s
-from agentpost.record import writer
+from agentpost.record import signals as s, writer
 from agentpost.record.records import MessageRecord, Snapshot
-from agentpost.retention import actions as retention
-from agentpost.retention import rows as retention_rows
+from agentpost.retention import actions as retention, rows as retention_rows
 from agentpost.transactions import read_transaction, write_transaction
-from agentpost.turns import actions as turns
-from agentpost.turns import conversation_rows
+from agentpost.turns import actions as turns, conversation_rows
 
 LOOKS_MAX: Final = 3
 """Looks of a page, each at up to `filtered.SCANNED_MAX` messages: a page takes a fraction of a

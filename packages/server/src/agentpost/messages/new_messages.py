@@ -1,7 +1,5 @@
 """A message that is to be sent, the same for every way in, and the rows that are made of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields

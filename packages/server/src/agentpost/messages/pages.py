@@ -1,7 +1,5 @@
 """Every message of the account, and what happened to one of them, as a picture and as a list."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,8 +1,6 @@
 """Calls that are repeated without an idempotency key, and messages found by what was said before
 them. Both are found by the key that such a message holds (`messages.idempotency_rules.Attempt`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agentpost.caller import Caller

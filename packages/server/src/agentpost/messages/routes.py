@@ -1,7 +1,5 @@
 """Messages (spec: createMessage, getMessage, recoverMessage)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -25,10 +23,9 @@ from agentpost.http.bodies import BodySlot
 from agentpost.http.conditions import if_none_match
 from agentpost.http.headers import header, headers
 from agentpost.jobs import recovery
-from agentpost.jobs.recovery_shapes import RecoveredWorkShape, RecoveryShape
+from agentpost.jobs.work_shapes import RecoveredWorkShape, RecoveryShape
 from agentpost.messages import idempotency_rules, sending
 from agentpost.messages.body_shapes import (
-    InlineFileIn,
     MessageIn,
     RecoverIn,
     refuse_by_name,
@@ -58,8 +55,37 @@ SEND_WAIT = Query(
 )
 
 
+@Operation(
+    id="createMessage",
+    route="POST /v1/messages",
+    scope=Scope.SEND,
+    summary="Send a message to the agent",
+    body=MessageIn,
+    answer=MessageShape,
+    successes=(
+        Success(201, "A new message.", (ETAG,)),
+        Success(200, "The message this call repeats, as it is by now.", (ETAG, REPLAYED)),
+    ),
+    errors=(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.EMPTY_MESSAGE,
+        ErrorCode.TOO_LONG,
+        ErrorCode.TOO_MANY,
+        ErrorCode.NOT_FOUND,
+        ErrorCode.IDEMPOTENCY_CONFLICT,
+        ErrorCode.UPLOAD_NOT_READY,
+        ErrorCode.TOO_LARGE,
+    ),
+    queries=(SEND_WAIT,),
+    headers=(IDEMPOTENCY_KEY, TRACEPARENT),
+)
 async def create(api: Api, request: Request, caller: Caller) -> Response:
-    """Accept a message and answer when its turn has ended, or the window is over."""
+    """Answers when the agent has, after about 30 seconds at the latest; with `wait=0` at once, to
+    read the reply while it is written with streamMessage. `final` tells whether that was all: if
+    not, the agent has started jobs, which continue. Follow them with getMessage, listMessageEvents
+    or a webhook endpoint. No credits, too many running jobs, a failed job and a question are not
+    errors: read `status` and `reason`. With an `Idempotency-Key` the call can be sent again after
+    any failure."""
     api.ctx.intake.check(caller.account_id)
     count = partial(admission.large_body, api.ctx, caller)
     async with BodySlot(api.body_budget, caller.account_id, count) as slot:
@@ -80,7 +106,10 @@ async def _read(api: Api, request: Request, slot: BodySlot) -> NewMessage:
         files_beyond, contents = _cut_files(body), _detach_contents(body)
     fields = dict(validate(MessageIn, body))
     if has_files:
-        files = _inline_files(fields["files"] or [], contents)
+        files = [
+            InlineFile(f.name, f.url, contents.get(n, f.base64), f.content_type)
+            for n, f in enumerate(fields["files"] or [])
+        ]
         files += files[:1] * files_beyond
     traceparent = header(request, b"traceparent")
     return from_fields(
@@ -92,8 +121,25 @@ async def _read(api: Api, request: Request, slot: BodySlot) -> NewMessage:
     )
 
 
+@Operation(
+    id="getMessage",
+    route="GET /v1/messages/{message_id}",
+    scope=Scope.READ,
+    summary="Read a message, or wait for it to change",
+    answer=MessageShape,
+    successes=(
+        Success(200, "The message.", (ETAG,)),
+        Success(304, "Nothing is newer than the given ETag.", (ETAG,), has_body=False),
+    ),
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
+    queries=(WAIT,),
+    headers=(IF_NONE_MATCH,),
+    command=Command("messages show", help="Show a message with its reply, jobs and files"),
+)
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """A message; with `wait` held until its status, reply or a job's status changes."""
+    """With `wait` the call is held until the status, the reply or the status of a job changes, or
+    until the message is final; else it is answered unchanged when the time is over. Follow a
+    message by calling this with `wait=45` until `final` is true."""
     message_id = request.path_params["message_id"]
     wait = int_param(request, WAIT)
     has = if_none_match(headers(request, b"if-none-match"))
@@ -115,8 +161,22 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     return message_response(api, snapshot, 200, {})
 
 
+@Operation(
+    id="recoverMessage",
+    route="POST /v1/messages/{message_id}/recover",
+    scope=Scope.SEND,
+    summary="Watch a message's expired work again",
+    body=RecoverIn,
+    body_required=False,
+    answer=RecoveryShape,
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
+    is_repeatable=True,
+)
 async def recover(api: Api, request: Request, caller: Caller) -> Response:
-    """Watch expired work again, and give out what it left since."""
+    """Work that did not report back in time has expired for its message, but may continue. This
+    call checks again and returns a result that came late. No work is started, and the message is
+    not sent again. With `max_credits`, work that is parked because the message may use no more
+    credits continues as far as they reach."""
     message_id = request.path_params["message_id"]
     body = validate(RecoverIn, await read_optional_json(api, request))
     max_credits = None if body.max_credits is None else to_millionths(body.max_credits)
@@ -161,13 +221,6 @@ def _detach_contents(body: dict[str, Any]) -> dict[int, LongText]:
     return contents
 
 
-def _inline_files(shapes: list[InlineFileIn], contents: dict[int, LongText]) -> list[InlineFile]:
-    return [
-        InlineFile(f.name, f.url, contents.get(n, f.base64), f.content_type)
-        for n, f in enumerate(shapes)
-    ]
-
-
 def idempotency_key_of(request: Request) -> str | None:
     """The `Idempotency-Key` of a request; raises ``invalid_request`` for two of them."""
     keys = headers(request, b"idempotency-key")
@@ -176,80 +229,4 @@ def idempotency_key_of(request: Request) -> str | None:
     return idempotency_rules.key_of(keys[0]) if keys else None
 
 
-OPERATIONS = (
-    Operation(
-        id="createMessage",
-        method="POST",
-        path="/v1/messages",
-        scope=Scope.SEND,
-        summary="Send a message to the agent",
-        description=(
-            "Answers when the agent has, after about 30 seconds at the latest; with `wait=0` at"
-            " once, to read the reply while it is written with streamMessage. `final` tells"
-            " whether that was all: if not, the agent has started jobs, which continue. Follow them"
-            " with getMessage, listMessageEvents or a webhook endpoint. No credits, too many"
-            " running jobs, a failed job and a question are not errors: read `status` and `reason`."
-            " With an `Idempotency-Key` the call can be sent again after any failure."
-        ),
-        handler=create,
-        body=MessageIn,
-        answer=MessageShape,
-        successes=(
-            Success(201, "A new message.", (ETAG,)),
-            Success(200, "The message this call repeats, as it is by now.", (ETAG, REPLAYED)),
-        ),
-        errors=(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.EMPTY_MESSAGE,
-            ErrorCode.TOO_LONG,
-            ErrorCode.TOO_MANY,
-            ErrorCode.NOT_FOUND,
-            ErrorCode.IDEMPOTENCY_CONFLICT,
-            ErrorCode.UPLOAD_NOT_READY,
-            ErrorCode.TOO_LARGE,
-        ),
-        queries=(SEND_WAIT,),
-        headers=(IDEMPOTENCY_KEY, TRACEPARENT),
-    ),
-    Operation(
-        id="getMessage",
-        method="GET",
-        path="/v1/messages/{message_id}",
-        scope=Scope.READ,
-        summary="Read a message, or wait for it to change",
-        description=(
-            "With `wait` the call is held until the status, the reply or the status of a job"
-            " changes, or until the message is final; else it is answered unchanged when the time"
-            " is over. Follow a message by calling this with `wait=45` until `final` is true."
-        ),
-        handler=get,
-        answer=MessageShape,
-        successes=(
-            Success(200, "The message.", (ETAG,)),
-            Success(304, "Nothing is newer than the given ETag.", (ETAG,), has_body=False),
-        ),
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
-        queries=(WAIT,),
-        headers=(IF_NONE_MATCH,),
-        command=Command("messages show", help="Show a message with its reply, jobs and files"),
-    ),
-    Operation(
-        id="recoverMessage",
-        method="POST",
-        path="/v1/messages/{message_id}/recover",
-        scope=Scope.SEND,
-        summary="Watch a message's expired work again",
-        description=(
-            "Work that did not report back in time has expired for its message, but may"
-            " continue. This call checks again and returns a result that came late. No work is"
-            " started, and the message is not sent again. With `max_credits`, work that is parked"
-            " because the message may use no more credits continues as far as they reach."
-        ),
-        handler=recover,
-        body=RecoverIn,
-        body_required=False,
-        answer=RecoveryShape,
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
-        is_repeatable=True,
-    ),
-)
+OPERATIONS = (create, get, recover)

@@ -1,7 +1,5 @@
 """Reading messages, their jobs, files and log. All writing of state is in `record.rows`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +8,10 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.accounts.rows import ACCOUNTS
 from agentpost.db import as_json
-from agentpost.db.filtered import Conditions, containing, counts
-from agentpost.db.filtered import newest as newest_that_fit
+from agentpost.db.filtered import Conditions, containing, counts, newest as newest_that_fit
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import NO_FILES, UNHEARD, Row, Tx, scalar
+from agentpost.db.statements import All, First, Firsts, Rows, Value, Whether
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.jobs.rules import JobRole, Reason
@@ -40,8 +38,6 @@ JOBS = Mapper(JobRecord, "jobs")
 FILES = Mapper(FileRecord, "files")
 ENTRIES = Mapper(EntryRecord, "entries")
 
-_BY_ID = f"{MESSAGES.select} WHERE id = ?"
-_LOCK = f"{_BY_ID} /*for update*/"
 _IS_HEARD = (
     "(EXISTS (SELECT 1 FROM endpoints e WHERE e.account_id = messages.account_id)"
     " OR EXISTS (SELECT 1 FROM event_readers r WHERE r.account_id = messages.account_id))"
@@ -71,19 +67,15 @@ _LOCK_OF_JOB = (
     " FROM messages WHERE id IN (SELECT message_id FROM message_jobs WHERE job_id = ?)"
     " ORDER BY id /*for update*/"
 )
-_OF_KEY = f"{MESSAGES.select} WHERE id = ? AND key_id = ? AND expires_at > ?"
 _STATE_OF_KEY = (
     "SELECT version, state_version, final FROM messages"
     " WHERE id = ? AND key_id = ? AND expires_at > ?"
 )
-_OF_IDEMPOTENCY_KEY = f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key = ?"
-_BY_IDEMPOTENCY_KEY = f"{_OF_IDEMPOTENCY_KEY} /*for update*/"
 _OF_PREFIX = (
     f"{MESSAGES.select} WHERE key_id = ? AND idempotency_key >= ? AND idempotency_key <= ?"
     # In the order of some languages, others stand between them.
     " AND substr(idempotency_key, 1, ?) = ? ORDER BY idempotency_key DESC LIMIT ?"
 )
-_FOLLOWED = "SELECT 1 FROM messages WHERE conversation_id = ? AND id > ? LIMIT 1"
 _NEXT_WAITING = (
     "SELECT id FROM messages WHERE conversation_id = ? AND turn_state = 'waiting'"
     " ORDER BY turn_wait_deadline, id LIMIT 1 /*for update*/"
@@ -92,7 +84,6 @@ _QUEUE_POSITION = (
     "SELECT COUNT(*) FROM messages WHERE conversation_id = ? AND turn_state = 'waiting'"
     " AND (turn_wait_deadline < ? OR (turn_wait_deadline = ? AND id <= ?))"
 )
-_RUNNING = "SELECT id, turn_node FROM messages WHERE turn_state = 'running'"
 _LEFT = (
     "SELECT id, turn_node, turn_deaths FROM messages"
     " WHERE turn_state = 'running' AND (turn_node IS NULL"
@@ -113,13 +104,6 @@ _BEGUN_BEFORE = (
     " AND turn_node IN (SELECT id FROM nodes)))"
     " ORDER BY turn_began_at LIMIT ?"
 )
-_FOR_NOBODY = (
-    "SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation_id"
-    " WHERE m.turn_state = 'waiting' AND NOT EXISTS"
-    " (SELECT 1 FROM messages r WHERE r.id = c.turn_message_id AND r.turn_state = 'running')"
-)
-_TRACEPARENT = "SELECT traceparent FROM messages WHERE id = ?"
-_RUNS = "SELECT 1 FROM messages WHERE id = ? AND turn_state = 'running'"
 _CHARACTERS = 300
 _SUMMARY = (
     "id",
@@ -153,17 +137,12 @@ _FILES = (
     f"{FILES.select} WHERE (job_id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
     " OR (message_id = ? AND job_id IS NULL)) AND replaced < 2 ORDER BY created_at, path"
 )
-_ENTRIES_AFTER = f"{ENTRIES.select} WHERE message_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
 
-def get(tx: Tx, message_id: str) -> MessageRecord | None:
-    """By id, whoever owns it: for our own machinery."""
-    return MESSAGES.one(tx, _BY_ID, (message_id,))
-
-
-def lock(tx: Tx, message_id: str) -> MessageRecord | None:
-    """By id, and hold it until the commit."""
-    return MESSAGES.one(tx, _LOCK, (message_id,))
+# By id, whoever owns it: for our own machinery.
+get = First[MessageRecord, str](MESSAGES, "WHERE id = ?")
+# By id, and hold it until the commit.
+lock = First[MessageRecord, str](MESSAGES, "WHERE id = ? /*for update*/")
 
 
 def lock_all_of(tx: Tx, job_id: str, work_id: str) -> list[tuple[MessageRecord, bool]]:
@@ -225,9 +204,10 @@ def _as_in(tx: Tx, row: Row, cached: MessageRecord) -> MessageRecord | None:
     return message
 
 
-def get_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord | None:
-    """By id, for the key that sent it, until its retention is over (spec: Limits)."""
-    return MESSAGES.one(tx, _OF_KEY, (message_id, key_id, now))
+# By id, for the key that sent it, until its retention is over (spec: Limits).
+get_of_key = First[MessageRecord, str, str, int](
+    MESSAGES, "WHERE id = ? AND key_id = ? AND expires_at > ?"
+)
 
 
 def of_key(tx: Tx, message_id: str, key_id: str, now: int) -> MessageRecord:
@@ -254,14 +234,14 @@ def state_of_key(tx: Tx, message_id: str, key_id: str, now: int) -> tuple[int, i
     return None if row is None else (row[0], row[1], bool(row[2]))
 
 
-def by_idempotency_key(tx: Tx, key_id: str, key: str) -> MessageRecord | None:
-    """The message that holds an idempotency key."""
-    return MESSAGES.one(tx, _BY_IDEMPOTENCY_KEY, (key_id, key))
-
-
-def of_idempotency_key(tx: Tx, key_id: str, key: str) -> MessageRecord | None:
-    """`by_idempotency_key` for reading: it is not held."""
-    return MESSAGES.one(tx, _OF_IDEMPOTENCY_KEY, (key_id, key))
+# The message that holds an idempotency key.
+by_idempotency_key = First[MessageRecord, str, str](
+    MESSAGES, "WHERE key_id = ? AND idempotency_key = ? /*for update*/"
+)
+# `by_idempotency_key` for reading: it is not held.
+of_idempotency_key = First[MessageRecord, str, str](
+    MESSAGES, "WHERE key_id = ? AND idempotency_key = ?"
+)
 
 
 def of_idempotency_keys(
@@ -289,9 +269,10 @@ def highest_of_prefix(tx: Tx, key_id: str, prefix: str) -> MessageRecord | None:
     return next(iter(of_prefix(tx, key_id, prefix, 1)), None)
 
 
-def is_followed(tx: Tx, conversation_id: str, message_id: str) -> bool:
-    """Whether a conversation has a message that is newer than that one."""
-    return tx.one(_FOLLOWED, (conversation_id, message_id)) is not None
+# Whether a conversation has a message that is newer than that one.
+is_followed = Whether[str, str](
+    "SELECT 1 FROM messages WHERE conversation_id = ? AND id > ? LIMIT 1"
+)
 
 
 def next_waiting(tx: Tx, conversation_id: str) -> MessageRecord | None:
@@ -308,9 +289,10 @@ def queue_position(tx: Tx, message: MessageRecord) -> int | None:
     return int(scalar(tx, _QUEUE_POSITION, (message.conversation_id, at, at, message.id)))
 
 
-def running_turns(tx: Tx) -> list[tuple[str, str | None]]:
-    """(message id, node) of all turns that run."""
-    return [(row[0], row[1]) for row in tx.all(_RUNNING)]
+# (message id, node) of all turns that run.
+running_turns = Rows[tuple[str, str | None]](
+    "SELECT id, turn_node FROM messages WHERE turn_state = 'running'"
+)
 
 
 def turns_left_by(tx: Tx, alive: set[str]) -> list[tuple[str, str | None, int]]:
@@ -328,20 +310,16 @@ def begun_before(tx: Tx, at: int, limit: int) -> list[str]:
     return [row[0] for row in tx.all(_BEGUN_BEFORE, (at, at, limit))]
 
 
-def waiting_for_nobody(tx: Tx) -> list[str]:
-    """Waiting messages whose conversation has no running turn, even if its row names one."""
-    return [row[0] for row in tx.all(_FOR_NOBODY)]
-
-
-def turn_runs(tx: Tx, message_id: str) -> bool:
-    """Whether the message is there and its turn runs."""
-    return tx.one(_RUNS, (message_id,)) is not None
-
-
-def traceparent(tx: Tx, message_id: str) -> str | None:
-    """The trace context that a message came with."""
-    row = tx.one(_TRACEPARENT, (message_id,))
-    return None if row is None else row[0]
+# Waiting messages whose conversation has no running turn, even if its row names one.
+waiting_for_nobody = Firsts[()](
+    "SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation_id"
+    " WHERE m.turn_state = 'waiting' AND NOT EXISTS"
+    " (SELECT 1 FROM messages r WHERE r.id = c.turn_message_id AND r.turn_state = 'running')"
+)
+# Whether the message is there and its turn runs.
+turn_runs = Whether[str]("SELECT 1 FROM messages WHERE id = ? AND turn_state = 'running'")
+# The trace context that a message came with.
+traceparent = Value[str, str]("SELECT traceparent FROM messages WHERE id = ?")
 
 
 def newest(tx: Tx, account_id: str, now: int, limit: int) -> list[MessageSummary]:
@@ -434,6 +412,7 @@ def other_versions(tx: Tx, versions: Mapping[str, int]) -> dict[str, int]:
     return {row[0]: row[1] for piece in pieces for row in tx.all(_OTHER_VERSIONS, (piece,))}
 
 
-def entries_after(tx: Tx, message_id: str, seq: int, limit: int) -> list[EntryRecord]:
-    """Entries of a message's log after that number, oldest first."""
-    return ENTRIES.all(tx, _ENTRIES_AFTER, (message_id, seq, limit))
+# Entries of a message's log after that number, oldest first.
+entries_after = All[EntryRecord, str, int, int](
+    ENTRIES, "WHERE message_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+)

@@ -2,8 +2,6 @@
 Transitions).
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -1,7 +1,5 @@
 """Finding things by the names that a product gave them, or by an id."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -9,8 +7,7 @@ from typing import Final
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.messages import rows as message_rows
-from agentpost.messages import search_rows
+from agentpost.messages import list_rows, rows as message_rows
 from agentpost.messages.filter_rules import MessageFilter
 from agentpost.transactions import read_transaction
 
@@ -44,7 +41,7 @@ def subject(tx: Tx, ctx: AppContext, account_id: str, text: str) -> Subject:
     """What of the account the text names exactly: an id, a conversation or an idempotency key."""
     prefix = next((each for each in _PREFIXES if ids.is_id(each, text)), None)
     if prefix is not None:
-        target = search_rows.by_id(tx, account_id, prefix, text)
+        target = list_rows.by_id(tx, account_id, prefix, text)
         if target is None:
             return NOTHING
         if prefix == ids.REQUEST:
@@ -54,9 +51,9 @@ def subject(tx: Tx, ctx: AppContext, account_id: str, text: str) -> Subject:
         return Subject((target,))
     if not text:
         return NOTHING
-    if conversation_ids := search_rows.conversations(tx, account_id, text, _CONVERSATIONS_MAX):
+    if conversation_ids := list_rows.conversations(tx, account_id, text, _CONVERSATIONS_MAX):
         return Subject(conversation_ids=conversation_ids)
-    return Subject(search_rows.of_idempotency_key(tx, account_id, text, _CONVERSATIONS_MAX))
+    return Subject(list_rows.of_idempotency_key(tx, account_id, text, _CONVERSATIONS_MAX))
 
 
 @read_transaction
@@ -64,7 +61,7 @@ def conversation_names(
     tx: Tx, ctx: AppContext, request_ids: Sequence[str]
 ) -> dict[str, str | None]:
     """Of requests about a message: the name of its conversation. The ids are of our own rows."""
-    return search_rows.conversation_names(tx, request_ids)
+    return list_rows.conversation_names(tx, request_ids)
 
 
 @read_transaction
@@ -75,9 +72,7 @@ def messages_about(
     the newest messages of the account (`db.filtered`). The second value: whether there may be more.
     """
     if subject.conversation_ids:
-        newest = search_rows.of_conversations(
-            tx, account_id, subject.conversation_ids, _MESSAGES_MAX
-        )
+        newest = list_rows.of_conversations(tx, account_id, subject.conversation_ids, _MESSAGES_MAX)
         return newest, len(newest) == _MESSAGES_MAX
     if subject != NOTHING:
         return subject.message_ids, False

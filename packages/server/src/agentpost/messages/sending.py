@@ -6,8 +6,6 @@ repeats another by its idempotency key gets that one's message instead.
 (spec: createMessage; design: One turn at a time; The POST window; Idempotency)
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +13,7 @@ from functools import partial
 
 import structlog
 
-from agentpost.accounts import admission
-from agentpost.accounts import rows as account_rows
+from agentpost.accounts import admission, rows as account_rows
 from agentpost.agents import schemas
 from agentpost.caller import Caller
 from agentpost.clock import new_id
@@ -33,9 +30,8 @@ from agentpost.domain.errors import (
 )
 from agentpost.domain.times import seconds
 from agentpost.following.held_calls import HeldCall, HungUp
-from agentpost.following.post_window import until_turn_ends
-from agentpost.messages import repeats
-from agentpost.messages import rows as message_rows
+from agentpost.following.long_polls import until_turn_ends
+from agentpost.messages import repeats, rows as message_rows
 from agentpost.messages.new_messages import (
     NewMessage,
     check,
@@ -47,14 +43,11 @@ from agentpost.messages.new_messages import (
 from agentpost.messages.rules import OPEN_TURNS, TurnState, WhenBusy
 from agentpost.questions import answers
 from agentpost.questions.answers import Answering
-from agentpost.record import history_rows, lifecycle, reading, writer
-from agentpost.record import signals as s
+from agentpost.record import history_rows, lifecycle, reading, signals as s, writer
 from agentpost.record.records import ConversationRecord, MessageRecord, Snapshot
 from agentpost.transactions import write_transaction
-from agentpost.turns import actions as turns
-from agentpost.turns import conversation_rows
-from agentpost.uploads import actions as uploads
-from agentpost.uploads import attachments
+from agentpost.turns import actions as turns, conversation_rows
+from agentpost.uploads import actions as uploads, attachments
 from agentpost.uploads.attachments import InlineFile
 from agentpost.webhooks import endpoint_rows
 
@@ -374,7 +367,7 @@ def _conversation(
     tx: Tx, caller: Caller, new: NewMessage, answer: Answering | None, now: int
 ) -> ConversationRecord:
     """The message's conversation, locked; made when it is named for the first time."""
-    account_rows.prefetch(tx, caller.account_id)  # for a turn that begins
+    account_rows.get.prefetch(tx, caller.account_id)  # for a turn that begins
     if answer is not None and answer.is_named and answer.conversation_id is not None:
         conversation = conversation_rows.lock(tx, answer.conversation_id)
         if new.conversation and new.conversation != conversation.name:

@@ -3,8 +3,6 @@
 Poll, create response, event log, webhook and web pages all come from here, so they cannot disagree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 

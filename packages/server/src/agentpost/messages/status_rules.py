@@ -4,8 +4,6 @@ spec: Message status. The first rule that matches wins. "No jobs" (5) must
 stand before "every job completed" (6), because all() of nothing is true.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

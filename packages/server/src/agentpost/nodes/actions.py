@@ -1,7 +1,5 @@
 """The table of nodes: heartbeats, what each node is, and how one leaves (design: Ownership)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,10 +8,11 @@ import structlog
 from agentpost.clock import Clock
 from agentpost.context import NODES, AppContext
 from agentpost.db.session import DedicatedConnection, Tx
-from agentpost.nodes import faults, missing_runs
-from agentpost.nodes import rows as node_rows
-from agentpost.nodes.records import NodeRecord
-from agentpost.nodes.rows import Beat as Beat  # noqa: PLC0414 - see `Beats.beat`
+from agentpost.nodes import faults, missing_runs, rows as node_rows
+from agentpost.nodes.rows import (
+    Beat as Beat,  # noqa: PLC0414 - see `Beats.beat`
+    NodeRecord,
+)
 from agentpost.operations import server_rows
 from agentpost.record import writer as record
 from agentpost.transactions import read_transaction, write_transaction

@@ -4,8 +4,6 @@ Each node says it of itself: in its log, at `/readyz`, and in the table of nodes
 of all (design: Clocks of nodes, Links).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from agentpost.context import AppContext

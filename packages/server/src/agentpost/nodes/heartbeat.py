@@ -8,8 +8,6 @@ sleeping or slow machine) counts as one observation, so a slow machine still det
 later.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -6,8 +6,6 @@ enough together, and must be confirmed again after a gap: a stopped process or a
 resumes in the middle of a function without noticing the time that passed.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Join and leave the cluster, and recover what a dead node left behind (design: Ownership)."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import platform
@@ -11,8 +9,7 @@ from functools import partial
 import structlog
 
 from agentpost.context import AppContext
-from agentpost.nodes import actions as nodes
-from agentpost.nodes import faults, upkeep
+from agentpost.nodes import actions as nodes, faults, upkeep
 from agentpost.nodes.heartbeat import Heartbeat
 from agentpost.nodes.quarantine import Quarantine
 from agentpost.nodes.upkeep import Left

@@ -1,8 +1,6 @@
 """What a node says of turns and jobs it owns that do not go on: it does not run them, or they
 wait to store a file, or for their code."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 

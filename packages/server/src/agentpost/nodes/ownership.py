@@ -1,8 +1,6 @@
 """Ask the database again whether this node still owns a turn or job (design: A node that stood
 still)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from agentpost.context import AppContext

@@ -3,8 +3,6 @@
 The database compares: only differences are read, however much runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -5,8 +5,6 @@ A death counts for everything that the process ran: the record cannot tell which
 cause. Suspected work therefore runs apart from other suspected work, which then cannot die with it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

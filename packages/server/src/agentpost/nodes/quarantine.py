@@ -3,8 +3,6 @@
 The suspicion is in the record, which outlives the process; what of it runs here is known here.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ behind a blocked agent loop is not missing: it is registered before it is claime
 lost repeatedly needs more checks each time.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -1,14 +1,39 @@
 """Nodes, their beats, and what each is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.nodes.records import NodeRecord
+from agentpost.db.statements import All, ChangeOf
+from agentpost.domain.times import seconds
+from agentpost.record.records import Time
 from agentpost.version import __version__
+
+SILENT_SECONDS: Final = 3.0
+"""Without a beat for so long, a node counts as silent."""
+
+
+@dataclass(slots=True)
+class NodeRecord:
+    """A server process. It says its host, process and role after its first beat."""
+
+    id: str
+    started_at: Time
+    beat: Time  # how often it has beaten
+    beat_at: Time  # by its own clock
+    draining_at: Time | None = None  # since when it takes no more work
+    host: str | None = None
+    pid: int | None = None
+    role: str | None = None
+    version: str | None = None
+    held_calls: int | None = None  # at its last beat
+    clock_ahead: Time | None = None  # of the database's clock; negative: behind
+
+    def is_silent(self, now: int) -> bool:
+        """Whether it has not beaten lately at ``now``, by the database's clock."""
+        return now - (self.beat_at - (self.clock_ahead or 0)) > seconds(SILENT_SECONDS)
+
 
 NODES: Final = Mapper(NodeRecord, "nodes")
 _BEAT = (
@@ -17,11 +42,8 @@ _BEAT = (
     " ON CONFLICT (id) DO UPDATE SET beat = nodes.beat + 1, beat_at = excluded.beat_at"
 )
 _BEAT_AND_TELL = f"{_BEAT}, held_calls = excluded.held_calls, clock_ahead = excluded.clock_ahead"
-_DESCRIBE = "UPDATE nodes SET host = ?, pid = ?, role = ? WHERE id = ?"
-_DRAIN = "UPDATE nodes SET draining_at = ? WHERE id = ?"
 _FORGET = "DELETE FROM nodes WHERE id = ?"
 _FORGET_SILENT = "DELETE FROM nodes WHERE id = ? AND beat = ?"
-_ALL = f"{NODES.select} ORDER BY started_at, id"
 _BEATS = "SELECT id, beat, role, draining_at FROM nodes"
 
 
@@ -49,14 +71,10 @@ def confirm(tx: Tx, node: str, now: int) -> None:
     tx.execute(_BEAT, (node, now, now, __version__, 0, None))
 
 
-def describe(tx: Tx, node: str, host: str, pid: int, role: str) -> None:
-    """What the node is; it has beaten before."""
-    tx.execute(_DESCRIBE, (host, pid, role, node))
-
-
-def set_draining(tx: Tx, node: str, now: int) -> None:
-    """The node takes no more work."""
-    tx.execute(_DRAIN, (now, node))
+# What the node is; it has beaten before.
+describe = ChangeOf[str, str, int, str]("UPDATE nodes SET host = ?, pid = ?, role = ? WHERE id = ?")
+# The node takes no more work.
+set_draining = ChangeOf[str, int]("UPDATE nodes SET draining_at = ? WHERE id = ?")
 
 
 def all_(tx: Tx) -> set[str]:
@@ -64,9 +82,8 @@ def all_(tx: Tx) -> set[str]:
     return {row[0] for row in tx.all("SELECT id FROM nodes")}
 
 
-def list_all(tx: Tx) -> list[NodeRecord]:
-    """The same as records, the oldest first."""
-    return NODES.all(tx, _ALL)
+# The same as records, the oldest first.
+list_all = All[NodeRecord](NODES, "ORDER BY started_at, id")
 
 
 def forget(tx: Tx, node: str, beat: int | None) -> bool:

@@ -4,8 +4,6 @@ Every sweep is bounded, guarded by the state it starts from and idempotent, so a
 at any time (design: Deadlines).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -18,11 +16,9 @@ from agentpost.domain.times import seconds
 from agentpost.jobs import rows as job_rows
 from agentpost.jobs.rules import JobState
 from agentpost.messages import rows as message_rows
-from agentpost.nodes import poison_rules
-from agentpost.nodes import rows as node_rows
+from agentpost.nodes import poison_rules, rows as node_rows
 from agentpost.operations import health_state
-from agentpost.record import signals as s
-from agentpost.record import writer
+from agentpost.record import signals as s, writer
 from agentpost.tasks.sweeps import sweep
 from agentpost.transactions import read_transaction, write_transaction
 from agentpost.turns import actions as turns

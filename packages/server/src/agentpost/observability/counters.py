@@ -1,7 +1,5 @@
 """Totals since the process started, for `/metrics`: of what is no state of a row."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ Every line has an event, a name in snake_case; docs/logs.md lists them. Records 
 library's `logging` (from libraries, warnings and above) become ``library_log``.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import logging

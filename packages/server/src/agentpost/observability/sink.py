@@ -1,7 +1,5 @@
 """Where log lines go: a queue and a thread, so that a slow terminal or pipe holds up nobody."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

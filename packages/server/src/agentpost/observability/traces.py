@@ -19,13 +19,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
-import structlog
-
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import SpanProcessor
 
-log = structlog.get_logger(__name__)
 
 MESSAGE: Final = "message"
 TURN: Final = "turn"

@@ -7,12 +7,10 @@ that a reader keeps long, nodes whose clock or address does not fit the others',
 not trusted.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import asdict, dataclass
 
-from agentpost.blobs import account_audit, audit, identity, space
+from agentpost.blobs import audit, identity, space
 from agentpost.context import AppContext
 from agentpost.db import sqlite_log
 from agentpost.db.session import Tx
@@ -76,7 +74,7 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     if not failing:
         failing += await _little_space(ctx)
         failing += [Finding(*row) for row in await audit.audit(ctx, full=full)]
-        failing += [Finding(*row) for row in await account_audit.audit(ctx, full=full)]
+        failing += [Finding(*row) for row in await audit.audit_sizes(ctx, full=full)]
     failing += await _long_log(ctx)
     failing += await _step_place(ctx)
     if (problem := await scanning.problem(ctx)) is not None:
@@ -138,23 +136,18 @@ async def _step_place(ctx: AppContext) -> list[Finding]:
     return [Finding(step_places.PLACE, "failing", problem)] if problem else []
 
 
-async def _find_neglected(ctx: AppContext) -> list[Finding]:
+@read_transaction
+def _find_neglected(tx: Tx, ctx: AppContext) -> list[Finding]:
     settings = ctx.settings
     limits = {
         "turn_limit": seconds(settings.turn_limit_seconds + settings.sweep_seconds),
         "failing_limit": seconds(settings.webhook_disable_seconds),
     }
     mail_is_sent = bool(settings.smtp_url.get_secret_value())
-
-    def fn(tx: Tx) -> list[Finding]:
-        records = doctor_rows.find_neglected(
-            tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent
-        )
-        findings = [Finding(*row) for row in records]
-        missing = [Finding(id_, "running", text) for id_, text in missing_runs.reported_rows(tx)]
-        nodes = [Finding(*row) for row in faults.find_faults(tx, ctx)]
-        proxy = forwarding.problem(tx, ctx)
-        proxies = [Finding("trusted_proxies", "not trusted", proxy)] if proxy else []
-        return [*findings, *missing, *nodes, *proxies]
-
-    return await ctx.db.read(fn)
+    records = doctor_rows.find_neglected(tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent)
+    findings = [Finding(*row) for row in records]
+    missing = [Finding(id_, "running", text) for id_, text in missing_runs.reported_rows(tx)]
+    nodes = [Finding(*row) for row in faults.find_faults(tx, ctx)]
+    proxy = forwarding.problem(tx, ctx)
+    proxies = [Finding("trusted_proxies", "not trusted", proxy)] if proxy else []
+    return [*findings, *missing, *nodes, *proxies]

@@ -1,7 +1,5 @@
 """`agentpost doctor`."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any, Final
 

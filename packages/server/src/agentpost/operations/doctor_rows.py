@@ -3,9 +3,8 @@
 Each has a grace period: a row that a healthy server is about to handle is no finding.
 """
 
-from __future__ import annotations
-
 from agentpost.db.session import Tx
+from agentpost.db.statements import Rows
 from agentpost.domain import ids
 from agentpost.domain.times import DAY, HOUR, SECOND
 
@@ -122,16 +121,12 @@ _QUERIES = (
 )
 
 
-_FAILING = (
+# (id, failing or disabled, URL) of webhook endpoints none of whose last attempts succeeded, the one
+# that has failed longest first.
+failing_endpoints = Rows[tuple[str, str, str], int](
     "SELECT id, CASE WHEN disabled_at IS NULL THEN 'failing' ELSE 'disabled' END, url"
     " FROM endpoints WHERE failing_since IS NOT NULL ORDER BY failing_since LIMIT ?"
 )
-
-
-def failing_endpoints(tx: Tx, limit: int) -> list[tuple[str, str, str]]:
-    """(id, failing or disabled, URL) of webhook endpoints none of whose last attempts succeeded,
-    the one that has failed longest first."""
-    return [(row[0], row[1], row[2]) for row in tx.all(_FAILING, (limit,))]
 
 
 def find_neglected(

@@ -5,13 +5,10 @@ the last checks found. A part that stops working is one error line in the log, a
 when it works again. The doctor makes the same checks once.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from agentpost.blobs import identity as storage_identity
-from agentpost.blobs import space
+from agentpost.blobs import identity as storage_identity, space
 from agentpost.context import AppContext
 from agentpost.db import meta
 from agentpost.db.session import Tx

@@ -1,8 +1,6 @@
 """Results of the last checks of this server's parts (`operations.health` and `files.scanning` make
 the checks)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Final

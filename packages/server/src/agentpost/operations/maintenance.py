@@ -4,8 +4,6 @@ Kept in the database, so it survives restarts and holds for every node. Only the
 turns, jobs, deliveries and deadlines go on, and so do the health routes, file links and web pages.
 """
 
-from __future__ import annotations
-
 from agentpost.context import AppContext
 from agentpost.db import meta
 

@@ -1,15 +1,13 @@
-"""Counts of what is open on the whole server, for `/metrics`.
+"""Counts of what is open on the whole server, for `/metrics` and the operator.
 
-Each reads at most `COUNTED_MAX` rows of a partial index that holds only what is open, so neither
+Each reads a bounded number of rows of a partial index that holds only what is open, so neither
 history nor a long queue makes them slow.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 
 from agentpost.db.filtered import COUNTED_MAX
-from agentpost.db.session import Tx
+from agentpost.db.session import Tx, scalar
 
 _TURNS_RUNNING = (
     "SELECT COUNT(*), MIN(turn_began_at) FROM (SELECT turn_began_at FROM messages"
@@ -57,7 +55,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class OpenCounts:
-    """The open rows; no number is above `COUNTED_MAX`.
+    """The open rows.
 
     Attributes:
         turns_running: ``oldest``: when it began.
@@ -82,31 +80,26 @@ class OpenCounts:
     credits_held: int
 
 
-def read(tx: Tx) -> OpenCounts:
-    """Count what is open now."""
-    executing = tx.all(_JOBS_EXECUTING, (COUNTED_MAX,))
-    deliveries = tx.one(_DELIVERIES, (COUNTED_MAX,))
-    mails, credit_sum = tx.one(_MAILS, (COUNTED_MAX,)), tx.one(_HELD, (COUNTED_MAX,))
-    nodes = tx.one(_NODES)
+def read(tx: Tx, most: int = COUNTED_MAX) -> OpenCounts:
+    """Count what is open now; no number is above ``most``."""
+    executing = tx.all(_JOBS_EXECUTING, (most,))
+    deliveries = tx.one(_DELIVERIES, (most,))
     assert deliveries is not None
-    assert mails is not None
-    assert nodes is not None
-    assert credit_sum is not None
     return OpenCounts(
-        turns_running=_count(tx, _TURNS_RUNNING),
-        turns_waiting=_count(tx, _TURNS_WAITING),
+        turns_running=_count(tx, _TURNS_RUNNING, most),
+        turns_waiting=_count(tx, _TURNS_WAITING, most),
         jobs={state: Counted(number, oldest) for state, number, oldest in executing},
-        jobs_queued=_count(tx, _JOBS_QUEUED),
-        jobs_unowned=_count(tx, _JOBS_UNOWNED),
+        jobs_queued=_count(tx, _JOBS_QUEUED, most),
+        jobs_unowned=_count(tx, _JOBS_UNOWNED, most),
         deliveries=Counted(deliveries[0], deliveries[1]),
         delivery_due=deliveries[2],
-        mails=mails[0],
-        nodes=nodes[0],
-        credits_held=int(credit_sum[0]),
+        mails=int(scalar(tx, _MAILS, (most,))),
+        nodes=int(scalar(tx, _NODES)),
+        credits_held=int(scalar(tx, _HELD, (most,))),
     )
 
 
-def _count(tx: Tx, sql: str) -> Counted:
-    row = tx.one(sql, (COUNTED_MAX,))
+def _count(tx: Tx, sql: str, most: int) -> Counted:
+    row = tx.one(sql, (most,))
     assert row is not None
     return Counted(row[0], row[1])

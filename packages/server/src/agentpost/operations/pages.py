@@ -1,17 +1,13 @@
 """The server for its operator: accounts, nodes, what is open, maintenance and the doctor."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.accounts import actions as accounts
-from agentpost.accounts import authors
+from agentpost.accounts import actions as accounts, authors
 from agentpost.audit import actions as audit
 from agentpost.context import AppContext
-from agentpost.credits import actions as credits
-from agentpost.credits import usage
+from agentpost.credits import actions as credits, usage
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import not_found
@@ -67,8 +63,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     try:
         account = await accounts.create(ctx, form.text("email"), form.text("name"), amount)
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("email", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("email", problem)
         return await show(ctx, request, viewer, form)
     invitation = await password_links.invite_first(ctx, account.id)
     return await _account(ctx, account.id, Form(), invitation)
@@ -119,8 +114,7 @@ async def add_credits(ctx: AppContext, request: Request, viewer: Viewer) -> View
     try:
         await credits.add(ctx, account_id, amount, note)
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("amount", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("amount", problem)
         return await _account(ctx, account_id, form)
     return Redirect(f"{_PATH}/accounts/{account_id}", note="added" if amount > 0 else "taken")
 

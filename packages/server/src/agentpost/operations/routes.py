@@ -1,7 +1,5 @@
 """`GET /metrics`: metrics for whoever has the token (docs/metrics.md)."""
 
-from __future__ import annotations
-
 import hmac
 
 from starlette.requests import Request

@@ -1,7 +1,5 @@
 """What an operator sees of the whole server (design: The operator)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,15 +17,16 @@ from agentpost.domain.errors import not_found
 from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowance_rules import NAMES, Allowances
 from agentpost.limits.allowances import allowances_of, running_jobs_max
-from agentpost.nodes import actions as nodes
-from agentpost.nodes import missing_runs
+from agentpost.nodes import actions as nodes, missing_runs
 from agentpost.nodes.actions import NodeLine
-from agentpost.operations import server_rows
+from agentpost.operations import metric_rows, server_rows
 from agentpost.operations.maintenance import SWITCH
+from agentpost.operations.metric_rows import OpenCounts
 from agentpost.record.records import AccountRecord
 from agentpost.transactions import read_transaction
 
 _ACCOUNTS: Final = 50
+_ALL: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +52,7 @@ class Server:
         unowned: how many turns and jobs should run and have no node.
         problems: why files are not stored by this node, and the like.
         stuck: (id, problem) of turns and jobs that do not go on (`nodes.missing_runs`).
-        deliveries_due: when the first delivery is due; None: none is to be made.
-        deliveries_since: since when the oldest of them waits.
+        open: all that waits or runs.
     """
 
     maintenance: bool
@@ -64,12 +62,7 @@ class Server:
     unowned: int
     problems: Sequence[str]
     stuck: Sequence[tuple[str, str]]
-    turns_waiting: int
-    jobs_queued: int
-    mails: int
-    deliveries: int
-    deliveries_due: int | None
-    deliveries_since: int | None
+    open: OpenCounts
     accounts: Sequence[AccountLine]
     more: str | None
 
@@ -95,8 +88,6 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
     bound = before or ids.last(ids.ACCOUNT)
     matching_accounts = server_rows.accounts(tx, text, before=bound, limit=_ACCOUNTS + 1)
     page_accounts = matching_accounts[:_ACCOUNTS]
-    turns_waiting, jobs_queued, mails = server_rows.waiting(tx)
-    deliveries, due, oldest = server_rows.pending_deliveries(tx)
     return Server(
         maintenance=meta.get(tx, SWITCH) == "on",
         nodes=nodes.lines(tx, ctx),
@@ -105,12 +96,7 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
         unowned=jobs.get("", 0) + turns.get("", 0),
         problems=list(ctx.health.problems().values()),
         stuck=missing_runs.reported_rows(tx),
-        turns_waiting=turns_waiting,
-        jobs_queued=jobs_queued,
-        mails=mails,
-        deliveries=deliveries,
-        deliveries_due=due,
-        deliveries_since=oldest,
+        open=metric_rows.read(tx, _ALL),
         accounts=[
             AccountLine(
                 each, by_account.get(each.id, 0), running_jobs_max(ctx.settings, each.limits_json)

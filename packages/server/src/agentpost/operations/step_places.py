@@ -1,7 +1,5 @@
 """Whether steps can run as the setting ``worker_command_prefix`` says (design: Steps apart)."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import tomllib

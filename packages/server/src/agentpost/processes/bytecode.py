@@ -5,8 +5,6 @@ and a container's packages may be read-only. Then each new process compiles all 
 libraries that draw a chart take three seconds of CPU time so, and half a second from byte code.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 from typing import Final

@@ -1,7 +1,5 @@
 """How many worker processes, and how large each may grow, when the operator does not say."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Final

@@ -4,8 +4,6 @@ A service's environment holds credentials (`AWS_*`, `PG*`, the server's own sett
 runs in a worker could print them into a file or a reply.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Final

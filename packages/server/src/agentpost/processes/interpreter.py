@@ -1,7 +1,5 @@
 """The interpreter that runs an author's code: the server's own, or one that the author has made."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import dataclass

@@ -6,15 +6,13 @@ a whole when one worker is killed; `anyio.to_process` kills just one, but it set
 recycles, leaves a busy worker behind when its parent is killed, throws away what functions print,
 passes the whole environment on and unpickles whatever a worker answers.
 
-The pool is shared fairly by account (`agentpost.limits.fair_queue`), and each call has limits: time
+The pool is shared fairly by account (`agentpost.limits.fair_share`), and each call has limits: time
 on the clock from when a worker has it, CPU time, memory. Else one hostile file would hold them all.
 
 A worker gets a listed part of the server's environment and none of its memory. It runs as the same
 user, which contains accidents and is no sandbox for code nobody trusts, unless a `CommandPrefix`
 gives it another user or a container.
 """
-
-from __future__ import annotations
 
 import asyncio
 import math
@@ -194,7 +192,7 @@ class WorkerPool:
         return CallLimits(late, self._seconds, cpu_seconds)
 
     async def _perform(
-        self, request: Request, account: str, limits: CallLimits, ready: Ready | None
+        self, request: "Request", account: str, limits: CallLimits, ready: Ready | None
     ) -> dict[str, Any]:
         if not request.fn.startswith(_OURS):
             await self._usable.wait()
@@ -216,7 +214,7 @@ class WorkerPool:
         return reply
 
     async def _begin(
-        self, request: Request, account: str, limits: CallLimits, ready: Ready | None
+        self, request: "Request", account: str, limits: CallLimits, ready: Ready | None
     ) -> dict[str, Any]:
         """Ask a worker, and another one when it has died before it began. A function that ran out
         of memory in a process that was not fresh runs again in one that is: earlier calls may have
@@ -251,7 +249,7 @@ class WorkerPool:
         raise kind(f"{_BEGINNINGS_MAX} processes in a row ended before they began: {deaths[-1]}")
 
     async def _ask(
-        self, worker: WorkerProcess, request: Request, limits: CallLimits
+        self, worker: WorkerProcess, request: "Request", limits: CallLimits
     ) -> dict[str, Any]:
         """Ask one worker. Raises `OutOfMemory` for whatever a lack of memory came to in a process
         that is not fresh, and what `Request.ask` raises."""

@@ -5,8 +5,6 @@ Such a process has a `Place`. The server opens no name in it that the process co
 link, and the process opens nothing outside it that is the server's.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat
@@ -38,7 +36,7 @@ class CommandPrefix:
     words: tuple[str, ...]
 
     @classmethod
-    def parse(cls, words: Sequence[str]) -> CommandPrefix | None:
+    def parse(cls, words: Sequence[str]) -> "CommandPrefix | None":
         """None for an empty command. Raises `ValueError` for one that cannot be used here."""
         if not words:
             return None
@@ -90,7 +88,7 @@ class Place:
     worker: int
 
     @classmethod
-    def make(cls, parent: Path, prefix: CommandPrefix, worker: int) -> Place:
+    def make(cls, parent: Path, prefix: CommandPrefix, worker: int) -> "Place":
         """A new one. Raises `OSError`."""
         place = cls(Path(tempfile.mkdtemp(prefix="worker-", dir=parent)), prefix, worker)
         place.given.mkdir()

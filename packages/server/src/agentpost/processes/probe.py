@@ -1,8 +1,6 @@
 """Whether workers that a command prefix starts come up, get files, and are kept from what is the
 server's: tried with one worker, when the server starts and by the doctor (design: Steps apart)."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The operator's malware scanner: a program that is run for each file (design: Scanning files)."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,12 +1,10 @@
-"""Waiting for a place that accounts share (who gets one: `agentpost.limits.fair_queue`)."""
-
-from __future__ import annotations
+"""Waiting for a place that accounts share (who gets one: `agentpost.limits.fair_share`)."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from agentpost.limits.fair_queue import FairQueue
+from agentpost.limits.fair_share import FairQueue
 
 
 class FairSemaphore:

@@ -1,8 +1,6 @@
 """How worker and agent processes are started: where, with which environment, and what each is told
 first."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import logging

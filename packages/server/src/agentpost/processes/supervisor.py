@@ -13,8 +13,6 @@ another user's than the server's. It ends as the program did. The program gains 
 ``sudo`` for example.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

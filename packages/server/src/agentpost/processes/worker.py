@@ -1,7 +1,5 @@
 """One worker process as the server sees it: how it is started, asked and ended."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
@@ -53,7 +51,7 @@ class WorkerProcess:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         folder: Path,
-        output: OutputPipes,
+        output: "OutputPipes",
         place: Place | None = None,
         interpreter: Interpreter = OWN,
     ) -> None:
@@ -199,7 +197,7 @@ class WorkerProcess:
     async def wait_until_ended(self) -> None:
         await asyncio.shield(self._end)
 
-    def when_ended(self, fn: Callable[[WorkerProcess], None]) -> None:
+    def when_ended(self, fn: "Callable[[WorkerProcess], None]") -> None:
         self._end.add_done_callback(lambda _: fn(self))
 
     async def _watch(self) -> None:
@@ -229,7 +227,7 @@ def _listening(path: Path) -> socket.socket:
 
 
 async def _accept(
-    listener: socket.socket, process: asyncio.subprocess.Process, name: str, output: OutputPipes
+    listener: socket.socket, process: asyncio.subprocess.Process, name: str, output: "OutputPipes"
 ) -> socket.socket:
     """The connection of a worker that a prefix starts. Raises `OSError` when it ends, or does not
     connect in time."""

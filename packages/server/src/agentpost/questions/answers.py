@@ -5,8 +5,6 @@ schema may take a while; the transaction only looks whether the question still s
 questions).
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

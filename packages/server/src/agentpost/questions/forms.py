@@ -1,8 +1,6 @@
 """The form that answers a typed question: buttons for choices, a few fields for a plain schema,
 else a field for JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

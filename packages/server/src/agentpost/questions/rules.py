@@ -1,7 +1,5 @@
 """What a message asks now and what its output is, from its record (design: Typed questions)."""
 
-from __future__ import annotations
-
 from agentpost.jobs.rules import JobRole, JobState
 from agentpost.record.records import Snapshot
 

@@ -1,7 +1,5 @@
 """What a question asks for, and the outputs that fit a caller's schema."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from msgspec import UNSET

@@ -5,8 +5,6 @@ moment the calls of the last hour are counted, not those of some hour on the clo
 exactly when the next call will be let in. Contract: `tests.conformance.test_ratelimit`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -56,16 +54,12 @@ class RateLimiter(Protocol):
         one that stands still, at most as long as the window. A rule's limit may change from call to
         call.
         """
-        ...
 
     async def give_back(self, subject: str, rules: Sequence[Rule], decision: RateDecision) -> None:
         """Forget a counted call: what it was counted for did not come about."""
-        ...
 
     async def start(self) -> None:
         """Connect, where there is something to connect to."""
-        ...
 
     async def stop(self) -> None:
         """Disconnect."""
-        ...

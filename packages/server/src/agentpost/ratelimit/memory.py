@@ -5,8 +5,6 @@ Each time somebody new is counted two old windows are looked at and dropped when
 follows the number of those who called lately and nothing ever has to sweep.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What a conversation is called: by the first line of its first message."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from agentpost.db.session import Tx

@@ -4,8 +4,6 @@ It is derived from the rows and never stored. The turn's number in the conversat
 that runs again sees the same history (design: Turns).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from json.encoder import encode_basestring as _quoted
@@ -14,8 +12,7 @@ from agentpost.agents import File, Running, Said, values
 from agentpost.db.session import Tx
 from agentpost.domain.limits import HISTORY_ENTRIES, WORK_TEXT_PAGE_CHARACTERS, WORKS_SHOWN
 from agentpost.domain.times import iso
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.record import history_rows
 from agentpost.record.records import AttachmentRecord, FileRecord, MessageRecord, WorkShown
 

@@ -1,7 +1,5 @@
 """The fields of a job that a signal changes besides its state; `record.writer` writes them."""
 
-from __future__ import annotations
-
 from agentpost.accounts import rows as account_rows
 from agentpost.context import AppContext
 from agentpost.db.session import Tx

@@ -1,11 +1,10 @@
 """The journal of calls, and a job's inbox. The rule is in `record.journal_rules`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 
 from agentpost.db.session import Tx
+from agentpost.db.statements import Rows, SentChange
 from agentpost.domain.credits import Charge
 from agentpost.record.journal_rules import Call, CallState
 
@@ -17,12 +16,10 @@ _PUT = (
 )
 _ALL = "SELECT n, fingerprint, state, value, summary FROM calls WHERE owner = ? ORDER BY n"
 _OWED = "SELECT value FROM calls WHERE owner = ? AND n = ?"
-_FORGET = "DELETE FROM calls WHERE owner = ? AND n = ?"
 _POST = (
     "INSERT INTO inbox (job_id, n, message_id, text, at)"
     " SELECT ?, COALESCE(MAX(n), 0) + 1, ?, ?, ? FROM inbox WHERE job_id = ?"
 )
-_INBOX = "SELECT n, message_id, text, at FROM inbox WHERE job_id = ? AND n > ? ORDER BY n LIMIT ?"
 
 
 def put(tx: Tx, owner: str, call: Call, now: int) -> None:
@@ -38,14 +35,10 @@ def all_(tx: Tx, owner: str) -> dict[int, Call]:
     return {row[0]: Call(row[0], row[1], CallState(row[2]), row[3], row[4] or "") for row in rows}
 
 
-def forget_held(tx: Tx, owner: str) -> None:
-    """The job is parked: its holds were given back, so its unfinished steps hold nothing."""
-    tx.execute_nowait("DELETE FROM calls WHERE owner = ? AND state = 'held'", (owner,))
-
-
-def forget(tx: Tx, owner: str, n: int) -> None:
-    """The row is no longer needed."""
-    tx.execute_nowait(_FORGET, (owner, n))
+# The job is parked: its holds were given back, so its unfinished steps hold nothing.
+forget_held = SentChange[str]("DELETE FROM calls WHERE owner = ? AND state = 'held'")
+# The row is no longer needed.
+forget = SentChange[str, int]("DELETE FROM calls WHERE owner = ? AND n = ?")
 
 
 def put_owed(tx: Tx, job_id: str, n: int, charges: Sequence[Charge], now: int) -> None:
@@ -65,6 +58,7 @@ def post(tx: Tx, job_id: str, message_id: str, text: str, now: int) -> None:
     tx.execute_nowait(_POST, (job_id, message_id, text, now, job_id))
 
 
-def inbox(tx: Tx, job_id: str, after: int, limit: int) -> list[tuple[int, str, str, int]]:
-    """(n, message id, text, at) of follow-ups a job has not read yet."""
-    return [(r[0], r[1], r[2], r[3]) for r in tx.all(_INBOX, (job_id, after, limit))]
+# (n, message id, text, at) of follow-ups a job has not read yet.
+inbox = Rows[tuple[int, str, str, int], str, int, int](
+    "SELECT n, message_id, text, at FROM inbox WHERE job_id = ? AND n > ? ORDER BY n LIMIT ?"
+)

@@ -4,8 +4,6 @@ A run numbers its calls in the order in which they are made. On a re-run a recor
 its recorded answer, provided it is the same call with the same arguments.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

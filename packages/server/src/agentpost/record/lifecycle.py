@@ -5,8 +5,6 @@ never for a transaction that was rolled back or retried. Lines have ids, duratio
 text of a message, a file or an error.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Reading messages (spec: getMessage)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from agentpost.caller import Caller

@@ -3,8 +3,6 @@
 ``*_json`` is JSON text, flags are 0 or 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 

@@ -4,13 +4,12 @@ Only `record.writer` may import this. Each write names the state it started from
 when the row is no longer in it.
 """
 
-from __future__ import annotations
-
 from operator import attrgetter
 
 from agentpost.clock import new_id
 from agentpost.contract.shape import dumps
 from agentpost.db.session import Tx
+from agentpost.db.statements import Change, ChangeOf, SentChangeOf
 from agentpost.domain import ids
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.rules import JobRole
@@ -49,10 +48,6 @@ _SET_OUTPUT = (
     "UPDATE jobs SET calls = calls + 1, output_json = ?"
     " WHERE id = ? AND epoch = ? AND state IN ('running', 'overdue')"
 )
-_RELEASE_OWNERSHIP = (
-    "UPDATE jobs SET node = NULL WHERE id = ? AND epoch = ? AND node = ?"
-    " AND state IN ('running', 'overdue')"
-)
 
 
 def insert_message(tx: Tx, message: MessageRecord) -> bool:
@@ -63,9 +58,8 @@ def insert_message(tx: Tx, message: MessageRecord) -> bool:
     return MESSAGES.insert(tx, message)
 
 
-def free_idempotency_key(tx: Tx, message_id: str) -> None:
-    """Take the key from a message whose hold on it has lapsed (design: Idempotency)."""
-    tx.execute("UPDATE messages SET idempotency_key = NULL WHERE id = ?", (message_id,))
+# Take the key from a message whose hold on it has lapsed (design: Idempotency).
+free_idempotency_key = Change[str]("UPDATE messages SET idempotency_key = NULL WHERE id = ?")
 
 
 def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
@@ -74,27 +68,16 @@ def update_message(tx: Tx, message: MessageRecord, version_before: int) -> None:
     tx.update_exactly_one(_UPDATE_MESSAGE, params, Fenced(f"message {message.id} has moved on"))
 
 
-def set_expiry(tx: Tx, message_id: str, at: int) -> None:
-    """The message is a 404 from that time on."""
-    tx.execute("UPDATE messages SET expires_at = ? WHERE id = ?", (at, message_id))
-
-
-def set_turn_no(tx: Tx, message: MessageRecord) -> None:
-    """The turn of a waiting message begins."""
-    tx.execute_nowait("UPDATE messages SET turn_no = ? WHERE id = ?", (message.turn_no, message.id))
-
-
-def set_turn_deaths(tx: Tx, message: MessageRecord) -> None:
-    """The turn of a message is run again after a death of its node."""
-    tx.execute_nowait(
-        "UPDATE messages SET turn_deaths = ?, turn_retried_at = ? WHERE id = ?",
-        (message.turn_deaths, message.turn_retried_at, message.id),
-    )
-
-
-def set_reply_deadline(tx: Tx, message_id: str, at: int) -> None:
-    """The POST call that waits for the message's turn is answered at that time."""
-    tx.execute("UPDATE messages SET reply_deadline = ? WHERE id = ?", (at, message_id))
+# The message is a 404 from that time on.
+set_expiry = ChangeOf[str, int]("UPDATE messages SET expires_at = ? WHERE id = ?")
+# The turn of a waiting message begins.
+set_turn_no = SentChangeOf[str, int | None]("UPDATE messages SET turn_no = ? WHERE id = ?")
+# The turn of a message is run again after a death of its node.
+set_turn_deaths = SentChangeOf[str, int, int | None](
+    "UPDATE messages SET turn_deaths = ?, turn_retried_at = ? WHERE id = ?"
+)
+# The POST call that waits for the message's turn is answered at that time.
+set_reply_deadline = ChangeOf[str, int]("UPDATE messages SET reply_deadline = ? WHERE id = ?")
 
 
 def insert_job(tx: Tx, job: JobRecord) -> None:
@@ -123,14 +106,13 @@ def set_output(tx: Tx, job_id: str, epoch: int, output_json: str) -> None:
     tx.update_exactly_one(_SET_OUTPUT, (output_json, job_id, epoch), error)
 
 
-def set_answered(tx: Tx, message_id: str, answered_by: str) -> None:
-    """The message that answers what this one asks."""
-    tx.execute("UPDATE messages SET answered_by = ? WHERE id = ?", (answered_by, message_id))
-
-
-def release_ownership(tx: Tx, job_id: str, epoch: int, node: str) -> bool:
-    """Release the node's job; False when it has ended or moved on meanwhile."""
-    return tx.execute(_RELEASE_OWNERSHIP, (job_id, epoch, node)) == 1
+# The message that answers what this one asks.
+set_answered = ChangeOf[str, str]("UPDATE messages SET answered_by = ? WHERE id = ?")
+# Release the node's job, by its id and epoch; 0 when it has ended or moved on meanwhile.
+release_ownership = Change[str, int, str](
+    "UPDATE jobs SET node = NULL WHERE id = ? AND epoch = ? AND node = ?"
+    " AND state IN ('running', 'overdue')"
+)
 
 
 def append_entry(tx: Tx, entry: EntryRecord) -> None:

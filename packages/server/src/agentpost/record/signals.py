@@ -3,8 +3,6 @@
 A signal says what happened, never what follows from it: that is `record.transitions`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agentpost.credits.rules import Ceiling

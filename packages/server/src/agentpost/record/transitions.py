@@ -6,16 +6,13 @@ Two tables, one for turns and one for jobs. A pair without a row is a programmer
 spec: Transitions; design: Entries and events; Expiry and recover.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
 
 from agentpost.domain.errors import RuleBroken
 from agentpost.jobs.rules import JobState as J
-from agentpost.messages.rules import AGENT_BUSY_TEXT, TURN_FAILURE_TEXTS
-from agentpost.messages.rules import TurnState as T
+from agentpost.messages.rules import AGENT_BUSY_TEXT, TURN_FAILURE_TEXTS, TurnState as T
 from agentpost.record import signals as s
 from agentpost.record.events import (
     CEILING_TEXTS,

@@ -9,8 +9,6 @@ Locks are taken in one order: conversation, account, jobs (by id), messages (by 
 move credits or slots lock the account before they come here.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial
@@ -22,16 +20,12 @@ from agentpost.db.session import NO_FILES, Tx
 from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import FILE_UNLISTED_KEEP_SECONDS
 from agentpost.domain.times import seconds
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import EXECUTING, OPEN_JOBS, VIEWS, JobRole, JobState
-from agentpost.messages import rows as message_rows
-from agentpost.messages import status_rules
+from agentpost.messages import rows as message_rows, status_rules
 from agentpost.messages.rules import OPEN_TURNS
 from agentpost.messages.shapes import FileFacts
-from agentpost.record import job_changes, lifecycle, transitions
-from agentpost.record import rows as record_rows
-from agentpost.record import signals as s
+from agentpost.record import job_changes, lifecycle, rows as record_rows, signals as s, transitions
 from agentpost.record.events import Entry, EntryType, EventName, message_event
 from agentpost.record.records import EntryRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.webhooks import outbox
@@ -101,9 +95,11 @@ def apply_turn(
         case s.Resent():
             message.updated_at = message.created_at
         case s.TurnBegun():
-            record_rows.set_turn_no(tx, message)
+            record_rows.set_turn_no(tx, message.id, message.turn_no)
         case s.TurnReclaimed() if message.turn_deaths:
-            record_rows.set_turn_deaths(tx, message)
+            record_rows.set_turn_deaths(
+                tx, message.id, message.turn_deaths, message.turn_retried_at
+            )
     files: list[FileRecord] = []
     if change.entry is not None and change.entry.with_files and message.reply_files:
         files = [f for f in message_rows.files(tx, message.id) if f.job_id is None]

@@ -1,7 +1,5 @@
 """Which requests of an account a list shows, and what people write to say so."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

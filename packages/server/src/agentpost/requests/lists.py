@@ -1,14 +1,11 @@
 """The request log for programs: pages of it, and what comes (design: Reading the request log)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from agentpost.accounts import rows as account_rows
-from agentpost.accounts import scope_rules
+from agentpost.accounts import rows as account_rows, scope_rules
 from agentpost.accounts.scope_rules import Scope
 from agentpost.caller import Caller
 from agentpost.context import AppContext
@@ -19,8 +16,7 @@ from agentpost.domain.limits import EVENTS_WAIT_SECONDS_MIN
 from agentpost.domain.times import HOUR, MINUTE, SECOND, seconds
 from agentpost.following.held_calls import HeldCall, HungUp
 from agentpost.record.records import RequestRecord
-from agentpost.requests import actions as requests
-from agentpost.requests import rows as request_rows
+from agentpost.requests import actions as requests, rows as request_rows
 from agentpost.requests.actions import FLUSH_SECONDS
 from agentpost.requests.filter_rules import RequestFilter
 

@@ -1,7 +1,5 @@
 """The request inspector: what was asked of the API and what it answered (spec: Limits)."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

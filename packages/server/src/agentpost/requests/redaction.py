@@ -7,8 +7,6 @@ webhook's URL all but its host: chat services put their token into the path. Sea
 replacing is not; most bodies contain no secret.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import urlsafe_b64decode

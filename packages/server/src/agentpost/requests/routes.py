@@ -1,7 +1,5 @@
 """The request log (design: Reading the request log)."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from starlette.requests import Request
@@ -40,8 +38,38 @@ BEFORE = Text(
 )
 
 
+@Operation(
+    id="listRequests",
+    route="GET /v1/requests",
+    scope=Scope.READ,
+    summary="Read the request log, or wait for the next requests",
+    answer=LoggedRequestListShape,
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR),
+    queries=(LIMIT, WAIT),
+    texts=(
+        BEFORE,
+        Text("cursor", "Only requests that ended since the answer with this `cursor`."),
+        Text("key", "Only requests with the key of this id."),
+        Text("method", "Only requests with this method.", METHODS),
+        Text(
+            "status",
+            "Only this status, as `404`; `4xx`: its kind; `failed`: 400 and above.",
+            pattern=STATUS_PATTERN,
+        ),
+        Text("path", "Only requests with this in their path or query, in any case."),
+        Text("error", "Only requests refused with this error code."),
+        Text("created_after", "Only requests that came at this time or later.", format=TIME),
+        Text("created_before", "Only requests that came before this time.", format=TIME),
+    ),
+)
 async def list_requests(api: Api, request: Request, caller: Caller) -> Response:
-    """The requests that fit, newest first; with a cursor those that ended since."""
+    """The requests to the API and their outcomes, newest first, without the bodies. While
+    `has_more`, continue with `before`: the last one's `id`. With the `cursor` of an answer the
+    requests come that ended since, in this order; when there are none, the call is held for `wait`
+    seconds, and for one at least, and counts as a long-poll. A request is there about a second
+    after it ended; one that took over three minutes is only in the list, and so are reads of the
+    log. A key reads its own requests, with the scope `read_all` also those of the account's other
+    keys."""
     request_filter, limit = _filter(request), int_param(request, LIMIT)
     before = await place_param(api, request, caller, BEFORE)
     created_before = time_param(request, "created_before")
@@ -73,8 +101,17 @@ async def list_requests(api: Api, request: Request, caller: Caller) -> Response:
     return respond(LoggedRequestListShape(data=data, has_more=page.has_more, cursor=place))
 
 
+@Operation(
+    id="getRequest",
+    route="GET /v1/requests/{request_id}",
+    scope=Scope.READ,
+    summary="Read a request with its bodies",
+    answer=LoggedRequestDetailsShape,
+    errors=(ErrorCode.NOT_FOUND,),
+)
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """A request with its bodies."""
+    """Bodies are kept without secrets, long ones in part. `request_id` is what the answer had as
+    `Request-Id`; a request is there about a second after it ended."""
     logged, key_name = await lists.get(api.ctx, caller, request.path_params["request_id"])
     return respond(LoggedRequestDetailsShape.of(logged, key_name))
 
@@ -96,54 +133,4 @@ def _filter(request: Request) -> RequestFilter:
     )
 
 
-OPERATIONS = (
-    Operation(
-        id="listRequests",
-        method="GET",
-        path="/v1/requests",
-        scope=Scope.READ,
-        summary="Read the request log, or wait for the next requests",
-        description=(
-            "The requests to the API and their outcomes, newest first, without the bodies."
-            " While `has_more`, continue with `before`: the last one's `id`. With the `cursor` of"
-            " an answer the requests come that ended since, in this order; when there are none,"
-            " the call is held for `wait` seconds, and for one at least, and counts as a"
-            " long-poll. A request is there about a second after it ended; one that took over"
-            " three minutes is only in the list, and so are reads of the log. A key reads its"
-            " own requests, with the scope `read_all` also those of the account's other keys."
-        ),
-        handler=list_requests,
-        answer=LoggedRequestListShape,
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR),
-        queries=(LIMIT, WAIT),
-        texts=(
-            BEFORE,
-            Text("cursor", "Only requests that ended since the answer with this `cursor`."),
-            Text("key", "Only requests with the key of this id."),
-            Text("method", "Only requests with this method.", METHODS),
-            Text(
-                "status",
-                "Only this status, as `404`; `4xx`: its kind; `failed`: 400 and above.",
-                pattern=STATUS_PATTERN,
-            ),
-            Text("path", "Only requests with this in their path or query, in any case."),
-            Text("error", "Only requests refused with this error code."),
-            Text("created_after", "Only requests that came at this time or later.", format=TIME),
-            Text("created_before", "Only requests that came before this time.", format=TIME),
-        ),
-    ),
-    Operation(
-        id="getRequest",
-        method="GET",
-        path="/v1/requests/{request_id}",
-        scope=Scope.READ,
-        summary="Read a request with its bodies",
-        description=(
-            "Bodies are kept without secrets, long ones in part. `request_id` is what the answer"
-            " had as `Request-Id`; a request is there about a second after it ended."
-        ),
-        handler=get,
-        answer=LoggedRequestDetailsShape,
-        errors=(ErrorCode.NOT_FOUND,),
-    ),
-)
+OPERATIONS = (list_requests, get)

@@ -1,13 +1,12 @@
 """The request inspector's rows: what was asked of the API and what it answered."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agentpost.db import as_json
 from agentpost.db.filtered import Conditions, containing, counts, newest
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.db.statements import Change
 from agentpost.domain import ids
 from agentpost.record.records import RequestRecord
 from agentpost.requests.filter_rules import RequestFilter
@@ -23,11 +22,6 @@ _GONE = (
     "SELECT about.key FROM json_each(?) AS about WHERE"
     " COALESCE((SELECT m.expires_at FROM messages m WHERE m.id = about.key), 0) <= ?"
 )
-_FORGET = (
-    "UPDATE requests SET request_body = NULL, response_body = NULL WHERE id IN"
-    " (SELECT id FROM requests WHERE message_id = ?"
-    " AND (request_body IS NOT NULL OR response_body IS NOT NULL) LIMIT ?)"
-)
 
 
 def deleted_messages(tx: Tx, records: Sequence[RequestRecord], now: int) -> set[str]:
@@ -36,9 +30,12 @@ def deleted_messages(tx: Tx, records: Sequence[RequestRecord], now: int) -> set[
     return {row[0] for row in tx.all(_GONE, (as_json.names(about), now))} if about else set()
 
 
-def forget_bodies(tx: Tx, message_id: str, limit: int) -> int:
-    """Take the bodies from lines about a message; from how many, ``limit`` if there are more."""
-    return tx.execute(_FORGET, (message_id, limit))
+# Take the bodies from lines about a message; from how many, ``limit`` if there are more.
+forget_bodies = Change[str, int](
+    "UPDATE requests SET request_body = NULL, response_body = NULL WHERE id IN"
+    " (SELECT id FROM requests WHERE message_id = ?"
+    " AND (request_body IS NOT NULL OR response_body IS NOT NULL) LIMIT ?)"
+)
 
 
 def of_account(

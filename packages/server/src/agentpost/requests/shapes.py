@@ -1,7 +1,5 @@
 """What was asked of the API and what it answered (design: The request log)."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Annotated, Any, Final, Literal, Protocol, Self
 
@@ -89,22 +87,18 @@ class SentRequest(Protocol):
     @property
     def method(self) -> str:
         """Such as POST."""
-        ...
 
     @property
     def path(self) -> str:
         """With its query."""
-        ...
 
     @property
     def request_bytes(self) -> int:
         """The length of its body."""
-        ...
 
     @property
     def request_body(self) -> str | None:
         """As far as it is kept."""
-        ...
 
 
 def as_curl(one: SentRequest, api: str) -> str:

@@ -5,8 +5,6 @@ the purge never delays the API. Readers do not wait for it: a message past its r
 at once, whenever its rows are deleted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -19,9 +17,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids, limits
 from agentpost.domain.times import seconds
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import rows as job_rows
-from agentpost.jobs import work_rows
+from agentpost.jobs import actions as jobs, rows as job_rows, work_rows
 from agentpost.jobs.rules import OPEN_JOBS
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS
@@ -82,7 +78,7 @@ async def messages_with_jobs(ctx: AppContext, after: DueCursor = (0, "")) -> Due
     """
     now = ctx.clock.now()
     page = await ctx.db.read(
-        lambda tx: retention_rows.expired_with_jobs(tx, now, after, MESSAGES_PER_SWEEP)
+        lambda tx: retention_rows.expired_with_jobs(tx, now, *after, MESSAGES_PER_SWEEP)
     )
     for _, message_id in page:
         await _purge_or_log(ctx, message_id)
@@ -202,7 +198,7 @@ async def entries(ctx: AppContext, after: LogCursor = ("", 0)) -> LogCursor | No
     """Delete log entries kept long enough, of a page behind ``after``; as `messages`."""
     oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
     before = old_entries(ctx)
-    page = await ctx.db.read(lambda tx: retention_rows.entries_page(tx, after, before, PAGE))
+    page = await ctx.db.read(lambda tx: retention_rows.entries_page(tx, *after, before, PAGE))
     due = {message_id: seq for message_id, seq, at in page if at <= oldest}
     if due:
         await ctx.db.write(partial(_delete_entries, due))

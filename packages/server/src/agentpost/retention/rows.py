@@ -5,33 +5,20 @@ the hot path pays for no index that only the purge would use. Messages with jobs
 than their ids say, so those are found by an index that has no others.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from agentpost.db.session import Tx
+from agentpost.db.statements import Change, Firsts, Rows
 
 _PAGE = (
     "SELECT id, created_at, expires_at, idempotency_key IS NOT NULL FROM messages"
     " WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
 )
-_EXPIRED_WITH_JOBS = (
-    "SELECT expires_at, id FROM messages WHERE jobs > 0 AND expires_at <= ?"
-    " AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?"
-)
-_ENTRIES_PAGE = (
-    "SELECT message_id, seq, at FROM entries"
-    " WHERE (message_id, seq) > (?, ?) AND message_id < ? ORDER BY message_id, seq LIMIT ?"
-)
 _JOBS = (
     "SELECT l.job_id, EXISTS (SELECT 1 FROM message_jobs o WHERE o.job_id = l.job_id"
     " AND o.message_id <> l.message_id) FROM message_jobs l WHERE l.message_id = ?"
     " ORDER BY l.job_id"
-)
-_LOCK_JOBS = (
-    "SELECT id FROM jobs WHERE id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
-    " ORDER BY id /*for update*/"
 )
 
 
@@ -58,17 +45,8 @@ _ATTACHMENTS = (
 _DELETE_ATTACHMENT = "DELETE FROM attachments WHERE message_id = ? AND n = ?"
 _ATTACHED = "DELETE FROM uploads WHERE message_id = ? AND swept = 1"
 _EVENTS = "SELECT id FROM events WHERE message_id = ? ORDER BY id LIMIT ?"
-_DELETED_WORKS = "SELECT id FROM works WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?"
 _WORK_FILES = "SELECT blob, account_id, size FROM files WHERE work_id = ? ORDER BY blob LIMIT ?"
 _DELETE_FILE = "DELETE FROM files WHERE blob = ?"
-_DELETE_WORK = (
-    "DELETE FROM works WHERE id = ? AND deleted_at IS NOT NULL"
-    " AND NOT EXISTS (SELECT 1 FROM files WHERE work_id = works.id)"
-)
-_UNLIST = (
-    "UPDATE files SET replaced = 2 WHERE blob IN"
-    " (SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob LIMIT ?)"
-)
 _LOOSE_EVENTS = "SELECT id FROM events WHERE message_id IS NULL AND id < ? ORDER BY id LIMIT ?"
 
 
@@ -84,8 +62,6 @@ def _delete_expired_sql(table: str) -> str:
     return f"DELETE FROM {table} WHERE digest IN ({first})"
 
 
-_REQUESTS = _oldest("requests")
-_MAILS = _oldest("mails")
 _LOGIN_TOKENS = _delete_expired_sql("login_tokens")
 _SESSIONS = _delete_expired_sql("sessions")
 
@@ -114,24 +90,18 @@ def page(tx: Tx, after: str, before: str, limit: int) -> list[Aged]:
     return [Aged(r[0], r[1], r[2], bool(r[3])) for r in tx.all(_PAGE, (after, before, limit))]
 
 
-def expired_with_jobs(
-    tx: Tx, now: int, after: tuple[int, str], limit: int
-) -> list[tuple[int, str]]:
-    """(expires at, id) of messages with jobs past their retention, behind ``after``."""
-    return [(row[0], row[1]) for row in tx.all(_EXPIRED_WITH_JOBS, (now, *after, limit))]
-
-
-def entries_page(
-    tx: Tx, after: tuple[str, int], before: str, limit: int
-) -> list[tuple[str, int, int]]:
-    """(message id, seq, at) of log entries behind ``after``, of messages older than ``before``."""
-    rows = tx.all(_ENTRIES_PAGE, (*after, before, limit))
-    return [(row[0], row[1], row[2]) for row in rows]
-
-
-def delete_entries(tx: Tx, message_id: str, up_to_seq: int) -> None:
-    """The beginning of a message's log."""
-    tx.execute("DELETE FROM entries WHERE message_id = ? AND seq <= ?", (message_id, up_to_seq))
+# (expires at, id) of messages with jobs past their retention, behind such a pair.
+expired_with_jobs = Rows[tuple[int, str], int, int, str, int](
+    "SELECT expires_at, id FROM messages WHERE jobs > 0 AND expires_at <= ?"
+    " AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?"
+)
+# (message id, seq, at) of log entries behind such a message and seq, of messages older than that.
+entries_page = Rows[tuple[str, int, int], str, int, str, int](
+    "SELECT message_id, seq, at FROM entries"
+    " WHERE (message_id, seq) > (?, ?) AND message_id < ? ORDER BY message_id, seq LIMIT ?"
+)
+# The beginning of a message's log.
+delete_entries = Change[str, int]("DELETE FROM entries WHERE message_id = ? AND seq <= ?")
 
 
 def jobs_of(tx: Tx, message_id: str) -> list[tuple[str, bool]]:
@@ -139,9 +109,11 @@ def jobs_of(tx: Tx, message_id: str) -> list[tuple[str, bool]]:
     return [(row[0], bool(row[1])) for row in tx.all(_JOBS, (message_id,))]
 
 
-def lock_jobs(tx: Tx, message_id: str) -> None:
-    """Hold a message's jobs until the commit, in the order in which all lock them."""
-    tx.all(_LOCK_JOBS, (message_id,))
+# Hold a message's jobs until the commit, in the order in which all lock them.
+lock_jobs = Firsts[str](
+    "SELECT id FROM jobs WHERE id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"
+    " ORDER BY id /*for update*/"
+)
 
 
 def delete_job_parts(tx: Tx, job_id: str, limit: int) -> int:
@@ -150,15 +122,10 @@ def delete_job_parts(tx: Tx, job_id: str, limit: int) -> int:
     return _delete(tx, _OF_JOB, job_id, limit)
 
 
-def delete_job(tx: Tx, job_id: str) -> None:
-    """A job without parts."""
-    tx.execute("DELETE FROM jobs WHERE id = ?", (job_id,))
-
-
-def unlink(tx: Tx, message_id: str, job_id: str) -> None:
-    """Take a job from a message's list."""
-    sql = "DELETE FROM message_jobs WHERE message_id = ? AND job_id = ?"
-    tx.execute(sql, (message_id, job_id))
+# A job without parts.
+delete_job = Change[str]("DELETE FROM jobs WHERE id = ?")
+# Take a job from a message's list.
+unlink = Change[str, str]("DELETE FROM message_jobs WHERE message_id = ? AND job_id = ?")
 
 
 def delete_message_parts(tx: Tx, message_id: str, limit: int) -> int:
@@ -173,9 +140,8 @@ def delete_message(tx: Tx, message_id: str) -> None:
     tx.execute("DELETE FROM messages WHERE id = ?", (message_id,))
 
 
-def deleted_works(tx: Tx, limit: int) -> list[str]:
-    """Works that were deleted and still have a row."""
-    return [row[0] for row in tx.all(_DELETED_WORKS, (limit,))]
+# Works that were deleted and still have a row.
+deleted_works = Firsts[int]("SELECT id FROM works WHERE deleted_at IS NOT NULL ORDER BY id LIMIT ?")
 
 
 def detach_attachments(tx: Tx, message_id: str, limit: int) -> list[DeletedFile]:
@@ -193,24 +159,20 @@ def detach_files(tx: Tx, work_id: str, limit: int) -> list[DeletedFile]:
     return [file for file in files if tx.execute(_DELETE_FILE, (file.blob,))]
 
 
-def unlist_files(tx: Tx, message_id: str, limit: int) -> int:
-    """Mark replaced files of a message as no longer listed; how many."""
-    return tx.execute(_UNLIST, (message_id, limit))
-
-
-def delete_work(tx: Tx, work_id: str) -> None:
-    """A deleted work, unless it has files still."""
-    tx.execute(_DELETE_WORK, (work_id,))
-
-
-def delete_requests(tx: Tx, before: str, limit: int) -> int:
-    """The oldest lines of the request log; how many went."""
-    return tx.execute(_REQUESTS, (before, limit))
-
-
-def delete_mails(tx: Tx, before: str, limit: int) -> int:
-    """The oldest mails, sent or not; as above."""
-    return tx.execute(_MAILS, (before, limit))
+# Mark replaced files of a message as no longer listed; how many.
+unlist_files = Change[str, int](
+    "UPDATE files SET replaced = 2 WHERE blob IN"
+    " (SELECT blob FROM files WHERE message_id = ? AND replaced = 1 ORDER BY blob LIMIT ?)"
+)
+# A deleted work, unless it has files still.
+delete_work = Change[str](
+    "DELETE FROM works WHERE id = ? AND deleted_at IS NOT NULL"
+    " AND NOT EXISTS (SELECT 1 FROM files WHERE work_id = works.id)"
+)
+# The oldest lines of the request log.
+delete_requests = Change[str, int](_oldest("requests"))
+# The oldest mails, sent or not.
+delete_mails = Change[str, int](_oldest("mails"))
 
 
 def delete_loose_events(tx: Tx, before: str, limit: int) -> int:

@@ -3,8 +3,6 @@
 A wrong deploy must not end work that rolling back would let go on (design: Code that changed).
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +15,7 @@ from agentpost.domain.times import seconds
 from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
 from agentpost.operations import health_state
-from agentpost.runtime.endings import retry_until_recorded
+from agentpost.runtime.owners import retry_until_recorded
 from agentpost.runtime.runs import Run
 
 log = structlog.get_logger(__name__)

@@ -5,8 +5,6 @@ than `_CHARACTERS_AT_ONCE` in that time waits, and what does not fit into `_WAIT
 out: its reader sees a gap in the offsets, and the recorded text comes anyway.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """Making the calls of a run in the server: each takes effect once and is recorded."""
 
-from __future__ import annotations
-
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Sequence

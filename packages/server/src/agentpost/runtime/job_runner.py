@@ -1,7 +1,5 @@
 """The job runner: the jobs that run in this process (see `engine.base.JobExecutor`)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress

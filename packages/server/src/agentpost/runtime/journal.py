@@ -1,7 +1,5 @@
 """Numbering a run's calls and answering the recorded ones (design: The journal)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """Storing what a turn or job writes: bytes first, the record by the caller's transaction after."""
 
-from __future__ import annotations
-
 import asyncio
 from asyncio import to_thread
 from dataclasses import dataclass
@@ -10,8 +8,7 @@ from pathlib import Path
 import structlog
 
 from agentpost.author.bodies import Spilled
-from agentpost.blobs import actions as blobs
-from agentpost.blobs import space
+from agentpost.blobs import actions as blobs, space
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.domain import backoff

@@ -1,12 +1,16 @@
-"""A run's turn or job as the record knows it: asked whether it is still ours, told how it fares."""
+"""A run's turn or job as the record knows it: asked whether it is still ours, told how it fares and
+how it ended."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Coroutine
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
+
 from agentpost.context import AppContext
+from agentpost.domain import backoff
+from agentpost.domain.errors import Fenced
 from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
 from agentpost.nodes import poison_rules
@@ -57,3 +61,27 @@ class JobOwner(Owner):
 
     async def charge_owed(self, n: int) -> None:
         await jobs.charge_owed(self.ctx, self.claim, n)
+
+
+log = structlog.get_logger(__name__)
+RETRY_SECONDS_FIRST = 0.2
+_RETRY_SECONDS_MAX = 10.0
+
+
+async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str) -> None:
+    """Retry until the end is recorded: only this process has the result.
+
+    Raises `Fenced` when another node owns the turn or job; that is also how a second try learns
+    that the first one went through after all.
+    """
+    tries = 0
+    while True:
+        try:
+            await write()
+            return
+        except Fenced:
+            raise
+        except Exception as error:
+            log.warning("result_not_recorded", owner=owner, tries=tries + 1, error=str(error))
+        await asyncio.sleep(backoff.pause(tries, RETRY_SECONDS_FIRST, _RETRY_SECONDS_MAX))
+        tries += 1

@@ -23,8 +23,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.text import agent_text
 from agentpost.explain.agent_lines import output_kept
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import rules as job_rules
+from agentpost.jobs import actions as jobs, rules as job_rules
 from agentpost.jobs.actions import JobClaim
 from agentpost.nodes.ownership import confirm_job
 from agentpost.observability import traces
@@ -35,10 +34,9 @@ from agentpost.runtime import traced
 from agentpost.runtime.changed_code import ChangedCode, JobCodeMissing, wait_for_code
 from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.effects import Effects
-from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
 from agentpost.runtime.outputs import Place
-from agentpost.runtime.owners import JobOwner
+from agentpost.runtime.owners import JobOwner, retry_until_recorded
 from agentpost.runtime.runs import Run
 from agentpost.runtime.steps import Steps
 

@@ -1,7 +1,5 @@
 """Running turns: the agent's function on the agent loop, its calls recorded one by one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
@@ -30,10 +28,9 @@ from agentpost.record.tickets import TurnTicket
 from agentpost.runtime import traced
 from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.effects import Effects
-from agentpost.runtime.endings import retry_until_recorded
 from agentpost.runtime.journal import Journal, RunStopped, Slot, StopCause, is_cancelled
 from agentpost.runtime.outputs import Place
-from agentpost.runtime.owners import Owner
+from agentpost.runtime.owners import Owner, retry_until_recorded
 from agentpost.runtime.runs import Run, Runs
 from agentpost.runtime.steps import Steps
 from agentpost.threads.loop import AgentLoop
@@ -136,7 +133,7 @@ _FAILURES: Final = {
 
 
 async def _outcome(
-    ctx: AppContext, agent: AgentFn, turn: AuthorTurn, effects: TurnEffects
+    ctx: AppContext, agent: AgentFn, turn: AuthorTurn, effects: "TurnEffects"
 ) -> TurnResult | TurnFailure | None:
     """The outcome of the agent's function, as a value; None when nothing is to be written."""
     journal = effects.journal
@@ -174,7 +171,7 @@ async def _outcome(
     return result
 
 
-def _result(turn: AuthorTurn, effects: TurnEffects) -> TurnResult | TurnFailure:
+def _result(turn: AuthorTurn, effects: "TurnEffects") -> TurnResult | TurnFailure:
     """The agent's reply when its function returned."""
     output = turn.wanted_output
     reply = "\n\n".join(part for part in turn.replies if part) or None

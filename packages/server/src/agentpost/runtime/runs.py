@@ -2,8 +2,6 @@
 has really ended, so none can be missed by a stop, lost unseen, or left running at the end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -49,7 +47,7 @@ class Run:
     leaving: bool = False
     has_got_further: bool = False
     on_change: Callable[[], None] = _nobody_asks
-    on_diverged: Callable[[Run], None] | None = None
+    on_diverged: "Callable[[Run], None] | None" = None
 
     def give_up(self) -> None:
         """From now on it is ``over``."""

@@ -1,7 +1,5 @@
 """Running the bodies of steps and writes: coroutines here, plain functions in a worker process."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -46,21 +44,17 @@ class Run(Protocol):
     @property
     def owner(self) -> str:
         """The id of its job or message."""
-        ...
 
     def go_on(self) -> None:
         """Raises when the run is over."""
-        ...
 
     async def ready(self) -> None:
         """Awaited right before a body begins; raises when the run is over, or another node owns
         it."""
-        ...
 
     async def on_killed_worker(self, error: WorkerKilled, key: str) -> None:
         """The worker that ran this body was killed. Returns when it is to run again, raises when
         that has happened too often."""
-        ...
 
 
 async def unless_killed(call: Callable[[], Awaitable[T]], run: Run, key: str) -> T:
@@ -161,7 +155,7 @@ class Steps:
     """Makes the exception of a recorded error."""
     pause: Callable[[Run, float], Awaitable[object]] = _sleep
 
-    def for_account(self, account: str) -> Steps:
+    def for_account(self, account: str) -> "Steps":
         """The same, on that account's share of the worker pool."""
         blobs = Blobs(self.blobs.storage, self.pool, account, self.blobs.read_seconds)
         return Steps(self.pool, blobs, account, self.rebuild, self.pause)
@@ -208,7 +202,15 @@ class Steps:
                 failed = error
             run.go_on()
             pause = retry.backoff.seconds(tries)
-            _log_retry(call, tries + 1, retry.most, pause, failed)
+            log.info(
+                "step_retried",
+                call=call.n,
+                function=name_of(call.fn),
+                attempt=(tries + 1),
+                retries=retry.most,
+                reason=f"{type(failed).__name__}: {failed}"[:_REASON_CHARACTERS_MAX],
+                pause_ms=round(pause * 1000),
+            )
             await self.pause(run, pause)
             tries += 1
 
@@ -230,18 +232,6 @@ class Steps:
     def _account(self) -> str:
         assert self.account is not None, "a call takes an account's share of the worker pool"
         return self.account
-
-
-def _log_retry(call: Invocation, tries: int, retries: int, pause: float, error: Exception) -> None:
-    log.info(
-        "step_retried",
-        call=call.n,
-        function=name_of(call.fn),
-        attempt=tries,
-        retries=retries,
-        reason=f"{type(error).__name__}: {error}"[:_REASON_CHARACTERS_MAX],
-        pause_ms=round(pause * 1000),
-    )
 
 
 def make_steps(

@@ -1,7 +1,5 @@
 """Where turns, jobs and their calls stand in the trace of their message."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeVar

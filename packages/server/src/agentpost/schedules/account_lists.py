@@ -4,24 +4,19 @@ The API shows a key its own schedules (`schedules.actions`); in the web app some
 deletes those of every key, and makes one for any of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from operator import itemgetter
 
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain import ids
-from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.messages import rows as message_rows
 from agentpost.messages.new_messages import check, from_fields
 from agentpost.record.records import MessageSummary
-from agentpost.schedules import actions as schedules
-from agentpost.schedules import recurrence
-from agentpost.schedules import rows as schedule_rows
+from agentpost.schedules import actions as schedules, recurrence
 from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import ScheduleRecord, run_key
-from agentpost.transactions import read_transaction, write_transaction
+from agentpost.transactions import read_transaction
 
 _RUNS = 20
 _TEXT_CHARACTERS = 300
@@ -40,19 +35,9 @@ class ScheduleView:
 
 
 @read_transaction
-def page(
-    tx: Tx, ctx: AppContext, account_id: str, before: str | None, limit: int
-) -> tuple[list[ScheduleRecord], str | None]:
-    """The account's schedules, newest first, and what to give as ``before`` for the next page, None
-    at the end."""
-    records = schedule_rows.of_account(tx, account_id, before or ids.last(ids.SCHEDULE), limit + 1)
-    return records[:limit], records[limit - 1].id if len(records) > limit else None
-
-
-@read_transaction
 def get(tx: Tx, ctx: AppContext, account_id: str, schedule_id: str) -> ScheduleView:
     """A schedule with its newest runs; raises ``not_found``."""
-    schedule = _get_of_account(tx, account_id, schedule_id)
+    schedule = schedules.find(tx, account_id, schedule_id)
     return ScheduleView(schedule, _runs(tx, schedule, ctx.clock.now()))
 
 
@@ -83,28 +68,3 @@ async def create(ctx: AppContext, account_id: str, key_id: str, new: NewSchedule
     if caller is None:
         raise Refusal(ErrorCode.BAD_REQUEST, "Choose a key that works and can send messages.")
     return await schedules.create(ctx, caller, new)
-
-
-@write_transaction
-def pause(
-    tx: Tx, ctx: AppContext, account_id: str, schedule_id: str, paused: bool
-) -> ScheduleRecord:
-    """See `schedules.pause`; raises ``not_found``."""
-    _get_of_account(tx, account_id, schedule_id)
-    schedule = schedule_rows.lock(tx, schedule_id)
-    if schedule is None:
-        raise not_found("schedule")
-    return schedules.set_paused(tx, ctx, schedule, paused)
-
-
-@write_transaction
-def delete(tx: Tx, ctx: AppContext, account_id: str, schedule_id: str) -> None:
-    """Delete it; the messages it sent stay. Raises ``not_found``."""
-    schedule_rows.delete(tx, _get_of_account(tx, account_id, schedule_id).id)
-
-
-def _get_of_account(tx: Tx, account_id: str, schedule_id: str) -> ScheduleRecord:
-    schedule = schedule_rows.get(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None
-    if schedule is None or schedule.account_id != account_id:
-        raise not_found("schedule")
-    return schedule

@@ -5,8 +5,6 @@ schedule and the planned time, so there is one message for it however many nodes
 however often a crash repeats it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,13 +23,11 @@ from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal,
 from agentpost.domain.limits import SCHEDULE_YEARS_AHEAD_MAX
 from agentpost.domain.times import seconds
 from agentpost.limits.allowances import rules_of
-from agentpost.messages import rows as message_rows
-from agentpost.messages import sending
+from agentpost.messages import rows as message_rows, sending
 from agentpost.messages.body_shapes import too_long
 from agentpost.messages.new_messages import check_conversation, from_fields
 from agentpost.messages.rules import WhenBusy
-from agentpost.schedules import recurrence
-from agentpost.schedules import rows as schedule_rows
+from agentpost.schedules import recurrence, rows as schedule_rows
 from agentpost.schedules.rules import (
     AHEAD_MAX,
     LATE_MAX,
@@ -43,6 +39,10 @@ from agentpost.schedules.rules import (
 )
 from agentpost.tasks.sweeps import sweep
 from agentpost.transactions import read_transaction, write_transaction
+
+Whose = Caller | str
+"""A key, which has its own schedules, or the id of an account, whose people look after those of
+all its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,31 +129,25 @@ def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> Schedul
 
 @read_transaction
 def page(
-    tx: Tx, ctx: AppContext, caller: Caller, before: str | None, limit: int
+    tx: Tx, ctx: AppContext, whose: Whose, before: str | None, limit: int
 ) -> tuple[list[ScheduleRecord], bool]:
-    """The key's schedules, newest first, and whether there are more."""
-    records = schedule_rows.list_(tx, caller.key_id, before or ids.last(ids.SCHEDULE), limit + 1)
+    """The schedules, newest first, and whether there are more."""
+    read = schedule_rows.list_ if isinstance(whose, Caller) else schedule_rows.of_account
+    records = read(tx, _owner(whose), before or ids.last(ids.SCHEDULE), limit + 1)
     return records[:limit], len(records) > limit
 
 
 @read_transaction
 def get(tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str) -> ScheduleRecord:
     """A schedule of the key; raises ``not_found``."""
-    return _get_of_caller(tx, caller, schedule_id, schedule_rows.get)
+    return find(tx, caller, schedule_id)
 
 
 @write_transaction
-def pause(
-    tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str, paused: bool
-) -> ScheduleRecord:
+def pause(tx: Tx, ctx: AppContext, whose: Whose, schedule_id: str, paused: bool) -> ScheduleRecord:
     """Pause it, or let it go on with its next time; one that has ended stays as it is. Times of
     ``cron`` that pass meanwhile are not missed runs; a single time stays. Raises ``not_found``."""
-    return set_paused(tx, ctx, _get_of_caller(tx, caller, schedule_id, schedule_rows.lock), paused)
-
-
-def set_paused(tx: Tx, ctx: AppContext, schedule: ScheduleRecord, paused: bool) -> ScheduleRecord:
-    """`pause` of one whose lock the caller holds."""
-    now = ctx.clock.now()
+    schedule, now = find(tx, whose, schedule_id, schedule_rows.lock), ctx.clock.now()
     if paused and schedule.status is ScheduleStatus.ACTIVE:
         schedule.status = ScheduleStatus.PAUSED
         if schedule.cron is not None:
@@ -168,9 +162,27 @@ def set_paused(tx: Tx, ctx: AppContext, schedule: ScheduleRecord, paused: bool) 
 
 
 @write_transaction
-def delete(tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str) -> None:
+def delete(tx: Tx, ctx: AppContext, whose: Whose, schedule_id: str) -> None:
     """Delete it; the messages it sent stay. Raises ``not_found``."""
-    schedule_rows.delete(tx, _get_of_caller(tx, caller, schedule_id, schedule_rows.lock).id)
+    schedule_rows.delete(tx, find(tx, whose, schedule_id, schedule_rows.lock).id)
+
+
+def find(
+    tx: Tx,
+    whose: Whose,
+    schedule_id: str,
+    read: Callable[[Tx, str], ScheduleRecord | None] = schedule_rows.get,
+) -> ScheduleRecord:
+    """A schedule of the key or account; raises ``not_found``."""
+    schedule = read(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None
+    is_key = isinstance(whose, Caller)
+    if schedule is None or (schedule.key_id if is_key else schedule.account_id) != _owner(whose):
+        raise not_found("schedule")
+    return schedule
+
+
+def _owner(whose: Whose) -> str:
+    return whose.key_id if isinstance(whose, Caller) else whose
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -287,12 +299,3 @@ def _plan(schedule: ScheduleRecord, after: int) -> None:
         schedule.next_at = recurrence.next_after(schedule.cron, schedule.timezone, after)
     ended = schedule.next_at is None
     schedule.status = ScheduleStatus.ENDED if ended else ScheduleStatus.ACTIVE
-
-
-def _get_of_caller(
-    tx: Tx, caller: Caller, schedule_id: str, find: Callable[[Tx, str], ScheduleRecord | None]
-) -> ScheduleRecord:
-    schedule = find(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None
-    if schedule is None or schedule.key_id != caller.key_id:
-        raise not_found("schedule")
-    return schedule

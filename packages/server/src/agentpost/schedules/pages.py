@@ -1,7 +1,5 @@
 """Messages that are sent at given times: the account's schedules, and the runs of one."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,8 +15,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Refusal
 from agentpost.domain.times import SECOND
 from agentpost.http import audited
-from agentpost.schedules import account_lists, recurrence
-from agentpost.schedules import actions as schedules
+from agentpost.schedules import account_lists, actions as schedules, recurrence
 from agentpost.schedules.rules import Missed, RunOutcome, ScheduleRecord, ScheduleStatus
 from agentpost.users.role_rules import Right
 from agentpost.web import forms
@@ -46,7 +43,7 @@ class Line:
     state: str
 
     @classmethod
-    def of(cls, schedule: ScheduleRecord) -> Line:
+    def of(cls, schedule: ScheduleRecord) -> "Line":
         """From its record."""
         text = str(json.loads(schedule.message_json).get("message", ""))
         when = "once"
@@ -66,7 +63,7 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer, form: Form | N
     """The account's schedules, with the form for another one."""
     form = form or Form()
     listing = Listing.of(request, PATH, ids.SCHEDULE)
-    page_rows, more = await account_lists.page(ctx, viewer.account_id, listing.before, _PAGE)
+    page_rows, more = await schedules.page(ctx, viewer.account_id, listing.before, _PAGE)
     keys = await accounts.keys_of(ctx, viewer.account_id)
     now = ctx.clock.now()
     senders = [
@@ -74,7 +71,7 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer, form: Form | N
         for key in keys
         if accounts.is_live(key, now) and Scope.SEND in of_stored(key.scopes)
     ]
-    list_model: dict[str, Any] = listing.model(more)
+    list_model: dict[str, Any] = listing.model(page_rows[-1].id if more else None)
     model = {
         **list_model,
         "lines": [Line.of(schedule) for schedule in page_rows],
@@ -121,8 +118,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             schedule = await account_lists.create(ctx, viewer.account_id, form.text("key"), new)
         except InvalidRequest as refused:
             for problem in refused.problems:
-                text = problem.problem
-                form.wrong(problem.field or "cron", f"{text[0].upper()}{text[1:]}.")
+                form.refuse(problem.field or "cron", problem.problem)
         except Refusal as refused:
             of_text = refused.code in (ErrorCode.EMPTY_MESSAGE, ErrorCode.TOO_LONG)
             form.wrong("message" if of_text else "key", refused.message)
@@ -164,13 +160,13 @@ async def pause(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Pause it, or let it run again; raises ``not_found``."""
     paused = (await forms.read(ctx, request)).text("to") == "paused"
     audited.state(request, to="paused" if paused else "active")
-    await account_lists.pause(ctx, viewer.account_id, _id(request), paused)
+    await schedules.pause(ctx, viewer.account_id, _id(request), paused)
     return Redirect(f"{PATH}/{_id(request)}", note="paused" if paused else "resumed")
 
 
 async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Delete it; raises ``not_found``."""
-    await account_lists.delete(ctx, viewer.account_id, _id(request))
+    await schedules.delete(ctx, viewer.account_id, _id(request))
     return Redirect(PATH, note="deleted")
 
 

@@ -1,7 +1,5 @@
 """When a schedule runs: cron expressions in a time zone (design: Schedules)."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import islice

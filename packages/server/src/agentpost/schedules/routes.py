@@ -1,19 +1,16 @@
 """Schedules: messages at given times (design: Schedules)."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api.body import read_json
 from agentpost.api.operation import CREATED, Api, Command, Operation, Query, Text, respond
-from agentpost.api.query import int_param, place_param
+from agentpost.api.query import int_param, place_param, time_of
 from agentpost.caller import Caller
 from agentpost.contract.validation import validate
 from agentpost.domain import ids, limits
-from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
-from agentpost.domain.times import parse_iso
+from agentpost.domain.errors import ErrorCode
 from agentpost.questions import answers
 from agentpost.schedules import actions as schedules
 from agentpost.schedules.actions import NewSchedule
@@ -35,8 +32,30 @@ BEFORE = Text(
 ONE = "/v1/schedules/{schedule_id}"
 
 
+MINE = (ErrorCode.NOT_FOUND,)
+
+
+@Operation(
+    id="createSchedule",
+    route="POST /v1/schedules",
+    scope=Scope.SEND,
+    summary="Send a message at given times",
+    body=ScheduleIn,
+    answer=ScheduleShape,
+    successes=(CREATED,),
+    errors=(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.BAD_REQUEST,
+        ErrorCode.EMPTY_MESSAGE,
+        ErrorCode.TOO_LONG,
+        ErrorCode.NOT_FOUND,
+        ErrorCode.TOO_LARGE,
+    ),
+)
 async def create(api: Api, request: Request, caller: Caller) -> Response:
-    """Make a schedule."""
+    """With `cron` again and again, in a `timezone`; with `at` once. Each run sends an ordinary
+    message of this key, once. It counts toward the limits of messages; one that is refused is not
+    sent again, and `last_run` says why."""
     body = validate(ScheduleIn, await read_json(api, request))
     if body.message.response_schema is not None:
         schema = body.message.response_schema
@@ -48,20 +67,53 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     return respond(ScheduleShape.of(schedule), 201)
 
 
+@Operation(
+    id="listSchedules",
+    route="GET /v1/schedules",
+    scope=Scope.READ,
+    summary="List the schedules of this key",
+    answer=ScheduleListShape,
+    errors=(ErrorCode.INVALID_REQUEST,),
+    queries=(LIMIT,),
+    texts=(BEFORE,),
+    command=Command(
+        "schedules list",
+        ("id", "status", "cron=cron|once", "next_run=next_run_at", "message=message.message"),
+        empty="no schedule yet: `agentpost schedules create`",
+    ),
+)
 async def list_schedules(api: Api, request: Request, caller: Caller) -> Response:
-    """The key's schedules, newest first."""
+    """Newest first, with the next and the last run of each."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     records, more = await schedules.page(api.ctx, caller, before, limit)
     return respond(ScheduleListShape(data=[ScheduleShape.of(s) for s in records], has_more=more))
 
 
+@Operation(
+    id="getSchedule",
+    route=f"GET {ONE}",
+    scope=Scope.READ,
+    summary="Read a schedule",
+    answer=ScheduleShape,
+    errors=MINE,
+    command=Command("schedules show"),
+)
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """A schedule with its last run."""
+    """The schedule with its next and its last run."""
     return respond(ScheduleShape.of(await schedules.get(api.ctx, caller, _id(request))))
 
 
+@Operation(
+    id="updateSchedule",
+    route=f"PATCH {ONE}",
+    scope=Scope.SEND,
+    summary="Pause or continue a schedule",
+    body=ScheduleChangeIn,
+    answer=ScheduleShape,
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
+)
 async def change(api: Api, request: Request, caller: Caller) -> Response:
-    """Pause a schedule, or let it go on."""
+    """Times that pass while it is paused are not missed runs."""
     body = validate(ScheduleChangeIn, await read_json(api, request))
     if body.paused is None:
         schedule = await schedules.get(api.ctx, caller, _id(request))
@@ -70,8 +122,17 @@ async def change(api: Api, request: Request, caller: Caller) -> Response:
     return respond(ScheduleShape.of(schedule))
 
 
+@Operation(
+    id="deleteSchedule",
+    route=f"DELETE {ONE}",
+    scope=Scope.SEND,
+    summary="Delete a schedule",
+    answer=DeletedScheduleShape,
+    errors=MINE,
+    command=Command("schedules delete"),
+)
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
-    """Delete a schedule."""
+    """The messages that it has sent stay."""
     await schedules.delete(api.ctx, caller, _id(request))
     return respond(DeletedScheduleShape(id=_id(request)))
 
@@ -86,97 +147,9 @@ def _new(body: ScheduleIn, now: int) -> NewSchedule:
     message = body.message.model_dump(exclude_none=True)
     if body.message.response_schema is not None:
         message["response_schema"] = body.message.response_schema  # whole: null has a meaning
-    at = None if body.at is None else _at(body.at)
+    at = None if body.at is None else time_of("at", body.at)
     missed = Missed(body.missed or Missed.SKIP)
     return schedules.validate_schedule(body.cron, at, body.timezone or "UTC", missed, message, now)
 
 
-def _at(text: str) -> int:
-    try:
-        return parse_iso(text)
-    except (ValueError, OverflowError):
-        problem = "must be an ISO 8601 time with its offset"
-        raise InvalidRequest(Problem("at", problem)) from None
-
-
-MINE = (ErrorCode.NOT_FOUND,)
-OPERATIONS = (
-    Operation(
-        id="createSchedule",
-        method="POST",
-        path="/v1/schedules",
-        scope=Scope.SEND,
-        summary="Send a message at given times",
-        description=(
-            "With `cron` again and again, in a `timezone`; with `at` once. Each run sends an"
-            " ordinary message of this key, once. It counts toward the limits of messages; one that"
-            " is refused is not sent again, and `last_run` says why."
-        ),
-        handler=create,
-        body=ScheduleIn,
-        answer=ScheduleShape,
-        successes=(CREATED,),
-        errors=(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.BAD_REQUEST,
-            ErrorCode.EMPTY_MESSAGE,
-            ErrorCode.TOO_LONG,
-            ErrorCode.NOT_FOUND,
-            ErrorCode.TOO_LARGE,
-        ),
-    ),
-    Operation(
-        id="listSchedules",
-        method="GET",
-        path="/v1/schedules",
-        scope=Scope.READ,
-        summary="List the schedules of this key",
-        description="Newest first, with the next and the last run of each.",
-        handler=list_schedules,
-        answer=ScheduleListShape,
-        errors=(ErrorCode.INVALID_REQUEST,),
-        queries=(LIMIT,),
-        texts=(BEFORE,),
-        command=Command(
-            "schedules list",
-            ("id", "status", "cron=cron|once", "next_run=next_run_at", "message=message.message"),
-            empty="no schedule yet: `agentpost schedules create`",
-        ),
-    ),
-    Operation(
-        id="getSchedule",
-        method="GET",
-        path=ONE,
-        scope=Scope.READ,
-        summary="Read a schedule",
-        description="The schedule with its next and its last run.",
-        handler=get,
-        answer=ScheduleShape,
-        errors=MINE,
-        command=Command("schedules show"),
-    ),
-    Operation(
-        id="updateSchedule",
-        method="PATCH",
-        path=ONE,
-        scope=Scope.SEND,
-        summary="Pause or continue a schedule",
-        description="Times that pass while it is paused are not missed runs.",
-        handler=change,
-        body=ScheduleChangeIn,
-        answer=ScheduleShape,
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
-    ),
-    Operation(
-        id="deleteSchedule",
-        method="DELETE",
-        path=ONE,
-        scope=Scope.SEND,
-        summary="Delete a schedule",
-        description="The messages that it has sent stay.",
-        handler=delete,
-        answer=DeletedScheduleShape,
-        errors=MINE,
-        command=Command("schedules delete"),
-    ),
-)
+OPERATIONS = (create, list_schedules, get, change, delete)

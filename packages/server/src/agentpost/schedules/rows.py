@@ -1,52 +1,34 @@
 """Schedules. The actions decide; nothing here checks a rule."""
 
-from __future__ import annotations
-
 from agentpost.db.mapper import Mapper
-from agentpost.db.session import Tx, scalar
+from agentpost.db.session import Tx
+from agentpost.db.statements import All, Change, First, Firsts, Number, Save
 from agentpost.schedules.rules import ScheduleRecord, ScheduleStatus
 
 SCHEDULES = Mapper(ScheduleRecord, "schedules")
-_GET = f"{SCHEDULES.select} WHERE id = ?"
-_LIST = f"{SCHEDULES.select} WHERE key_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
-_OF_ACCOUNT = f"{SCHEDULES.select} WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
-_COUNT = "SELECT COUNT(*) FROM schedules WHERE account_id = ? AND status <> ?"
 _CLEAR = (
     "DELETE FROM schedules WHERE account_id = ?"
     " AND (status = ? AND COALESCE(last_at, created_at) <= ? OR key_id IN"
     " (SELECT id FROM keys WHERE account_id = ? AND (revoked_at IS NOT NULL OR expires_at <= ?)))"
 )
-_DUE = (
-    "SELECT id FROM schedules WHERE next_at IS NOT NULL AND next_at <= ? AND status = ?"
-    " ORDER BY next_at LIMIT ?"
+
+
+# By id.
+get = First[ScheduleRecord, str](SCHEDULES, "WHERE id = ?")
+# `get`, held until the commit.
+lock = First[ScheduleRecord, str](SCHEDULES, "WHERE id = ? /*for update*/")
+# The key's schedules with ids less than ``before``, newest first.
+list_ = All[ScheduleRecord, str, str, int](
+    SCHEDULES, "WHERE key_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
 )
-_CHANGES = SCHEDULES.columns[SCHEDULES.columns.index("status") :]
-_UPDATE = SCHEDULES.update_sql(_CHANGES, "id = ?")
-
-
-def get(tx: Tx, schedule_id: str) -> ScheduleRecord | None:
-    """By id."""
-    return SCHEDULES.one(tx, _GET, (schedule_id,))
-
-
-def lock(tx: Tx, schedule_id: str) -> ScheduleRecord | None:
-    """`get`, held until the commit."""
-    return SCHEDULES.one(tx, f"{_GET} /*for update*/", (schedule_id,))
-
-
-def list_(tx: Tx, key_id: str, before: str, limit: int) -> list[ScheduleRecord]:
-    """The key's schedules with ids less than ``before``, newest first."""
-    return SCHEDULES.all(tx, _LIST, (key_id, before, limit))
-
-
-def of_account(tx: Tx, account_id: str, before: str, limit: int) -> list[ScheduleRecord]:
-    """The account's schedules with ids less than ``before``, newest first."""
-    return SCHEDULES.all(tx, _OF_ACCOUNT, (account_id, before, limit))
-
-
-def count(tx: Tx, account_id: str) -> int:
-    """How many of the account have not ended."""
-    return int(scalar(tx, _COUNT, (account_id, ScheduleStatus.ENDED)))
+# The account's schedules with ids less than ``before``, newest first.
+of_account = All[ScheduleRecord, str, str, int](
+    SCHEDULES, "WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ?"
+)
+# How many of the account have not ended.
+count = Number[str](
+    f"SELECT COUNT(*) FROM schedules WHERE account_id = ? AND status <> '{ScheduleStatus.ENDED}'"
+)
 
 
 def clear(tx: Tx, account_id: str, now: int, ended_before: int) -> None:
@@ -54,17 +36,12 @@ def clear(tx: Tx, account_id: str, now: int, ended_before: int) -> None:
     tx.execute(_CLEAR, (account_id, ScheduleStatus.ENDED, ended_before, account_id, now))
 
 
-def due(tx: Tx, now: int, limit: int) -> list[str]:
-    """Those whose time has come, the latest one last."""
-    return [row[0] for row in tx.all(_DUE, (now, ScheduleStatus.ACTIVE, limit))]
-
-
-def update(tx: Tx, schedule: ScheduleRecord) -> None:
-    """Write what may change; the caller holds the lock."""
-    values = [getattr(schedule, name) for name in _CHANGES]
-    tx.execute(_UPDATE, (*values, schedule.id))
-
-
-def delete(tx: Tx, schedule_id: str) -> None:
-    """It is gone; the messages it sent stay."""
-    tx.execute("DELETE FROM schedules WHERE id = ?", (schedule_id,))
+# Those whose time has come, the latest one last.
+due = Firsts[int, int](
+    "SELECT id FROM schedules WHERE next_at IS NOT NULL AND next_at <= ?"
+    f" AND status = '{ScheduleStatus.ACTIVE}' ORDER BY next_at LIMIT ?"
+)
+# Write what may change; the caller holds the lock.
+update = Save(SCHEDULES, *SCHEDULES.columns[SCHEDULES.columns.index("status") :])
+# It is gone; the messages it sent stay.
+delete = Change[str]("DELETE FROM schedules WHERE id = ?")

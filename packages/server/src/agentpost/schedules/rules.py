@@ -1,7 +1,5 @@
 """Schedules: messages that are sent at given times (design: Schedules)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final

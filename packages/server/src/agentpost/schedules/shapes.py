@@ -1,7 +1,5 @@
 """Schedules, and the bodies that make and change them (design: Schedules)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema

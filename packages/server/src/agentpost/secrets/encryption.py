@@ -4,8 +4,6 @@ XChaCha20-Poly1305 with a random nonce; the key is derived from a server secret 
 associated data names the row, so a value that was copied to another row does not decrypt there.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac
@@ -45,7 +43,10 @@ class SecretCipher:
     """
 
     def __init__(self, secrets: Sequence[bytes]) -> None:
-        self._keys = {key_id(secret): _key(secret) for secret in reversed(secrets)}
+        self._keys = {
+            key_id(secret): hkdf(secret, _SALT, _KEY_LABEL, _KEY_BYTES)
+            for secret in reversed(secrets)
+        }
         self.current = key_id(secrets[0])
         self.operations = 0
         self._decrypted = lru_cache(maxsize=_CACHED_MAX)(self._decrypt)
@@ -111,10 +112,6 @@ def hkdf(secret: bytes, salt: bytes, label: bytes, length: int) -> bytes:
         block = hmac.digest(key, block + label + bytes([count]), hashlib.sha256)
         output += block
     return output[:length]
-
-
-def _key(secret: bytes) -> bytes:
-    return hkdf(secret, _SALT, _KEY_LABEL, _KEY_BYTES)
 
 
 def key_id(secret: bytes) -> str:

@@ -1,7 +1,5 @@
 """Check settings before anything is started; shared by `serve` and `config show`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
@@ -10,8 +8,7 @@ from pathlib import Path
 from agentpost import extras
 from agentpost.agents import registry
 from agentpost.domain.urls import WEBHOOK_PORTS
-from agentpost.egress.addresses import AllowList
-from agentpost.egress.denied import DenyList
+from agentpost.egress.addresses import AllowList, DenyList
 from agentpost.mail.actions import SmtpServer
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.scanner import parse_command

@@ -1,7 +1,5 @@
 """`agentpost serve` and `dev`: their options; `agentpost.serving.process` does the work."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import sys

@@ -1,7 +1,5 @@
 """`agentpost new`: a folder with an agent, its test and how to run it."""
 
-from __future__ import annotations
-
 import json
 import keyword
 import re

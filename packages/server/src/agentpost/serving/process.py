@@ -1,7 +1,5 @@
 """The server on a socket: what `agentpost serve` does."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc
@@ -195,11 +193,9 @@ class Companion(Protocol):
 
     def greeting(self, server: Server, settings: Settings) -> str:
         """What is printed when the server is ready."""
-        ...
 
     async def attend(self, server: Server) -> None:
         """Runs while the server does, and is cancelled when it is asked to stop."""
-        ...
 
 
 def run(options: Mapping[str, Any], companion: Companion | None = None) -> None:

@@ -1,7 +1,5 @@
 """The lines printed when the server is up, and the first steps, once, on the first start."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shlex

@@ -4,8 +4,6 @@ Neither opens the API, and an API key opens no page: the three kinds of secret a
 three different tables.
 """
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass
 from typing import Final
@@ -15,13 +13,14 @@ from agentpost.accounts.actions import digest
 from agentpost.audit import actions as audit
 from agentpost.audit.actions import Action, Actor
 from agentpost.context import AppContext
+from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import SECOND, seconds
 from agentpost.record.records import AccountRecord
 from agentpost.sessions import rows as session_rows
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.transactions import read_transaction, write_transaction
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import LoginTokenRecord, SessionRecord, UserRecord
 
 LOGIN_LINK_SECONDS: Final = 15 * 60
@@ -32,6 +31,8 @@ _BROWSER_CHARACTERS_MAX: Final = 200
 _ADDRESS_CHARACTERS_MAX: Final = 100
 _SESSIONS_SHOWN: Final = 50
 _ID_CHARACTERS: Final = 32
+_ADDRESS: Final = "app_url"
+"""Where the pages of the running server are, in `meta`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,23 @@ class LoginLink:
     url: str
     expires_at: int
     user: UserRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """The browser that signs in.
+
+    Attributes:
+        address: where it connects from.
+        browser: what it calls itself.
+        before: the secret of the session that it has, which ends.
+        device: the id of the user who has signed in with it before, "" for none.
+    """
+
+    address: str = ""
+    browser: str = ""
+    before: str | None = None
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +88,11 @@ class SessionSummary:
 async def remember_address(ctx: AppContext) -> None:
     """Keep where this server's pages are: a command beside it does not know the port it took."""
     app_url = ctx.settings.public_app_url
-    await ctx.db.write(lambda tx: session_rows.put_address(tx, app_url))
+    await ctx.db.write(lambda tx: meta.put(tx, _ADDRESS, app_url))
 
 
-async def make_link(ctx: AppContext, id_or_email: str | None = None) -> LoginLink:
+@write_transaction
+def make_link(tx: Tx, ctx: AppContext, id_or_email: str | None = None) -> LoginLink:
     """A link that signs one browser in, once, within `LOGIN_LINK_SECONDS`.
 
     Args:
@@ -86,62 +105,38 @@ async def make_link(ctx: AppContext, id_or_email: str | None = None) -> LoginLin
             the invitation.
     """
     token = secrets.token_urlsafe(SECRET_BYTES)
-
-    def fn(tx: Tx) -> LoginLink:
-        expires_at = ctx.clock.now() + LOGIN_LINK_SECONDS * SECOND
-        account = _only(tx) if id_or_email is None else account_rows.find(tx, id_or_email)
-        user = users.own(tx, account) if account else users.find(tx, id_or_email or "")
-        if user.is_invitation:
-            raise ValueError(f"{user.address} has not accepted the invitation yet")
-        account = account or account_rows.get(tx, user.account_id)
-        record = LoginTokenRecord(digest(token), account.id, expires_at, user.id)
-        session_rows.LOGIN_TOKENS.insert(tx, record)
-        return LoginLink(account, f"{app_url(tx, ctx)}/login/{token}", expires_at, user)
-
-    return await ctx.db.write(fn)
+    expires_at = ctx.clock.now() + LOGIN_LINK_SECONDS * SECOND
+    account = _only(tx) if id_or_email is None else account_rows.find(tx, id_or_email)
+    user = users.own(tx, account) if account else users.find(tx, id_or_email or "")
+    if user.is_invitation:
+        raise ValueError(f"{user.address} has not accepted the invitation yet")
+    account = account or account_rows.get(tx, user.account_id)
+    record = LoginTokenRecord(digest(token), account.id, expires_at, user.id)
+    session_rows.LOGIN_TOKENS.insert(tx, record)
+    return LoginLink(account, f"{app_url(tx, ctx)}/login/{token}", expires_at, user)
 
 
-async def can_log_in(ctx: AppContext, token: str) -> str | None:
+@read_transaction
+def can_log_in(tx: Tx, ctx: AppContext, token: str) -> str | None:
     """Whom the link would sign in now, by their address. Looking does not spend it."""
     token_digest, now = digest(token), ctx.clock.now()
-
-    def fn(tx: Tx) -> str | None:
-        record = session_rows.token(tx, token_digest, now)
-        if record is None or record.purpose is not None:
-            return None
-        user = user_rows.get(tx, record.user_id) if record.user_id else None
-        return user.email if user else account_rows.get(tx, record.account_id).email
-
-    return await ctx.db.read(fn)
+    record = session_rows.token(tx, token_digest, now)
+    if record is None or record.purpose is not None:
+        return None
+    user = user_rows.get(tx, record.user_id) if record.user_id else None
+    return user.email if user else account_rows.get(tx, record.account_id).email
 
 
-async def log_in(
-    ctx: AppContext,
-    token: str,
-    browser: str = "",
-    before: str | None = None,
-    address: str = "",
-) -> str | None:
+@write_transaction
+def log_in(tx: Tx, ctx: AppContext, token: str, visitor: Visitor = Visitor()) -> str | None:
     """Spend a link: the secret of a new session, good for ``session_seconds``; None when the link
     is unknown, over or spent. See `begin`."""
-    spent, secret = digest(token), new_secret()
-
-    def fn(tx: Tx) -> str | None:
-        now = ctx.clock.now()
-        record = session_rows.token(tx, spent, now)
-        if (
-            record is None
-            or record.purpose is not None
-            or not session_rows.spend_token(tx, spent, now)
-        ):
-            return None
-        user = _user(tx, record)
-        if user is None:
-            return None
-        begin(tx, ctx, user, secret, browser, before, address)
-        return secret
-
-    return await ctx.db.write(fn)
+    spent, now = digest(token), ctx.clock.now()
+    record = session_rows.token(tx, spent, now)
+    if record is None or record.purpose is not None or not session_rows.spend_token(tx, spent, now):
+        return None
+    user = _user(tx, record)
+    return None if user is None else begin(tx, ctx, user, visitor)
 
 
 def new_secret() -> str:
@@ -149,39 +144,25 @@ def new_secret() -> str:
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
-def begin(
-    tx: Tx,
-    ctx: AppContext,
-    user: UserRecord,
-    secret: str,
-    browser: str,
-    before: str | None,
-    address: str = "",
-) -> None:
-    """A new session for a user.
-
-    Args:
-        secret: a `new_secret`, which the browser gets after the commit.
-        browser: what it calls itself, for the list of sessions.
-        before: the secret of the session that this browser had, which ends.
-        address: where it connects from.
-    """
-    now = ctx.clock.now()
-    if before:
-        session_rows.end_session(tx, digest(before), now)
+def begin(tx: Tx, ctx: AppContext, user: UserRecord, visitor: Visitor) -> str:
+    """A new session for a user; its secret, which the browser gets after the commit."""
+    now, secret = ctx.clock.now(), new_secret()
+    if visitor.before:
+        session_rows.end_session(tx, digest(visitor.before), now)
     session = SessionRecord(
         digest=digest(secret),
         account_id=user.account_id,
         created_at=now,
         expires_at=now + seconds(ctx.settings.session_seconds),
         last_used_at=now,
-        browser=browser[:_BROWSER_CHARACTERS_MAX],
+        browser=visitor.browser[:_BROWSER_CHARACTERS_MAX],
         user_id=user.id,
-        address=address[:_ADDRESS_CHARACTERS_MAX],
+        address=visitor.address[:_ADDRESS_CHARACTERS_MAX],
     )
     session_rows.SESSIONS.insert(tx, session)
-    audit_own(tx, ctx, user, "sign-in", address)
+    audit_own(tx, ctx, user, "sign-in", visitor.address)
     user_rows.touch(tx, user.id, now)
+    return secret
 
 
 def audit_own(
@@ -226,57 +207,43 @@ async def of_user(ctx: AppContext, user_id: str, secret: str) -> list[SessionSum
     return [_summary(each, asking) for each in found]
 
 
-async def of_everybody(
-    ctx: AppContext, id_or_email: str | None = None
+@read_transaction
+def of_everybody(
+    tx: Tx, ctx: AppContext, id_or_email: str | None = None
 ) -> list[tuple[SessionSummary, UserRecord]]:
     """Every live session with its user, the newest first; only a user's or an account's when one is
     named. Raises ``not_found``."""
-
-    def fn(tx: Tx) -> list[tuple[SessionSummary, UserRecord]]:
-        now = ctx.clock.now()
-        user_id, account_id = _find_owner(tx, id_or_email)
-        records = session_rows.all_live(tx, now, _used_after(ctx, now), user_id, account_id)
-        whose = [(each, _user(tx, each)) for each in records]
-        return [(_summary(each, ""), user) for each, user in whose if user is not None]
-
-    return await ctx.db.read(fn)
+    now = ctx.clock.now()
+    user_id, account_id = _find_owner(tx, id_or_email)
+    records = session_rows.all_live(tx, now, _used_after(ctx, now), user_id, account_id)
+    whose = [(each, _user(tx, each)) for each in records]
+    return [(_summary(each, ""), user) for each, user in whose if user is not None]
 
 
-async def end_by_operator(ctx: AppContext, session_id: str) -> None:
+@write_transaction
+def end_by_operator(tx: Tx, ctx: AppContext, session_id: str) -> None:
     """End a session by the id that `of_everybody` says, at once; raises ``not_found``."""
-
-    def fn(tx: Tx) -> None:
-        now = ctx.clock.now()
-        if not (
-            session_id and session_rows.delete_by_beginning(tx, session_id, _ID_CHARACTERS, now)
-        ):
-            raise not_found("session")
-
-    await ctx.db.write(fn)
-
-
-async def end_all(ctx: AppContext, id_or_email: str | None = None) -> int:
-    """End every session, or those of a user or account; how many. Links to sign in that were not
-    used end with them. Raises ``not_found``."""
-
-    def fn(tx: Tx) -> int:
-        user_id, account_id = _find_owner(tx, id_or_email)
-        return session_rows.delete_all(tx, user_id, account_id, ctx.clock.now())
-
-    return await ctx.db.write(fn)
-
-
-async def end(ctx: AppContext, user_id: str, session_id: str) -> str:
-    """End one session of the user; its digest. Raises ``not_found``."""
-
-    def fn(tx: Tx) -> str:
-        for each in _live(tx, ctx, user_id, ctx.clock.now()):
-            if each.digest[:_ID_CHARACTERS] == session_id:
-                session_rows.delete_session(tx, each.digest)
-                return each.digest
+    now = ctx.clock.now()
+    if not (session_id and session_rows.delete_by_beginning(tx, session_id, _ID_CHARACTERS, now)):
         raise not_found("session")
 
-    return await ctx.db.write(fn)
+
+@write_transaction
+def end_all(tx: Tx, ctx: AppContext, id_or_email: str | None = None) -> int:
+    """End every session, or those of a user or account; how many. Links to sign in that were not
+    used end with them. Raises ``not_found``."""
+    user_id, account_id = _find_owner(tx, id_or_email)
+    return session_rows.delete_all(tx, user_id, account_id, ctx.clock.now())
+
+
+@write_transaction
+def end(tx: Tx, ctx: AppContext, user_id: str, session_id: str) -> str:
+    """End one session of the user; its digest. Raises ``not_found``."""
+    for each in _live(tx, ctx, user_id, ctx.clock.now()):
+        if each.digest[:_ID_CHARACTERS] == session_id:
+            session_rows.delete_session(tx, each.digest)
+            return each.digest
+    raise not_found("session")
 
 
 async def log_out(ctx: AppContext, secret: str) -> None:
@@ -285,14 +252,11 @@ async def log_out(ctx: AppContext, secret: str) -> None:
     await ctx.db.write(lambda tx: session_rows.end_session(tx, ended, ctx.clock.now()))
 
 
-async def log_out_everywhere(ctx: AppContext, user_id: str) -> None:
+@write_transaction
+def log_out_everywhere(tx: Tx, ctx: AppContext, user_id: str) -> None:
     """End every session of the user; links that were not used yet end with them."""
-
-    def fn(tx: Tx) -> None:
-        session_rows.delete_sessions(tx, user_id)
-        session_rows.delete_links(tx, user_id)
-
-    await ctx.db.write(fn)
+    session_rows.delete_sessions(tx, user_id)
+    session_rows.delete_links(tx, user_id)
 
 
 def app_url(tx: Tx, ctx: AppContext) -> str:
@@ -300,7 +264,7 @@ def app_url(tx: Tx, ctx: AppContext) -> str:
     settings = ctx.settings
     if settings.app_url or settings.base_url:
         return settings.public_app_url
-    return session_rows.address(tx) or settings.public_app_url
+    return meta.get(tx, _ADDRESS) or settings.public_app_url
 
 
 def _summary(each: SessionRecord, asking: str) -> SessionSummary:

@@ -5,8 +5,6 @@ signs nobody in: its tries are counted alone, so that strangers cannot use them 
 (`sessions.throttle`).
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from agentpost.context import AppContext

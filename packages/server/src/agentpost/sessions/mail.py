@@ -1,7 +1,5 @@
 """Sends mails with links to users; the link is made in the moment of sending."""
 
-from __future__ import annotations
-
 from email.message import EmailMessage
 from typing import Final
 
@@ -16,8 +14,7 @@ from agentpost.mail import actions as mail
 from agentpost.mail.actions import SmtpServer
 from agentpost.sessions import password_links
 from agentpost.sessions.password_links import PasswordLink, Purpose
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserMailRecord
 
 log = structlog.get_logger(__name__)

@@ -4,8 +4,6 @@ The provider is asked through the guarded way out like every other address: one 
 address has to be in ``egress_allow``.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import secrets
@@ -22,13 +20,11 @@ from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.times import HOUR, MINUTE, SECOND
 from agentpost.egress.errors import EgressError
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import password_links, throttle
+from agentpost.sessions import actions as sessions, password_links, throttle
+from agentpost.sessions.actions import Visitor
 from agentpost.sessions.password_links import Offer
-from agentpost.sessions.sign_in import Visitor
 from agentpost.transactions import read_transaction
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.address_rules import check_mail_address
 from agentpost.users.records import UserRecord
 
@@ -97,7 +93,7 @@ class Journey:
         return asdict(self)
 
     @classmethod
-    def of(cls, text: str) -> Journey:
+    def of(cls, text: str) -> "Journey":
         """Read `as_dict`; raises `OidcError`."""
         try:
             values = json.loads(text)
@@ -158,7 +154,6 @@ async def finish(
     claims = await _claims(ctx, metadata, tokens, journey.nonce)
     email = _verified_email(ctx, claims)
     subject = f"{claims['iss']} {claims['sub']}"
-    secret = sessions.new_secret()
 
     def fn(tx: Tx) -> str | list[Offer]:
         user = _user(tx, ctx, subject, email, visitor.address)
@@ -167,8 +162,7 @@ async def finish(
             if offers:
                 return offers
             raise _SignInRefused(f"Nobody has invited {email}. Ask an owner of the account to.")
-        sessions.begin(tx, ctx, user, secret, visitor.browser, visitor.before, visitor.address)
-        return secret
+        return sessions.begin(tx, ctx, user, visitor)
 
     session_secret = await ctx.db.write(fn)
     await throttle.give_back(ctx, counts)

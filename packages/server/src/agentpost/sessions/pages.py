@@ -1,7 +1,5 @@
 """The browsers that are signed in; signing out here and everywhere."""
 
-from __future__ import annotations
-
 import json
 from typing import Final
 from urllib.parse import quote, urlsplit
@@ -12,13 +10,11 @@ from starlette.responses import Response
 from agentpost.context import AppContext
 from agentpost.domain.errors import not_found
 from agentpost.http import audited
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import oidc, password_pages
-from agentpost.sessions import sign_in as signing_in
+from agentpost.sessions import actions as sessions, oidc, password_pages, sign_in as signing_in
 from agentpost.sessions.oidc import Journey, OidcError
 from agentpost.users.role_rules import Right
 from agentpost.web import forms, sign_in
-from agentpost.web.cookies import Cookie, JourneyCookie
+from agentpost.web.cookies import JourneyCookie, session_cookie
 from agentpost.web.forms import Form
 from agentpost.web.page import Nav, OpenPage, Page, PageView, Redirect, View, Viewer
 
@@ -60,7 +56,7 @@ _WRONG: Final = "The e-mail address or the password is wrong."
 async def ask(ctx: AppContext, request: Request) -> View:
     """The form; who is signed in goes on."""
     next_path = request.query_params.get("next", "")
-    secret = Cookie(ctx.settings).read(request)
+    secret = session_cookie(ctx.settings).read(request)
     if secret and await sessions.signed_in(ctx, secret):
         return Redirect(sign_in.own_path(next_path))
     return sign_in.page(request, ctx.settings, next_path)
@@ -94,8 +90,7 @@ async def show_login(ctx: AppContext, request: Request) -> View:
 async def log_in(ctx: AppContext, request: Request) -> View:
     """The button: the link is spent, this browser has a session."""
     visitor = sign_in.visitor(ctx, request)
-    token = request.path_params["token"]
-    secret = await sessions.log_in(ctx, token, visitor.browser, visitor.before, visitor.address)
+    secret = await sessions.log_in(ctx, request.path_params["token"], visitor)
     if secret is None:
         await signing_in.record_failure(ctx, "", visitor, "link")
         return _SPENT
@@ -131,7 +126,7 @@ async def arrive(ctx: AppContext, request: Request) -> View:
     cookie = JourneyCookie(ctx.settings)
     visitor = sign_in.visitor(ctx, request)
     try:
-        journey = Journey.of(cookie.read(request) or "")
+        journey = Journey.of(cookie.read(request))
         arrival = await oidc.finish(ctx, _callback(ctx), journey, request.query_params, visitor)
     except OidcError as problem:
         await signing_in.record_failure(ctx, "", visitor, "single sign-on")
@@ -142,7 +137,7 @@ async def arrive(ctx: AppContext, request: Request) -> View:
     location = place + sign_in.own_path(journey.wanted)
     response = Response(status_code=303, headers={"Location": location})
     cookie.set(response, "")
-    Cookie(ctx.settings).set(response, arrival)
+    session_cookie(ctx.settings).set(response, arrival)
     return response
 
 

@@ -7,8 +7,6 @@ person signs in at the identity provider and accepts there. An inviter who is no
 gets the link: with it they could be that person.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -22,13 +20,11 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.times import DAY, HOUR, MINUTE
 from agentpost.record.records import AccountRecord
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import rows as session_rows
-from agentpost.sessions import throttle
-from agentpost.sessions.password_rules import check_password
-from agentpost.transactions import read_transaction
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.sessions import actions as sessions, rows as session_rows, throttle
+from agentpost.sessions.actions import Visitor
+from agentpost.sessions.passwords import check_password
+from agentpost.transactions import read_transaction, write_transaction
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.address_rules import check_mail_address
 from agentpost.users.records import LoginTokenRecord, UserMailRecord, UserRecord
 from agentpost.users.role_rules import Right, Role, may
@@ -122,7 +118,8 @@ async def invite_first(ctx: AppContext, account_id: str) -> InvitationLink:
     return await _hand_over(ctx, await ctx.db.write(fn), None)
 
 
-async def make(ctx: AppContext, user: str, by: UserRecord | None = None) -> PasswordLink:
+@write_transaction
+def make(tx: Tx, ctx: AppContext, user: str, by: UserRecord | None = None) -> PasswordLink:
     """A fresh link for a user named by id or address; earlier ones end.
 
     ``by``: who makes it, None for a command. Raises ``not_found``; `Refusal` for somebody above
@@ -130,25 +127,21 @@ async def make(ctx: AppContext, user: str, by: UserRecord | None = None) -> Pass
     must not get a new password without the present one. Only an operator gets the link of an
     invitation, or of somebody who signs in at the identity provider.
     """
-
-    def fn(tx: Tx) -> PasswordLink:
-        managed_user = users.get_managed(tx, user, by)
-        if by is not None and by.id == managed_user.id:
+    managed_user = users.get_managed(tx, user, by)
+    if by is not None and by.id == managed_user.id:
+        raise Refusal(
+            ErrorCode.BAD_REQUEST,
+            "Change your own password on your profile, or ask for a link by mail.",
+        )
+    if by is not None and not may(by.role, Right.OPERATE):
+        if managed_user.is_invitation:
+            raise Refusal(ErrorCode.BAD_REQUEST, "Only an operator gets this link.")
+        if managed_user.oidc_subject is not None:
             raise Refusal(
                 ErrorCode.BAD_REQUEST,
-                "Change your own password on your profile, or ask for a link by mail.",
+                f"{managed_user.email} signs in at the identity provider.",
             )
-        if by is not None and not may(by.role, Right.OPERATE):
-            if managed_user.is_invitation:
-                raise Refusal(ErrorCode.BAD_REQUEST, "Only an operator gets this link.")
-            if managed_user.oidc_subject is not None:
-                raise Refusal(
-                    ErrorCode.BAD_REQUEST,
-                    f"{managed_user.email} signs in at the identity provider.",
-                )
-        return make_in(tx, ctx, managed_user, Purpose.INVITATION)
-
-    return await ctx.db.write(fn)
+    return make_in(tx, ctx, managed_user, Purpose.INVITATION)
 
 
 def make_in(tx: Tx, ctx: AppContext, user: UserRecord, purpose: Purpose) -> PasswordLink:
@@ -205,21 +198,14 @@ def offer(tx: Tx, ctx: AppContext, token: str) -> Offer | None:
     return _offer(tx, ctx, token)
 
 
-async def set_password(
-    ctx: AppContext,
-    token: str,
-    password: str,
-    browser: str,
-    before: str | None,
-    address: str = "",
-) -> str | None:
+async def set_password(ctx: AppContext, token: str, password: str, visitor: Visitor) -> str | None:
     """Spend a link: an invitation is accepted, the user has that password, or none when the
     identity provider has proven who they are, and every session of theirs ends.
 
     Returns the secret of a new session (see `sessions.begin`), None when the link is unknown, over
     or spent. Raises `ValueError` for a password that cannot be, as `users.accept`, `Overloaded`.
     """
-    secret, password_hash = sessions.new_secret(), ""
+    password_hash = ""
     usable = await offer(ctx, token)
     if usable is None:
         return None  # no work for strangers
@@ -233,16 +219,15 @@ async def set_password(
             return None
         user = users.accept(tx, ctx, offer.user)
         if offer.user.is_invitation:
-            sessions.audit_own(tx, ctx, user, "users accept", address)
+            sessions.audit_own(tx, ctx, user, "users accept", visitor.address)
         if offer.oidc_subject is not None:
-            tie(tx, ctx, user, offer.oidc_subject, address)
+            tie(tx, ctx, user, offer.oidc_subject, visitor.address)
         else:
-            sessions.audit_own(tx, ctx, user, "users password", address, by="link")
+            sessions.audit_own(tx, ctx, user, "users password", visitor.address, by="link")
             user_rows.set_password(tx, user.id, password_hash)
             session_rows.delete_sessions(tx, user.id)
             session_rows.delete_links(tx, user.id)
-        sessions.begin(tx, ctx, user, secret, browser, before, address)
-        return secret
+        return sessions.begin(tx, ctx, user, visitor)
 
     return await ctx.db.write(fn)
 

@@ -1,7 +1,5 @@
 """A forgotten password, and links that work once: to choose one, to accept an invitation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 
@@ -79,17 +77,9 @@ async def keep(ctx: AppContext, request: Request) -> View:
     form = await forms.read(ctx, request)
     token, visitor = request.path_params["token"], sign_in.visitor(ctx, request)
     try:
-        secret = await password_links.set_password(
-            ctx,
-            token,
-            form.exact("password"),
-            visitor.browser,
-            visitor.before,
-            visitor.address,
-        )
+        secret = await password_links.set_password(ctx, token, form.exact("password"), visitor)
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("password", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("password", problem)
         return await choose(ctx, request, form)
     except Refusal as refusal:
         if refusal.code != ErrorCode.BAD_REQUEST:

@@ -1,4 +1,4 @@
-"""Hashing passwords with Argon2, off the event loop and a few at a time.
+"""What a password has to be, and hashing it with Argon2, off the event loop and a few at a time.
 
 A hash takes a good part of a tenth of a second and 19 MiB on purpose. So the work is bounded: what
 comes when too much waits already is refused, whoever sends it.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from agentpost.daemon_threads import DaemonThreadExecutor
 from agentpost.domain.errors import Overloaded
+from agentpost.domain.limits import PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
@@ -98,3 +99,16 @@ class Passwords:
 def _bytes(password: str) -> bytes:
     """The same bytes for what looks the same, on whatever keyboard it was typed."""
     return unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")
+
+
+def check_password(password: str) -> str:
+    """The password; raises `ValueError` saying what to change.
+
+    Any characters count, spaces too. Rules about kinds of characters make passwords worse: people
+    meet them with a capital at the start and a digit at the end.
+    """
+    if len(password) < PASSWORD_CHARACTERS_MIN:
+        raise ValueError(f"a password has at least {PASSWORD_CHARACTERS_MIN} characters")
+    if len(password.encode("utf-8", "surrogatepass")) > PASSWORD_BYTES_MAX:
+        raise ValueError(f"a password has at most {PASSWORD_BYTES_MAX:,} bytes")
+    return password

@@ -1,7 +1,5 @@
 """What is remembered of the identity provider, so that strangers cannot make us ask it often."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,23 +1,12 @@
 """Login links and browser sessions, both kept as the SHA-256 of their secret only."""
 
-from __future__ import annotations
-
-from agentpost.db import meta
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.db.statements import All, Change, ChangeOf, First, Whether
 from agentpost.users.records import LoginTokenRecord, SessionRecord
-
-_ADDRESS = "app_url"
-
 
 LOGIN_TOKENS = Mapper(LoginTokenRecord, "login_tokens")
 SESSIONS = Mapper(SessionRecord, "sessions")
-_TOKEN = f"{LOGIN_TOKENS.select} WHERE digest = ? AND expires_at > ?"
-_LIVE = f"{SESSIONS.select} WHERE digest = ? AND expires_at > ? AND last_used_at > ?"
-_OF_USER = (
-    f"{SESSIONS.select} WHERE user_id = ? AND expires_at > ? AND last_used_at > ?"
-    " ORDER BY created_at DESC LIMIT ?"
-)
 _ALL_LIVE = f"{SESSIONS.select} WHERE expires_at > ? AND last_used_at > ? ORDER BY created_at DESC"
 _LIVE_OF_USER = (
     f"{SESSIONS.select} WHERE user_id = ? AND expires_at > ? AND last_used_at > ?"
@@ -27,36 +16,26 @@ _LIVE_OF_ACCOUNT = (
     f"{SESSIONS.select} WHERE account_id = ? AND expires_at > ? AND last_used_at > ?"
     " ORDER BY created_at DESC"
 )
-_USED_FROM = "SELECT 1 FROM sessions WHERE user_id = ? AND address = ? LIMIT 1"
 _END_BY_BEGINNING = "DELETE FROM sessions WHERE SUBSTR(digest, 1, ?) = ? AND expires_at > ?"
-_TOUCH = "UPDATE sessions SET last_used_at = ?, address = ? WHERE digest = ?"
 _END = "UPDATE sessions SET expires_at = ? WHERE digest = ? AND expires_at > ?"
 _END_OTHERS = "DELETE FROM sessions WHERE user_id = ? AND digest <> ?"
 _END_LINKS = "DELETE FROM login_tokens WHERE user_id = ?"
 _END_LINKS_OF = f"{_END_LINKS} AND purpose = ?"
 
 
-def token(tx: Tx, digest: str, now: int) -> LoginTokenRecord | None:
-    """The link, while it can be used."""
-    return LOGIN_TOKENS.one(tx, _TOKEN, (digest, now))
-
-
-def spend_token(tx: Tx, digest: str, now: int) -> bool:
-    """True for one caller only, however many spend the link at once."""
-    sql = "DELETE FROM login_tokens WHERE digest = ? AND expires_at > ?"
-    return tx.execute(sql, (digest, now)) == 1
-
-
-def live_session(tx: Tx, digest: str, now: int, used_after: int) -> SessionRecord | None:
-    """The session, while it lasts and when it was used after that time."""
-    return SESSIONS.one(tx, _LIVE, (digest, now, used_after))
-
-
-def live_sessions(
-    tx: Tx, user_id: str, now: int, used_after: int, limit: int
-) -> list[SessionRecord]:
-    """The user's sessions that open something, the newest first."""
-    return SESSIONS.all(tx, _OF_USER, (user_id, now, used_after, limit))
+# The link, while it can be used.
+token = First[LoginTokenRecord, str, int](LOGIN_TOKENS, "WHERE digest = ? AND expires_at > ?")
+# 1 for one caller only, however many spend the link at once.
+spend_token = Change[str, int]("DELETE FROM login_tokens WHERE digest = ? AND expires_at > ?")
+# The session, while it lasts and when it was used after that time.
+live_session = First[SessionRecord, str, int, int](
+    SESSIONS, "WHERE digest = ? AND expires_at > ? AND last_used_at > ?"
+)
+# The user's sessions that open something, the newest first.
+live_sessions = All[SessionRecord, str, int, int, int](
+    SESSIONS,
+    "WHERE user_id = ? AND expires_at > ? AND last_used_at > ? ORDER BY created_at DESC LIMIT ?",
+)
 
 
 def all_live(
@@ -70,15 +49,13 @@ def all_live(
     return SESSIONS.all(tx, _ALL_LIVE, (now, used_after))
 
 
-def was_used_from(tx: Tx, user_id: str, address: str) -> bool:
-    """Whether a session of the user that is kept was used last from that address. Those that the
-    user has ended or left are kept for a while."""
-    return tx.one(_USED_FROM, (user_id, address)) is not None
-
-
-def was_used(tx: Tx, address: str) -> bool:
-    """Whether any session that is kept was used last from that address."""
-    return tx.one("SELECT 1 FROM sessions WHERE address = ? LIMIT 1", (address,)) is not None
+# Whether a session of the user that is kept was used last from that address. Those that the user
+# has ended or left are kept for a while.
+was_used_from = Whether[str, str](
+    "SELECT 1 FROM sessions WHERE user_id = ? AND address = ? LIMIT 1"
+)
+# Whether any session that is kept was used last from that address.
+was_used = Whether[str]("SELECT 1 FROM sessions WHERE address = ? LIMIT 1")
 
 
 def delete_by_beginning(tx: Tx, beginning: str, characters: int, now: int) -> int:
@@ -96,14 +73,12 @@ def delete_all(tx: Tx, user_id: str | None, account_id: str | None, now: int) ->
     return live
 
 
-def touch_session(tx: Tx, digest: str, now: int, address: str | None) -> None:
-    """The session was used, from that address."""
-    tx.execute(_TOUCH, (now, address, digest))
-
-
-def delete_session(tx: Tx, digest: str) -> None:
-    """End the session, and forget from where it was used."""
-    tx.execute("DELETE FROM sessions WHERE digest = ?", (digest,))
+# The session was used, from that address.
+touch_session = ChangeOf[str, int, str | None](
+    "UPDATE sessions SET last_used_at = ?, address = ? WHERE digest = ?"
+)
+# End the session, and forget from where it was used.
+delete_session = Change[str]("DELETE FROM sessions WHERE digest = ?")
 
 
 def end_session(tx: Tx, digest: str, now: int) -> None:
@@ -122,13 +97,3 @@ def delete_links(tx: Tx, user_id: str, purpose: str | None = None) -> None:
         tx.execute(_END_LINKS, (user_id,))
     else:
         tx.execute(_END_LINKS_OF, (user_id, purpose))
-
-
-def put_address(tx: Tx, app_url: str) -> None:
-    """Remember where the running server's pages are."""
-    meta.put(tx, _ADDRESS, app_url)
-
-
-def address(tx: Tx) -> str | None:
-    """See `put_address`; None before the first start."""
-    return meta.get(tx, _ADDRESS)

@@ -1,8 +1,5 @@
 """Signing in with a password, and changing it (design: Signing in)."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
 from typing import Final
 
 from agentpost.accounts.actions import digest
@@ -12,34 +9,15 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.limits import PASSWORD_BYTES_MAX
 from agentpost.domain.times import SECOND
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import rows as session_rows
-from agentpost.sessions import throttle
-from agentpost.sessions.password_rules import check_password
-from agentpost.users import actions as users
-from agentpost.users import rows as user_rows
+from agentpost.sessions import actions as sessions, rows as session_rows, throttle
+from agentpost.sessions.actions import Visitor
+from agentpost.sessions.passwords import check_password
+from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserRecord
 
 FRESH_SECONDS: Final = 15 * 60
 """Who has no password yet may choose one for so long after signing in: a browser that was left open
 must not get one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Visitor:
-    """The browser that signs in.
-
-    Attributes:
-        address: where it connects from.
-        browser: what it calls itself.
-        before: the secret of the session that it has, which ends.
-        device: the id of the user who has signed in with it before, "" for none.
-    """
-
-    address: str
-    browser: str = ""
-    before: str | None = None
-    device: str = ""
 
 
 class WrongPassword(ValueError):
@@ -69,7 +47,7 @@ async def _begin(
     check = await ctx.passwords.check(stored, "" if too_long else password)
     if user is None or stored is None or not check.right:
         return None
-    secret, user_id = sessions.new_secret(), user.id
+    user_id = user.id
 
     def fn(tx: Tx) -> str | None:
         now = user_rows.lock(tx, user_id)
@@ -77,8 +55,7 @@ async def _begin(
             return None  # changed or removed while we hashed
         if check.better is not None:
             user_rows.replace_password(tx, now.id, stored, check.better)
-        sessions.begin(tx, ctx, now, secret, visitor.browser, visitor.before, visitor.address)
-        return secret
+        return sessions.begin(tx, ctx, now, visitor)
 
     return await ctx.db.write(fn)
 

@@ -9,8 +9,6 @@ Who tries for a user from a device or an address where that user has signed in b
 alone, so that no stranger can shut them out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from ipaddress import IPv6Address, ip_address
 from typing import Final, NamedTuple

@@ -13,8 +13,6 @@ Contract, the same for every adapter (`tests.conformance.test_storage`):
 * All methods may be awaited on any event loop, on several at once, and never block one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import AsyncIterator
@@ -71,7 +69,6 @@ class Storage(Protocol):
 
     async def put(self, key: str, data: bytes | Path) -> BlobInfo:
         """Store bytes, or a copy of a local file, under a key."""
-        ...
 
     def open(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
         """Stream the bytes ``start <= i < end`` in chunks; raises `BlobMissing` at the first.
@@ -79,57 +76,45 @@ class Storage(Protocol):
         A range past the end of the blob is cut. A caller that stops early closes the iterator
         (``contextlib.aclosing``) or leaves that to the event loop.
         """
-        ...
 
     async def size(self, key: str) -> int:
         """The blob's size in bytes; raises `BlobMissing`."""
-        ...
 
     async def local(self, key: str) -> Path:
         """A read-only local path to the blob, with the key's file extension; an adapter that must
         download keeps a bounded cache and never removes what it handed out within the last hour.
         Raises `BlobMissing`."""
-        ...
 
     async def delete(self, key: str) -> None:
         """Remove the blob; no error when there is none."""
-        ...
 
     async def check(self, name: str) -> None:
         """Store a few bytes, read them and remove them; raises what keeps that from working.
 
         ``name`` is the caller's own: checks of two callers do not meet. No blob is made by it.
         """
-        ...
 
     async def identity(self) -> str | None:
         """The name this store was given; None when it has none. Raises when it cannot be read."""
-        ...
 
     async def set_identity(self, name: str) -> None:
         """Give a store without a name one: 1 to 64 letters, digits or ``_``."""
-        ...
 
     async def free_bytes(self) -> int | None:
         """How many bytes more the store can take; None when it does not say."""
-        ...
 
     def listed_name(self, key: str) -> str:
         """How `pages` names the blob of a key."""
-        ...
 
     def pages(self) -> AsyncIterator[list[Listed]]:
         """All blobs, in pages of bounded size; what is stored meanwhile may be missed. Internal
         files of the store and unfinished uploads are not blobs."""
-        ...
 
     async def tidy(self) -> None:
         """Remove what broken-off puts left behind, once that was long enough ago."""
-        ...
 
     async def aclose(self) -> None:
         """Release connections."""
-        ...
 
 
 def checked_key(key: str) -> str:

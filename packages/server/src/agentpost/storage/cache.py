@@ -5,8 +5,6 @@ copies unused for longest go first, those handed out within the last hour never 
 about to open them).
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import hashlib

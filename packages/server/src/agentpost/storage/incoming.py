@@ -9,8 +9,6 @@ Contract, the same for every adapter (`tests.conformance.test_incoming`):
 * All methods may be awaited on any event loop and never block one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -58,23 +56,18 @@ class Incoming(Protocol):
 
     async def form(self, ticket: PostTicket) -> PostForm:
         """The form for an upload."""
-        ...
 
     async def find(self, upload_id: str) -> Arrived | None:
         """The file posted for the upload."""
-        ...
 
     async def snapshot(self, upload_id: str, file: Arrived, key: str) -> None:
         """Keep what was found as a blob under a fresh key; raises `Replaced`."""
-        ...
 
     async def delete(self, upload_id: str) -> None:
         """Clear the upload's place; no error when it is empty."""
-        ...
 
     async def tidy(self) -> None:
         """Remove what broken-off posts left behind."""
-        ...
 
 
 class Sink(Protocol):
@@ -82,15 +75,12 @@ class Sink(Protocol):
 
     async def write(self, data: bytes) -> None:
         """Take the next bytes."""
-        ...
 
     async def keep(self) -> Arrived:
         """All bytes are here: put the file in its place, safe from a power cut."""
-        ...
 
     def discard(self) -> None:
         """Forget it; no error after `keep`."""
-        ...
 
 
 class Receiver(Protocol):
@@ -99,8 +89,6 @@ class Receiver(Protocol):
     @property
     def policies(self) -> PolicySigner:
         """Says what a posted form allows."""
-        ...
 
     async def begin(self, upload_id: str) -> Sink:
         """A file begins to arrive for an upload."""
-        ...

@@ -1,7 +1,5 @@
 """Blobs in a folder of this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

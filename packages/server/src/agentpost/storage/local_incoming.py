@@ -1,7 +1,5 @@
 """Uploads received by this server, in a folder beside its blobs."""
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import hashlib
@@ -28,11 +26,9 @@ class BlobFolder(Protocol):
 
     async def adopt(self, key: str, source: Path) -> os.stat_result:
         """Give a file a second name as a blob; what it was at that moment."""
-        ...
 
     async def delete(self, key: str) -> None:
         """Remove a blob."""
-        ...
 
 
 class LocalIncoming:
@@ -85,7 +81,7 @@ class LocalIncoming:
         """See `Incoming.tidy`."""
         await asyncio.to_thread(_remove_broken_off, self._arriving)
 
-    async def begin(self, upload_id: str) -> LocalSink:
+    async def begin(self, upload_id: str) -> "LocalSink":
         """See `Receiver.begin`."""
         target = self._upload_path(upload_id)
         descriptor, path = await asyncio.to_thread(_locked_file, self._arriving)

@@ -6,8 +6,6 @@ what it signed. Unlike S3 we know one kind of condition for fields, "equals", si
 other. Which wrong is answered how follows S3 (its API reference, "POST Object").
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hmac

@@ -1,7 +1,5 @@
 """Folders that only the server's own user may look into, and what their file system is asked."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A bucket: its address as the settings give it, and how long it may take to answer."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator
@@ -34,7 +32,7 @@ class S3Location:
     virtual_hosted_style: bool | None
 
     @classmethod
-    def parse(cls, url: str) -> S3Location:
+    def parse(cls, url: str) -> "S3Location":
         """Read ``s3://bucket/prefix?endpoint=http://host:9000&region=eu-west-1``; raises
         `ValueError` for another kind of URL or unknown options."""
         parts = urlsplit(url)

@@ -4,8 +4,6 @@ The bytes pass this server only when an agent reads them. boto3 signs the forms 
 which is what the library that moves our blobs cannot do; it comes with the extra ``s3``.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any

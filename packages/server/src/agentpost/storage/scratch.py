@@ -5,8 +5,6 @@ folder is in use as long as somebody holds its lock, which the system lets go of
 What a folder has to have elsewhere goes with it: it has a link there named `ELSEWHERE`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

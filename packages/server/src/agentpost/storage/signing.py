@@ -5,8 +5,6 @@ secret, one per use: what was signed as one thing can never pass as another. ``b
 secrets: what they have signed still counts, and nothing new is signed with them.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hmac

@@ -1,7 +1,5 @@
 """The periodic tasks of a server, and the loop that runs them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

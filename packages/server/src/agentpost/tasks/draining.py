@@ -1,7 +1,5 @@
 """Drain a server before it stops: its clients and its work go elsewhere (design: Shutdown)."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable
 from typing import Final

@@ -5,8 +5,6 @@ database that has not changed since the look before, looks ahead as well. What i
 there cannot be due before that time either, unless something changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar

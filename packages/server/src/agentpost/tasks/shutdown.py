@@ -1,7 +1,5 @@
 """End all parts of a server; a part that fails does not keep the others running."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 

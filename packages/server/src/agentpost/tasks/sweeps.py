@@ -3,8 +3,6 @@
 A failure is logged. Until the row succeeds, `operations.doctor` reports it as overdue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 

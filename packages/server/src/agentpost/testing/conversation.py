@@ -22,10 +22,9 @@ from agentpost.accounts import actions as accounts
 from agentpost.agents import AgentFn, registry, values
 from agentpost.agents.base import current_step_key
 from agentpost.author.causes import author_traceback
-from agentpost.bootstrap import Adapters, close, open_adapters, upgrade_database, wire_context
+from agentpost.bootstrap import close, open_context, upgrade_database
 from agentpost.caller import Caller
 from agentpost.clock import ManualClock
-from agentpost.context import AppContext
 from agentpost.credits import actions as credits
 from agentpost.domain import ids
 from agentpost.limits.allowances import rules_of
@@ -187,9 +186,7 @@ class Conversation:
         return results[0]
 
     async def _open(self, settings: Settings, folder: Path) -> None:
-        self._adapters: Adapters = await open_adapters(settings, self.clock)
-        self._ctx: AppContext = wire_context(settings, self._adapters)
-        ctx = self._ctx
+        ctx = self._ctx = await open_context(settings, self.clock)
         ctx.db = self._db = FaultyDatabase(ctx.db, self._points, replay=self._is_replaying)
         account = await accounts.create(ctx, "owner@example.com", "Owner", self._credits)
         key = (await accounts.create_key(ctx, account.id, "test")).record
@@ -205,7 +202,7 @@ class Conversation:
         await self._turns.stop(_STOP_SECONDS)
         await self._jobs.stop(_STOP_SECONDS)
         await self._ctx.egress.aclose()
-        await close(self._adapters)
+        await close(self._ctx)
 
     async def _pause(self, run: Run, seconds: float) -> None:
         """Between two tries of a step: the clock moves, and nobody waits.

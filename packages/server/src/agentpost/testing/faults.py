@@ -4,8 +4,6 @@ Both happen at the database, where a real crash shows: what was committed is the
 The runtime takes the lost run up again from its journal, as it does after a restart.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What became of a message, in plain values to assert on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -76,7 +74,7 @@ class Read:
         return self.snapshot.message.turn_state not in OPEN_TURNS
 
     @classmethod
-    def of(cls, tx: Tx, message_id: str) -> Read:
+    def of(cls, tx: Tx, message_id: str) -> "Read":
         """The message, with the names of all recorded calls."""
         message = message_rows.get(tx, message_id)
         assert message is not None, "it was sent by the test"

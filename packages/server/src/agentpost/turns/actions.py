@@ -5,8 +5,6 @@ running turn is fenced: it names the epoch at which this node owns the turn and 
 later epoch.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -17,15 +15,13 @@ from agentpost.context import NODES, AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.credits import to_credits
 from agentpost.domain.times import seconds
-from agentpost.jobs import actions as jobs
-from agentpost.jobs import rows as job_rows
+from agentpost.jobs import actions as jobs, rows as job_rows
 from agentpost.jobs.rules import JobState
 from agentpost.jobs.starting import fence, fence_last, home_of
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import TurnFailure, TurnState
 from agentpost.nodes import poison_rules
-from agentpost.record import history, journal_rows, lifecycle, writer
-from agentpost.record import signals as s
+from agentpost.record import history, journal_rows, lifecycle, signals as s, writer
 from agentpost.record.journal_rules import Call
 from agentpost.record.records import ConversationRecord, FileRecord, MessageRecord
 from agentpost.record.tickets import TurnTicket

@@ -1,17 +1,15 @@
 """Conversations: one turn at a time, a home work, the agent's memory."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.db.statements import Only, SentChange, SentChangeOf, Value
 from agentpost.record.records import ConversationRecord
 
 CONVERSATIONS = Mapper(ConversationRecord, "conversations", "ON CONFLICT (owner, name) DO NOTHING")
 _LOCK_BY_NAME = f"{CONVERSATIONS.select} WHERE owner = ? AND name = ? /*for update*/"
-_LOCK = f"{CONVERSATIONS.select} WHERE id = ? /*for update*/"
 _BEGIN_TURN = (
     "UPDATE conversations SET turn_message_id = ?, turns = turns + 1 WHERE owner = ? AND name = ?"
     " AND turn_message_id IS NULL AND asking_message_id IS NULL"
@@ -50,52 +48,24 @@ def begin_turn(
     return None if row is None else (CONVERSATIONS.of(row[:-1]), row[-1])
 
 
-def lock(tx: Tx, conversation_id: str) -> ConversationRecord:
-    """By id, held until the commit."""
-    conversation = CONVERSATIONS.one(tx, _LOCK, (conversation_id,))
-    assert conversation is not None, "conversations are never deleted before their messages"
-    return conversation
-
-
-def end_turn(tx: Tx, conversation_id: str) -> None:
-    """No turn runs any more. Holds the conversation until the commit, as `lock` does."""
-    tx.execute_nowait(
-        "UPDATE conversations SET turn_message_id = NULL WHERE id = ?", (conversation_id,)
-    )
-
-
-def set_turn(tx: Tx, conversation_id: str, message_id: str, turns: int) -> None:
-    """The message whose turn runs, and how many turns have begun."""
-    tx.execute_nowait(
-        "UPDATE conversations SET turn_message_id = ?, turns = ? WHERE id = ?",
-        (message_id, turns, conversation_id),
-    )
-
-
-def set_state(tx: Tx, conversation_id: str, state_json: str) -> None:
-    """The agent's memory of the conversation."""
-    tx.execute_nowait(
-        "UPDATE conversations SET state_json = ? WHERE id = ?", (state_json, conversation_id)
-    )
-
-
-def set_asking(tx: Tx, conversation_id: str, message_id: str | None) -> None:
-    """The message whose typed question the next message may answer; None: none any more."""
-    tx.execute_nowait(
-        "UPDATE conversations SET asking_message_id = ? WHERE id = ?", (message_id, conversation_id)
-    )
-
-
-def set_home(tx: Tx, conversation_id: str, work_id: str | None) -> None:
-    """The work that holds the files of replies; None: it is gone."""
-    tx.execute_nowait(
-        "UPDATE conversations SET home_work_id = ? WHERE id = ?", (work_id, conversation_id)
-    )
-
-
-def count_work(tx: Tx, conversation_id: str) -> None:
-    """A work was opened, the first one perhaps."""
-    tx.execute_nowait("UPDATE conversations SET works = works + 1 WHERE id = ?", (conversation_id,))
+# By id, held until the commit: conversations are never deleted before their messages.
+lock = Only[ConversationRecord, str](CONVERSATIONS, "WHERE id = ? /*for update*/")
+# No turn runs any more. Holds the conversation until the commit, as `lock` does.
+end_turn = SentChange[str]("UPDATE conversations SET turn_message_id = NULL WHERE id = ?")
+# The message whose turn runs, and how many turns have begun.
+set_turn = SentChangeOf[str, str, int](
+    "UPDATE conversations SET turn_message_id = ?, turns = ? WHERE id = ?"
+)
+# The agent's memory of the conversation.
+set_state = SentChangeOf[str, str]("UPDATE conversations SET state_json = ? WHERE id = ?")
+# The message whose typed question the next message may answer; None: none any more.
+set_asking = SentChangeOf[str, str | None](
+    "UPDATE conversations SET asking_message_id = ? WHERE id = ?"
+)
+# The work that holds the files of replies; None: it is gone.
+set_home = SentChangeOf[str, str | None]("UPDATE conversations SET home_work_id = ? WHERE id = ?")
+# A work was opened, the first one perhaps.
+count_work = SentChange[str]("UPDATE conversations SET works = works + 1 WHERE id = ?")
 
 
 def names(tx: Tx, conversation_ids: list[str]) -> dict[str, tuple[str, str]]:
@@ -107,7 +77,5 @@ def names(tx: Tx, conversation_ids: list[str]) -> dict[str, tuple[str, str]]:
     return {id_: (owner, name) for id_, owner, name in tx.all(sql, conversation_ids)}
 
 
-def find(tx: Tx, owner: str, name: str) -> str | None:
-    """The id of the conversation of that owner and name."""
-    row = tx.one("SELECT id FROM conversations WHERE owner = ? AND name = ?", (owner, name))
-    return row[0] if row else None
+# The id of the conversation of that owner and name.
+find = Value[str, str, str]("SELECT id FROM conversations WHERE owner = ? AND name = ?")

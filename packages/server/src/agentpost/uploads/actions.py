@@ -8,15 +8,12 @@ decides. The row numbers each private copy before it is made, so `sweep` finds c
 left behind.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from agentpost.blobs import account_rows, deletion_rows, identity, space
-from agentpost.blobs import actions as blobs
+from agentpost.blobs import account_rows, actions as blobs, deletion_rows, identity, space
 from agentpost.caller import Caller
 from agentpost.clock import new_id
 from agentpost.context import AppContext
@@ -37,7 +34,7 @@ from agentpost.record.records import AttachmentRecord, UploadRecord
 from agentpost.storage import sniff
 from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
 from agentpost.tasks import sweeps
-from agentpost.transactions import read_transaction
+from agentpost.transactions import read_transaction, write_transaction
 from agentpost.uploads import rows as upload_rows
 from agentpost.uploads.rules import UploadSignal, UploadStatus, upload
 
@@ -130,7 +127,7 @@ def _is_hidden(tx: Tx, caller: Caller, upload: UploadRecord) -> bool:
     """Whether it belongs to a message of another key, which the caller may not read."""
     is_attached = upload.status is UploadStatus.ATTACHED
     return is_attached and not (
-        caller.reads_all or upload_rows.is_of_key(tx, upload, caller.key_id)
+        caller.reads_all or upload_rows.is_of_key(tx, upload.message_id, caller.key_id)
     )
 
 
@@ -171,19 +168,16 @@ async def page(
     return records[:limit], len(records) > limit
 
 
-async def delete(ctx: AppContext, account_id: str, upload_id: str) -> None:
+@write_transaction
+def delete(tx: Tx, ctx: AppContext, account_id: str, upload_id: str) -> None:
     """Delete an upload that no message has taken; raises ``not_found``, ``not_pending``."""
-
-    def fn(tx: Tx) -> None:
-        upload = upload_rows.lock(tx, [upload_id], account_id).get(upload_id)
-        if upload is None or not _is_there(upload, ctx.clock.now()):
-            raise not_found("file")
-        if upload.status is UploadStatus.ATTACHED:
-            text = "The file belongs to a message: it goes when that is deleted."
-            raise Refusal(ErrorCode.NOT_PENDING, text)
-        forget(ctx, upload, tx)
-
-    await ctx.db.write(fn)
+    upload = upload_rows.lock(tx, [upload_id], account_id).get(upload_id)
+    if upload is None or not _is_there(upload, ctx.clock.now()):
+        raise not_found("file")
+    if upload.status is UploadStatus.ATTACHED:
+        text = "The file belongs to a message: it goes when that is deleted."
+        raise Refusal(ErrorCode.NOT_PENDING, text)
+    forget(ctx, upload, tx)
 
 
 def _is_there(upload: UploadRecord, now: int) -> bool:

@@ -4,8 +4,6 @@ spec: createMessage 4, Limits; design: Attachments; Executables. A file that can
 becomes a note; it never fails the message.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import binascii
@@ -20,10 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import structlog
-
-from agentpost.blobs import actions as blobs
-from agentpost.blobs import deletion_rows, space
+from agentpost.blobs import actions as blobs, deletion_rows, space
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
@@ -38,14 +33,12 @@ from agentpost.files.executable_rules import (
     is_executable,
     second_header_at,
 )
-from agentpost.messages import idempotency_rules
-from agentpost.messages import rows as message_rows
+from agentpost.messages import idempotency_rules, rows as message_rows
 from agentpost.messages.rules import TurnState
 from agentpost.record import history_rows, writer
 from agentpost.record.records import AttachmentRecord, MessageRecord
 from agentpost.storage import sniff
 
-log = structlog.get_logger(__name__)
 TOTAL_MB = limits.INLINE_TOTAL_BYTES_MAX // limits.MEBIBYTE
 _PIECE = 16 * 1024
 FILE_MB = limits.INLINE_FILE_BYTES_MAX // limits.MEBIBYTE
@@ -76,7 +69,7 @@ class InlineFile:
     content_type: str | None
 
     @classmethod
-    def of(cls, public: Mapping[str, Any]) -> InlineFile:
+    def of(cls, public: Mapping[str, Any]) -> "InlineFile":
         """From the fields of `InlineFileIn`."""
         name, url = public.get("name"), public.get("url")
         return cls(name, url, public.get("base64"), public.get("content_type"))

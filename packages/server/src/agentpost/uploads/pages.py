@@ -4,8 +4,6 @@ These two answer in JSON, since the page's script calls them; what is refused sa
 200, for a browser writes other answers into its console. The services are those of the API.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator
 from typing import Final

@@ -1,7 +1,5 @@
 """Uploads (spec: createUpload, completeUpload). The file itself goes to `target_routes`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.requests import Request
@@ -18,16 +16,46 @@ from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.shapes import UploadCreatedShape, UploadIn, UploadShape
 
 
+@Operation(
+    id="createUpload",
+    route="POST /v1/uploads",
+    scope=Scope.SEND,
+    summary="Announce a large file",
+    body=UploadIn,
+    answer=UploadCreatedShape,
+    successes=(CREATED,),
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_SIZE, ErrorCode.TOO_LARGE),
+    is_repeatable=True,
+)
 async def create(api: Api, request: Request, caller: Caller) -> Response:
-    """Announce a file; the answer says where and how to post it."""
+    """The first of three steps. Then post the file as `multipart/form-data` to `url`, with every
+    one of `fields` as a form field and the file last, as the field `file`, before `expires_at`.
+    Then call completeUpload; from then on a message can name the upload."""
     shape = validate(UploadIn, await read_json(api, request, _refuse_size))
     new = NewUpload(shape.filename, shape.size, shape.content_type or None)
     ticket, form = await uploads.create(api.ctx, caller.account_id, new)
     return respond(UploadCreatedShape.of(ticket, form.url, form.fields), 201)
 
 
+@Operation(
+    id="completeUpload",
+    route="POST /v1/uploads/{upload_id}/complete",
+    scope=Scope.SEND,
+    summary="Check a posted file and make it ready for a message",
+    answer=UploadShape,
+    errors=(
+        ErrorCode.NOT_FOUND,
+        ErrorCode.NOT_PENDING,
+        ErrorCode.NOT_UPLOADED,
+        ErrorCode.CHANGED,
+        ErrorCode.TOO_LARGE,
+        ErrorCode.EXECUTABLE_REFUSED,
+    ),
+    is_repeatable=True,
+)
 async def complete(api: Api, request: Request, caller: Caller) -> Response:
-    """Check the posted file; then messages can name it."""
+    """Checks the real size and refuses programs. An upload that no message attaches within a day is
+    deleted. A repeated call gives the same answer."""
     upload_id = request.path_params["upload_id"]
     ready = await uploads.complete(api.ctx, caller.account_id, upload_id)
     return respond(UploadShape.of(ready))
@@ -44,45 +72,4 @@ def _refuse_size(body: dict[str, Any]) -> None:
         )
 
 
-OPERATIONS = (
-    Operation(
-        id="createUpload",
-        method="POST",
-        path="/v1/uploads",
-        scope=Scope.SEND,
-        summary="Announce a large file",
-        description=(
-            "The first of three steps. Then post the file as `multipart/form-data` to `url`, with"
-            " every one of `fields` as a form field and the file last, as the field `file`, before"
-            " `expires_at`. Then call completeUpload; from then on a message can name the upload."
-        ),
-        handler=create,
-        body=UploadIn,
-        answer=UploadCreatedShape,
-        successes=(CREATED,),
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_SIZE, ErrorCode.TOO_LARGE),
-        is_repeatable=True,
-    ),
-    Operation(
-        id="completeUpload",
-        method="POST",
-        path="/v1/uploads/{upload_id}/complete",
-        scope=Scope.SEND,
-        summary="Check a posted file and make it ready for a message",
-        description=(
-            "Checks the real size and refuses programs. An upload that no message attaches within"
-            " a day is deleted. A repeated call gives the same answer."
-        ),
-        handler=complete,
-        answer=UploadShape,
-        errors=(
-            ErrorCode.NOT_FOUND,
-            ErrorCode.NOT_PENDING,
-            ErrorCode.NOT_UPLOADED,
-            ErrorCode.CHANGED,
-            ErrorCode.TOO_LARGE,
-            ErrorCode.EXECUTABLE_REFUSED,
-        ),
-        is_repeatable=True,
-    ),
-)
+OPERATIONS = (create, complete)

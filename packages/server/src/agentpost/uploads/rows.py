@@ -1,34 +1,24 @@
 """Uploads of an account. Every change names the state it starts from and says whether it held."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx, scalar
+from agentpost.db.statements import All, Change, ChangeOf, First, Save, Whether
 from agentpost.record.records import UploadRecord
 from agentpost.uploads.rules import UploadStatus
 
 UPLOADS = Mapper(UploadRecord, "uploads")
-_UPDATE_CONTENTS = UPLOADS.update_sql(
-    ("blob", "size", "kind", "revision", "sniffed_type"), "id = ?"
-)
 _PENDING = (
     "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM uploads"
     " WHERE account_id = ? AND status = 'pending'"
 )
 
 
-def get(tx: Tx, upload_id: str, account_id: str) -> UploadRecord | None:
-    """The account's upload; another account's is as good as none."""
-    sql = f"{UPLOADS.select} WHERE id = ? AND account_id = ?"
-    return UPLOADS.one(tx, sql, (upload_id, account_id))
-
-
-def is_of_key(tx: Tx, upload: UploadRecord, key_id: str) -> bool:
-    """Whether the message that has the upload was sent by that key."""
-    sql = "SELECT 1 FROM messages WHERE id = ? AND key_id = ?"
-    return tx.one(sql, (upload.message_id, key_id)) is not None
+# The account's upload; another account's is as good as none.
+get = First[UploadRecord, str, str](UPLOADS, "WHERE id = ? AND account_id = ?")
+# Whether the message was sent by that key.
+is_of_key = Whether[str | None, str]("SELECT 1 FROM messages WHERE id = ? AND key_id = ?")
 
 
 def page(
@@ -83,26 +73,16 @@ def move(tx: Tx, upload_id: str, before: UploadStatus, after: UploadStatus) -> b
     return tx.execute(sql, (after.value, upload_id, before.value)) == 1
 
 
-def save_contents(tx: Tx, upload: UploadRecord) -> None:
-    """The facts found when it became ready."""
-    u = upload
-    tx.execute(_UPDATE_CONTENTS, (u.blob, u.size, u.kind, u.revision, u.sniffed_type, u.id))
-
-
-def save_message(tx: Tx, upload_id: str, message_id: str) -> None:
-    """Which message took it."""
-    tx.execute("UPDATE uploads SET message_id = ? WHERE id = ?", (message_id, upload_id))
-
-
-def due(tx: Tx, before: int, limit: int) -> list[UploadRecord]:
-    """Uploads whose time was over by then and that were not cleaned up yet."""
-    sql = f"{UPLOADS.select} WHERE swept = 0 AND keep_by < ? ORDER BY keep_by LIMIT ?"
-    return UPLOADS.all(tx, sql, (before, limit))
-
-
-def set_swept(tx: Tx, upload_id: str) -> None:
-    """Its leftovers are gone; the row stays."""
-    tx.execute("UPDATE uploads SET swept = 1 WHERE id = ?", (upload_id,))
+# The facts found when it became ready.
+save_contents = Save(UPLOADS, "blob", "size", "kind", "revision", "sniffed_type")
+# Which message took it.
+save_message = ChangeOf[str, str]("UPDATE uploads SET message_id = ? WHERE id = ?")
+# Uploads whose time was over by then and that were not cleaned up yet.
+due = All[UploadRecord, int, int](
+    UPLOADS, "WHERE swept = 0 AND keep_by < ? ORDER BY keep_by LIMIT ?"
+)
+# Its leftovers are gone; the row stays.
+set_swept = Change[str]("UPDATE uploads SET swept = 1 WHERE id = ?")
 
 
 def delete(tx: Tx, upload_id: str, status: UploadStatus) -> bool:

@@ -1,7 +1,5 @@
 """Upload states (spec: Upload states): pending until checked, attached to one message at most."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from agentpost.domain.errors import RuleBroken

@@ -1,7 +1,5 @@
 """Uploads, and the body that announces one (spec: Upload)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 

@@ -5,8 +5,6 @@ are answered. Errors have S3's XML shape, so that clients need not care which st
 The file goes to the disk as it arrives, in pieces of bounded size, and counts once it is whole.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 

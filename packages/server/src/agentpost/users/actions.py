@@ -6,8 +6,6 @@ to ``oidc_account``. Each account has a user of its own from the start, with the
 An account keeps at least one owner, the server at least one operator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -260,22 +258,19 @@ def set_role(
     if subject.role == role:
         return subject
     _keep_leaders(tx, subject, role)
-    user_rows.set_role(tx, subject.id, role)
+    user_rows.set_role(tx, subject.id, role.value)
     end_sessions(tx, subject)
     return subject
 
 
-async def ensure_operator(ctx: AppContext, email: str) -> None:
+@write_transaction
+def ensure_operator(tx: Tx, ctx: AppContext, email: str) -> None:
     """An operator with that address, in the first account, unless there is a user who has it.
     Raises `ValueError` when no mail can reach the address."""
     check_mail_address(normal_email(email))
-
-    def fn(tx: Tx) -> None:
-        accounts = account_rows.all_(tx)
-        if accounts and user_rows.by_email(tx, normal_email(email)) is None:
-            add(tx, ctx, accounts[0].id, email, Role.OPERATOR)
-
-    await ctx.db.write(fn)
+    accounts = account_rows.all_(tx)
+    if accounts and user_rows.by_email(tx, normal_email(email)) is None:
+        add(tx, ctx, accounts[0].id, email, Role.OPERATOR)
 
 
 def get_managed(tx: Tx, user: str, by: UserRecord | None) -> UserRecord:

@@ -1,7 +1,5 @@
 """E-mail addresses of accounts: plain ones, that mail can be sent to."""
 
-from __future__ import annotations
-
 import re
 
 from agentpost.domain.limits import EMAIL_CHARACTERS_MAX

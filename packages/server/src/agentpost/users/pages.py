@@ -3,8 +3,6 @@
 An operator sees those of any account, named by ``?account=``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable
 from typing import Final
 from urllib.parse import urlencode
@@ -16,8 +14,7 @@ from agentpost.context import AppContext
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.http import audited
-from agentpost.sessions import password_links, password_pages
-from agentpost.sessions import sign_in as signing_in
+from agentpost.sessions import password_links, password_pages, sign_in as signing_in
 from agentpost.sessions.password_links import InvitationLink
 from agentpost.sessions.sign_in import WrongPassword
 from agentpost.users import actions as users
@@ -86,8 +83,7 @@ async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             ctx, viewer.user, account_id, form.text("email"), role
         )
     except ValueError as problem:
-        text = str(problem)
-        form.wrong("email", f"{text[0].upper()}{text[1:]}.")
+        form.refuse("email", problem)
         return await show(ctx, request, viewer, form)
     return await show(ctx, request, viewer, invitation=invitation)
 
@@ -182,9 +178,8 @@ async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
             ctx, viewer.user, present, new_password, viewer.session, visitor
         )
     except ValueError as problem:
-        text = str(problem)
         field = "present" if isinstance(problem, WrongPassword) else "password"
-        form.wrong(field, f"{text[0].upper()}{text[1:]}.")
+        form.refuse(field, problem)
         return _profile_page(form)
     return Redirect("/profile", note="changed")
 

@@ -1,7 +1,5 @@
 """Stored records of people who sign in to the web app (see `record.records`)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from agentpost.record.records import Time

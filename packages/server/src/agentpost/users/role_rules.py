@@ -4,8 +4,6 @@ The account is always the person's own; only `Right.OPERATE` reaches others. doc
 the table for people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost_verify.probe import Options, Probe
     from agentpost_verify.receiver import Receiver
-    from agentpost_verify.running import Check, Group
-    from agentpost_verify.running import Result as CheckResult
+    from agentpost_verify.running import Check, Group, Result as CheckResult
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """SIGTERM too: it is what a CI system sends to a run that it cancels."""

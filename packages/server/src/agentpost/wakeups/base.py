@@ -5,8 +5,6 @@ A lost hint costs latency only: besides them, held reads are re-checked once a s
 the contract, and what is needed inside one process; `wakeups.postgres` reaches the other ones.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import threading
@@ -31,7 +29,6 @@ class Transaction(Protocol):
 
     def after(self, callback: Callable[[], None]) -> None:
         """Call this once it is committed."""
-        ...
 
 
 class Wait:
@@ -43,7 +40,7 @@ class Wait:
         *("loop", "newest", "takes_state"),
     )
 
-    def __init__(self, hub: Wakeups, subject: str, texts: bool) -> None:
+    def __init__(self, hub: "Wakeups", subject: str, texts: bool) -> None:
         self._hub = hub
         self._subject = subject
         self.loop = asyncio.get_running_loop()
@@ -54,10 +51,10 @@ class Wait:
         self.takes_state = not texts
         """Whether it is the state that is waited for, and no texts on their way."""
         self.newest: Snapshot | None = None
-        """What the last commit of this process made of the message (`record.handover`). Not to be
+        """What the last commit of this process made of the message (`record.tickets`). Not to be
         changed: every call that waits gets the same."""
 
-    def __enter__(self) -> Wait:
+    def __enter__(self) -> "Wait":
         with self._hub.lock:
             self._hub.waits.setdefault(self._subject, []).append(self)
         return self

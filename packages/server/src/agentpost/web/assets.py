@@ -4,8 +4,6 @@ They are compressed once, when they are first asked for. The vendored ones are l
 and hash in `static/vendored.toml`.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 from functools import cache

@@ -1,7 +1,5 @@
 """Bars of a small chart: a number for each day."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The cookies: the session's secret, and the look that was chosen."""
 
-from __future__ import annotations
-
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Final
 from urllib.parse import urlsplit
@@ -12,61 +10,34 @@ from starlette.responses import Response
 from agentpost.domain.limits import SIGNED_IN_KNOWN_SECONDS
 from agentpost.settings import Settings
 
-_NAME = "agentpost_session"
-_JOURNEY = "agentpost_oidc"
 _JOURNEY_SECONDS = 15 * 60
-_DEVICE = "agentpost_device"
 _THEME = "agentpost_theme"
 _THEME_SECONDS = 400 * 86_400
 THEMES: Final = ("system", "light", "dark")
 
 
 class Cookie:
-    """The cookie that carries a session's secret.
+    """A cookie that is kept for so long.
 
     No script reads it, other sites send it with plain links only, and over HTTPS no other host of
     the same domain can plant one (the ``__Host-`` prefix).
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._seconds = int(settings.session_seconds)
+    def __init__(self, settings: Settings, name: str, seconds: int) -> None:
+        self._seconds = seconds
         self._secure = urlsplit(settings.public_app_url).scheme == "https"
-        self.name = f"__Host-{_NAME}" if self._secure else _NAME
-
-    def read(self, request: Request) -> str | None:
-        """The secret the browser sent."""
-        return request.cookies.get(self.name) or None
-
-    def set(self, response: Response, secret: str) -> None:
-        """Hand a new session to the browser; "" takes it back."""
-        response.set_cookie(
-            self.name,
-            secret,
-            max_age=self._seconds if secret else 0,
-            path="/",
-            secure=self._secure,
-            httponly=True,
-            samesite="lax",
-        )
-
-
-class DeviceCookie:
-    """The cookie of a browser in which somebody has signed in before (`sessions.devices`)."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._secure = urlsplit(settings.public_app_url).scheme == "https"
-        self.name = f"__Host-{_DEVICE}" if self._secure else _DEVICE
+        self.name = f"__Host-{name}" if self._secure else name
 
     def read(self, request: Request) -> str:
-        """The mark, "" for none."""
+        """What the browser sent, "" for nothing."""
         return request.cookies.get(self.name, "")
 
-    def set(self, response: Response, mark: str) -> None:
-        """Keep the mark for 180 days."""
+    def set(self, response: Response, text: str) -> None:
+        """Have the browser keep it; "" takes back what it has."""
         response.set_cookie(
             self.name,
-            mark,
-            max_age=SIGNED_IN_KNOWN_SECONDS,
+            text,
+            max_age=self._seconds if text else 0,
             path="/",
             secure=self._secure,
             httponly=True,
@@ -74,35 +45,34 @@ class DeviceCookie:
         )
 
 
-class JourneyCookie:
+def session_cookie(settings: Settings) -> Cookie:
+    """The cookie that carries a session's secret."""
+    return Cookie(settings, "agentpost_session", int(settings.session_seconds))
+
+
+def device_cookie(settings: Settings) -> Cookie:
+    """The mark of a browser in which somebody has signed in before (`sessions.devices`)."""
+    return Cookie(settings, "agentpost_device", SIGNED_IN_KNOWN_SECONDS)
+
+
+class JourneyCookie(Cookie):
     """The cookie of somebody who is at the identity provider: what has to fit when they return.
 
-    Nobody else can read or plant it (`Cookie`), so the answer to one browser's request is of no use
-    in another one.
+    Nobody else can read or plant it, so the answer to one browser's request is of no use in
+    another one.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._secure = urlsplit(settings.public_app_url).scheme == "https"
-        self.name = f"__Host-{_JOURNEY}" if self._secure else _JOURNEY
+        super().__init__(settings, "agentpost_oidc", _JOURNEY_SECONDS)
 
     def read(self, request: Request) -> str:
-        """What was kept, "" for nothing that can be read."""
         try:
-            return urlsafe_b64decode(request.cookies.get(self.name, "")).decode()
+            return urlsafe_b64decode(super().read(request)).decode()
         except ValueError:
             return ""
 
     def set(self, response: Response, text: str) -> None:
-        """Keep it for a quarter of an hour; "" takes it back."""
-        response.set_cookie(
-            self.name,
-            urlsafe_b64encode(text.encode()).decode(),
-            max_age=_JOURNEY_SECONDS if text else 0,
-            path="/",
-            secure=self._secure,
-            httponly=True,
-            samesite="lax",
-        )
+        super().set(response, urlsafe_b64encode(text.encode()).decode())
 
 
 def theme(request: Request) -> str:

@@ -1,7 +1,5 @@
 """Tables as CSV files to download, written as they are read."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

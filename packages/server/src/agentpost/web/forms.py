@@ -1,7 +1,5 @@
 """Forms: whether one came from our own page, and what it says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
@@ -51,6 +49,11 @@ class Form:
     def wrong(self, name: str, text: str) -> None:
         """Say beside a field what to change; the first problem of a field stays."""
         self.errors.setdefault(name, text)
+
+    def refuse(self, name: str, problem: object) -> None:
+        """`wrong` in the words of an error, as a sentence."""
+        text = str(problem)
+        self.wrong(name, f"{text[0].upper()}{text[1:]}.")
 
 
 async def read(ctx: AppContext, request: Request) -> Form:

@@ -1,7 +1,5 @@
 """The home page leads to the dashboard; the look is chosen on every page."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 from starlette.requests import Request

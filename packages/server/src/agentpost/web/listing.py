@@ -1,7 +1,5 @@
 """The address of a list: its filter, its page, and where the pages around it are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -45,7 +43,7 @@ class Listing:
     top: str = ""
 
     @classmethod
-    def of(cls, request: Request, path: str, prefix: str, fields: Sequence[str] = ()) -> Listing:
+    def of(cls, request: Request, path: str, prefix: str, fields: Sequence[str] = ()) -> "Listing":
         """What an address says; ``prefix`` is that of the entries' ids, ``fields`` are the names
         of the filter's."""
         query = request.query_params

@@ -5,8 +5,6 @@ and a line in `web/routes.py`. Its handlers are called with (ctx, request, viewe
 view; `web/rendering.py` makes the response of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final

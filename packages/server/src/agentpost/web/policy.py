@@ -1,7 +1,5 @@
 """The headers of every page: what it may load and run, and what other sites learn."""
 
-from __future__ import annotations
-
 from urllib.parse import urlsplit
 
 from agentpost.settings import Settings

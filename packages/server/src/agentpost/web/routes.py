@@ -1,7 +1,5 @@
 """The routes of the pages and what surrounds each request to them (design: Signing in)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from urllib.parse import urlencode
@@ -11,11 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from agentpost.accounts import key_pages
-from agentpost.accounts import pages as account_pages
+from agentpost.accounts import key_pages, pages as account_pages
 from agentpost.audit.actions import Actor
-from agentpost.chats import chat_pages
-from agentpost.chats import pages as chats
+from agentpost.chats import chat_pages, pages as chats
 from agentpost.context import AppContext
 from agentpost.credits import pages as credit_pages
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
@@ -32,14 +28,12 @@ from agentpost.messages import pages as message_pages
 from agentpost.operations import pages as operation_pages
 from agentpost.requests import pages as request_pages
 from agentpost.schedules import pages as schedule_pages
-from agentpost.sessions import actions as sessions
-from agentpost.sessions import devices, password_pages
-from agentpost.sessions import pages as session_pages
+from agentpost.sessions import actions as sessions, devices, pages as session_pages, password_pages
 from agentpost.uploads import pages as upload_pages
 from agentpost.users import pages as user_pages
 from agentpost.users.role_rules import Right, may
 from agentpost.web import assets, forms, home_pages, page, policy
-from agentpost.web.cookies import Cookie, DeviceCookie
+from agentpost.web.cookies import device_cookie, session_cookie
 from agentpost.web.page import OpenPage, Page, PageView, Redirect, View, Viewer
 from agentpost.web.rendering import LIVE, Renderer
 from agentpost.web.streams import Streams
@@ -74,8 +68,8 @@ class PageRoutes:
     def __init__(self, ctx: AppContext) -> None:
         pages = [each for each in PAGES if isinstance(each, Page)]
         self._ctx = ctx
-        self._cookie = Cookie(ctx.settings)
-        self._device = DeviceCookie(ctx.settings)
+        self._cookie = session_cookie(ctx.settings)
+        self._device = device_cookie(ctx.settings)
         self._renderer = Renderer(ctx.settings, pages, lambda: ctx.unavailable)
         self._streams = Streams(ctx)
         middlewares = (
@@ -128,7 +122,7 @@ class PageRoutes:
         secret = self._cookie.read(request)
         address = client_address(request, self._ctx.settings)
         sign_in = await sessions.signed_in(self._ctx, secret, address) if secret else None
-        if secret is None or sign_in is None:
+        if sign_in is None:
             raise Refusal(ErrorCode.UNAUTHORIZED, "Sign in to continue.")
         account, user = sign_in.account, sign_in.user
         viewer = Viewer(account.id, account.name, account.email, user.email, user, secret)

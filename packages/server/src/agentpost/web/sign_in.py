@@ -1,7 +1,5 @@
 """The page on which people sign in: at its own address, and in place of a page that asks for it."""
 
-from __future__ import annotations
-
 from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
@@ -9,10 +7,9 @@ from starlette.requests import Request
 from agentpost.context import AppContext
 from agentpost.http.client_address import client_address, untrusted_proxy
 from agentpost.sessions import devices
-from agentpost.sessions.actions import LOGIN_LINK_SECONDS
-from agentpost.sessions.sign_in import Visitor
+from agentpost.sessions.actions import LOGIN_LINK_SECONDS, Visitor
 from agentpost.settings import Settings
-from agentpost.web.cookies import Cookie, DeviceCookie
+from agentpost.web.cookies import device_cookie, session_cookie
 from agentpost.web.forms import Form
 from agentpost.web.page import PageView
 
@@ -59,6 +56,6 @@ def visitor(ctx: AppContext, request: Request) -> Visitor:
     return Visitor(
         client_address(request, settings),
         request.headers.get("user-agent", ""),
-        Cookie(settings).read(request),
-        devices.user_of(ctx, DeviceCookie(settings).read(request)),
+        session_cookie(settings).read(request) or None,
+        devices.user_of(ctx, device_cookie(settings).read(request)),
     )

@@ -6,8 +6,6 @@ content, which is also the event's id: a browser that comes back says which it h
 (``Last-Event-ID``), and gets the fragment only if it is another one by now, from whichever server.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections import Counter

@@ -10,8 +10,6 @@ slots after little more than `SLOW_SECONDS`.
 An account has ten endpoints at most, so it needs no limit of its own: shares are by endpoint.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Claim, record, list and resend deliveries (spec: Webhook events; design: Webhook events)."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

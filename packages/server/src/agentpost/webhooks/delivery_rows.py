@@ -6,14 +6,13 @@ the delivery is due again. The end of the claim is also its fence: what an attem
 only while the row still holds that very claim.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import UNHEARD, Row, Tx
+from agentpost.db.statements import Change, ChangeOf
 from agentpost.webhooks.endpoint_rules import Attempted, Claimed, DeliveryStatus
 from agentpost.webhooks.records import (
     AttemptRecord,
@@ -164,17 +163,10 @@ def event(tx: Tx, event_id: str) -> Row | None:
     return tx.one(_EVENT, (event_id,))
 
 
-def give_back(tx: Tx, event_id: str, endpoint_id: str, claimed_until: int) -> None:
-    """A claim that was not used: the delivery is due as before."""
-    tx.execute(
-        f"UPDATE deliveries SET claimed_until = NULL {_MINE}",
-        (event_id, endpoint_id, claimed_until),
-    )
-
-
-def give_back_all(tx: Tx) -> None:
-    """Every claim ends: for a node that knows it is alone and has just started."""
-    tx.execute("UPDATE deliveries SET claimed_until = NULL WHERE status = 'pending'")
+# A claim that was not used: the delivery is due as before.
+give_back = Change[str, str, int](f"UPDATE deliveries SET claimed_until = NULL {_MINE}")
+# Every claim ends: for a node that knows it is alone and has just started.
+give_back_all = Change[()]("UPDATE deliveries SET claimed_until = NULL WHERE status = 'pending'")
 
 
 def record_success(tx: Tx, attempt: Attempted) -> bool:
@@ -197,13 +189,11 @@ def _claim_of(attempt: Attempted) -> tuple[str, str, int]:
     return claim.event_id, claim.endpoint_id, claim.until
 
 
-def end_pending(tx: Tx, endpoint_id: str, status: DeliveryStatus) -> int:
-    """Drop undelivered events (they can still be sent again on request); how many."""
-    return tx.execute(
-        "UPDATE deliveries SET status = ?, next_attempt_at = NULL"
-        " WHERE endpoint_id = ? AND status = 'pending'",
-        (status, endpoint_id),
-    )
+# Drop undelivered events (they can still be sent again on request); how many.
+end_pending = ChangeOf[str, DeliveryStatus](
+    "UPDATE deliveries SET status = ?, next_attempt_at = NULL"
+    " WHERE endpoint_id = ? AND status = 'pending'"
+)
 
 
 def retries(tx: Tx, endpoint_id: str, now: int) -> tuple[int, int]:

@@ -11,8 +11,6 @@ One commit at a time records all attempts that ended meanwhile and claims for ev
 capacity, which makes durable records of attempts cheap under load.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

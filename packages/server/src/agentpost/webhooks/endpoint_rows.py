@@ -1,56 +1,28 @@
 """Webhook endpoints of an account. The actions decide; nothing here checks a rule."""
 
-from __future__ import annotations
-
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
+from agentpost.db.statements import All, Change, First, Firsts, Save, Whether
 from agentpost.webhooks.endpoint_rules import EndpointState
 from agentpost.webhooks.records import EndpointRecord
 
 ENDPOINTS = Mapper(EndpointRecord, "endpoints")
-_CHANGEABLE = (
-    "url",
-    "events_json",
-    "description",
-    "secret",
-    "old_secret",
-    "old_secret_until",
-    "disabled_at",
-    "disabled_reason",
-    "failing_since",
+
+
+# Whether the account has that endpoint, enabled or not.
+exists = Whether[str, str]("SELECT 1 FROM endpoints WHERE id = ? AND account_id = ?")
+# The account's endpoints, newest first.
+list_ = All[EndpointRecord, str](ENDPOINTS, "WHERE account_id = ? ORDER BY id DESC")
+# By id.
+get = First[EndpointRecord, str](ENDPOINTS, "WHERE id = ?")
+# `get`, held until the commit: before the deliveries of the endpoint are touched.
+lock = First[EndpointRecord, str](ENDPOINTS, "WHERE id = ? /*for update*/")
+# Write what may change; the caller holds the lock.
+update = Save(
+    ENDPOINTS,
+    *("url", "events_json", "description", "secret", "old_secret", "old_secret_until"),
+    *("disabled_at", "disabled_reason", "failing_since"),
 )
-_PREFIXES = (
-    "SELECT DISTINCT substr(secret, 1, 13) FROM endpoints WHERE substr(secret, 1, 5) = 'enc1:'"
-)
-_UPDATE = ENDPOINTS.update_sql(_CHANGEABLE, "id = ?")
-
-
-def exists(tx: Tx, endpoint_id: str, account_id: str) -> bool:
-    """Whether the account has that endpoint, enabled or not."""
-    sql = "SELECT 1 FROM endpoints WHERE id = ? AND account_id = ?"
-    return tx.one(sql, (endpoint_id, account_id)) is not None
-
-
-def list_(tx: Tx, account_id: str) -> list[EndpointRecord]:
-    """The account's endpoints, newest first."""
-    sql = f"{ENDPOINTS.select} WHERE account_id = ? ORDER BY id DESC"
-    return ENDPOINTS.all(tx, sql, (account_id,))
-
-
-def get(tx: Tx, endpoint_id: str) -> EndpointRecord | None:
-    """By id."""
-    return ENDPOINTS.one(tx, f"{ENDPOINTS.select} WHERE id = ?", (endpoint_id,))
-
-
-def lock(tx: Tx, endpoint_id: str) -> EndpointRecord | None:
-    """`get`, held until the commit: before the deliveries of the endpoint are touched."""
-    return ENDPOINTS.one(tx, f"{ENDPOINTS.select} WHERE id = ? /*for update*/", (endpoint_id,))
-
-
-def update(tx: Tx, endpoint: EndpointRecord) -> None:
-    """Write what may change; the caller holds the lock."""
-    values = [getattr(endpoint, name) for name in _CHANGEABLE]
-    tx.execute(_UPDATE, (*values, endpoint.id))
 
 
 def save_state(tx: Tx, endpoint_id: str, state: EndpointState) -> None:
@@ -61,31 +33,18 @@ def save_state(tx: Tx, endpoint_id: str, state: EndpointState) -> None:
     )
 
 
-def after(tx: Tx, endpoint_id: str, limit: int) -> list[EndpointRecord]:
-    """Endpoints of all accounts in the order of their ids, from the first after that id."""
-    return ENDPOINTS.all(
-        tx, f"{ENDPOINTS.select} WHERE id > ? ORDER BY id LIMIT ?", (endpoint_id, limit)
-    )
-
-
-def secret_prefixes(tx: Tx) -> set[str]:
-    """What encrypted secrets begin with: format and key id, as in ``enc1:0a1b2c3d``."""
-    return {row[0] for row in tx.all(_PREFIXES)}
-
-
-def delete(tx: Tx, endpoint_id: str) -> None:
-    """It is gone; its deliveries are the caller's to end."""
-    tx.execute("DELETE FROM endpoints WHERE id = ?", (endpoint_id,))
-
-
-def failing_since_before(tx: Tx, before: int, limit: int) -> list[str]:
-    """Enabled endpoints in an unbroken row of failures that began by then, with a retry waiting:
-    without one an endpoint stays on, and those would hide the others from every sweep."""
-    rows = tx.all(
-        "SELECT e.id FROM endpoints e WHERE e.disabled_at IS NULL AND e.failing_since <= ?"
-        " AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id"
-        " AND d.status = 'pending' AND d.attempts > 0)"
-        " ORDER BY e.failing_since LIMIT ?",
-        (before, limit),
-    )
-    return [row[0] for row in rows]
+# Endpoints of all accounts in the order of their ids, from the first after that id.
+after = All[EndpointRecord, str, int](ENDPOINTS, "WHERE id > ? ORDER BY id LIMIT ?")
+# What encrypted secrets begin with: format and key id, as in ``enc1:0a1b2c3d``.
+secret_prefixes = Firsts[()](
+    "SELECT DISTINCT substr(secret, 1, 13) FROM endpoints WHERE substr(secret, 1, 5) = 'enc1:'"
+)
+# It is gone; its deliveries are the caller's to end.
+delete = Change[str]("DELETE FROM endpoints WHERE id = ?")
+# Enabled endpoints in an unbroken row of failures that began by then, with a retry waiting: without
+# one an endpoint stays on, and those would hide the others from every sweep.
+failing_since_before = Firsts[int, int](
+    "SELECT e.id FROM endpoints e WHERE e.disabled_at IS NULL AND e.failing_since <= ?"
+    " AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint_id = e.id"
+    " AND d.status = 'pending' AND d.attempts > 0) ORDER BY e.failing_since LIMIT ?"
+)

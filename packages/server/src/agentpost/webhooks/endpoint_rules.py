@@ -3,8 +3,6 @@
 spec: Webhook endpoint states, Webhook events 7, 8. Times are in microseconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Create, change, switch off and on, and remove webhook endpoints (spec: Webhooks)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

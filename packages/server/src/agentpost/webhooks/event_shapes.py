@@ -1,7 +1,5 @@
 """The body of a webhook request (spec: Webhook events 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """How a webhook endpoint has answered lately, for the people who own it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

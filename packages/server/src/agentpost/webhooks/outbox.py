@@ -3,8 +3,6 @@
 spec: Webhook events 1-3; design: Webhook events.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

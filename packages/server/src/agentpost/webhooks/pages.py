@@ -1,7 +1,5 @@
 """Webhook endpoints: made, changed, turned on and off, removed; their secrets and deliveries."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,7 +60,7 @@ class Line:
     events: Sequence[str]
 
     @classmethod
-    def of(cls, health: EndpointHealth) -> Line:
+    def of(cls, health: EndpointHealth) -> "Line":
         """The line of an endpoint."""
         endpoint = health.endpoint
         kind, state = "good", "enabled"
@@ -193,7 +191,6 @@ def _id(request: Request) -> str:
     return endpoint_id
 
 
-_DELIVERY: Final = f"{PATH}/{{endpoint_id}}"
 _PAGE: Final = 30
 _PERIODS: Final = {
     "1h": ("the last hour", HOUR),
@@ -304,7 +301,7 @@ PAGES = (
     Page(f"{_ONE}/test", post=send_test, right=Right.WEBHOOKS, action="webhooks test"),
     Page(f"{_ONE}/delete", post=delete, right=Right.WEBHOOKS, action="webhooks delete"),
     Page(
-        _DELIVERY,
+        _ONE,
         get=show_delivery,
         live=True,
         right=Right.READ,
@@ -317,9 +314,9 @@ PAGES = (
             "nothing": "No deliveries to resend in that time.",
         },
     ),
-    Page(f"{_DELIVERY}/replay", post=replay, right=Right.WEBHOOKS, action="webhooks replay"),
+    Page(f"{_ONE}/replay", post=replay, right=Right.WEBHOOKS, action="webhooks replay"),
     Page(
-        f"{_DELIVERY}/deliveries/{{event_id}}",
+        f"{_ONE}/deliveries/{{event_id}}",
         get=show_one,
         post=send_again,
         action="webhooks redeliver",

@@ -1,7 +1,5 @@
 """Stored records of webhook endpoints and their deliveries (see `record.records`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -56,7 +54,7 @@ class DeliveryRecord:
     next_attempt_at: int | None
     event: str
     message_id: str | None
-    attempt_log: Sequence[AttemptRecord] = ()  # oldest first; read where deliveries are listed
+    attempt_log: "Sequence[AttemptRecord]" = ()  # oldest first; read where deliveries are listed
 
 
 @dataclass(frozen=True, slots=True)

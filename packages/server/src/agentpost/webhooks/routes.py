@@ -1,24 +1,20 @@
 """Webhook endpoints and their deliveries (spec: Webhooks; design: Webhook events)."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api.body import read_json, read_optional_json
 from agentpost.api.operation import CREATED, Api, Command, Operation, Query, Text, respond
-from agentpost.api.query import choice_param, int_param, place_param
+from agentpost.api.query import choice_param, int_param, place_param, time_of
 from agentpost.caller import Caller
 from agentpost.contract.validation import validate
 from agentpost.domain import ids, limits
-from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
-from agentpost.domain.times import parse_iso
+from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.http import audited
 from agentpost.record.events import EventName
 from agentpost.requests.redaction import shown_url
-from agentpost.webhooks import deliveries, endpoints
-from agentpost.webhooks import shapes as webhook_shapes
+from agentpost.webhooks import deliveries, endpoints, shapes as webhook_shapes
 from agentpost.webhooks.endpoint_rules import DeliveryStatus
 from agentpost.webhooks.endpoints import EndpointChange
 
@@ -34,8 +30,29 @@ BEFORE = Text(
 )
 
 
+ENDPOINT = "/v1/webhooks/{endpoint_id}"
+CHECKED = (
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.BAD_URL,
+    ErrorCode.BAD_EVENTS,
+    ErrorCode.BAD_REQUEST,
+)
+
+
+@Operation(
+    id="listWebhookEndpoints",
+    route="GET /v1/webhooks",
+    scope=Scope.ADMIN,
+    summary="List webhook endpoints",
+    answer=webhook_shapes.EndpointListShape,
+    command=Command(
+        "webhooks list",
+        ("id", "status=@status", "url", "events=events|*", "created=created_at"),
+        empty="no endpoint yet: `agentpost webhooks create`",
+    ),
+)
 async def list_all(api: Api, _: Request, caller: Caller) -> Response:
-    """The account's endpoints, newest first."""
+    """All of the account, newest first, without their secrets."""
     records = await endpoints.list_all(api.ctx, caller.account_id)
     return respond(
         webhook_shapes.EndpointListShape(
@@ -44,8 +61,20 @@ async def list_all(api: Api, _: Request, caller: Caller) -> Response:
     )
 
 
+@Operation(
+    id="createWebhookEndpoint",
+    route="POST /v1/webhooks",
+    scope=Scope.ADMIN,
+    action="webhooks create",
+    summary="Register a webhook endpoint",
+    body=webhook_shapes.EndpointIn,
+    answer=webhook_shapes.NewEndpointShape,
+    successes=(CREATED,),
+    errors=(*CHECKED, ErrorCode.TOO_MANY_ENDPOINTS, ErrorCode.TOO_LARGE),
+)
 async def create(api: Api, request: Request, caller: Caller) -> Response:
-    """Register an endpoint; keep its `secret`, which is shown this once."""
+    """The endpoint receives signed events from now on, those of `events` or all. Keep its `secret`:
+    it verifies the signatures and is shown this once. Each call creates another endpoint."""
     body = validate(webhook_shapes.EndpointIn, await read_json(api, request))
     audited.state(request, url=shown_url(body.url), events=body.events)
     endpoint = await endpoints.create(
@@ -55,16 +84,36 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     return respond(webhook_shapes.NewEndpointShape.of(endpoint), 201)
 
 
+@Operation(
+    id="getWebhookEndpoint",
+    route=f"GET {ENDPOINT}",
+    scope=Scope.ADMIN,
+    summary="Read a webhook endpoint and its newest deliveries",
+    answer=webhook_shapes.EndpointWithDeliveriesShape,
+    errors=(ErrorCode.NOT_FOUND,),
+    command=Command("webhooks show"),
+)
 async def get(api: Api, request: Request, caller: Caller) -> Response:
-    """An endpoint with its 20 newest deliveries."""
+    """With the 20 newest deliveries and what the receiver answered to each."""
     view = await endpoints.get(api.ctx, caller.account_id, _id(request))
     recent = [webhook_shapes.DeliveryShape.of(each) for each in view.recent]
     shape = webhook_shapes.EndpointWithDeliveriesShape.of(view.endpoint, recent_deliveries=recent)
     return respond(shape)
 
 
+@Operation(
+    id="updateWebhookEndpoint",
+    route=f"PATCH {ENDPOINT}",
+    scope=Scope.ADMIN,
+    action="webhooks update",
+    summary="Change a webhook endpoint, disable or enable it",
+    body=webhook_shapes.EndpointChangeIn,
+    answer=webhook_shapes.EndpointShape,
+    errors=(*CHECKED, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
+)
 async def change(api: Api, request: Request, caller: Caller) -> Response:
-    """Change what is given. Turning an endpoint off drops what is pending for it."""
+    """Only the fields that are given change. Turning an endpoint off drops what is pending for it;
+    turning it on forgets its failures."""
     body = validate(webhook_shapes.EndpointChangeIn, await read_json(api, request))
     endpoint_change = EndpointChange(body.url, body.events, body.description, body.enabled)
     url = shown_url(body.url) if body.url is not None else None
@@ -73,14 +122,37 @@ async def change(api: Api, request: Request, caller: Caller) -> Response:
     return respond(webhook_shapes.EndpointShape.of(endpoint))
 
 
+@Operation(
+    id="deleteWebhookEndpoint",
+    route=f"DELETE {ENDPOINT}",
+    scope=Scope.ADMIN,
+    action="webhooks delete",
+    summary="Remove a webhook endpoint",
+    answer=webhook_shapes.DeletedEndpointShape,
+    errors=(ErrorCode.NOT_FOUND,),
+    command=Command("webhooks delete"),
+)
 async def delete(api: Api, request: Request, caller: Caller) -> Response:
-    """Remove an endpoint; pending deliveries are cancelled."""
+    """Deliveries that are pending are cancelled. A second call answers 404."""
     await endpoints.delete(api.ctx, caller.account_id, _id(request))
     return respond(webhook_shapes.DeletedEndpointShape(id=_id(request)))
 
 
+@Operation(
+    id="rotateWebhookSecret",
+    route=f"POST {ENDPOINT}/rotate-secret",
+    scope=Scope.ADMIN,
+    action="webhooks rotate",
+    summary="Replace the secret of a webhook endpoint",
+    body=webhook_shapes.RotateIn,
+    body_required=False,
+    answer=webhook_shapes.RotatedSecretShape,
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
+)
 async def rotate(api: Api, request: Request, caller: Caller) -> Response:
-    """A new secret, shown this once; with `grace_seconds` the old one signs beside it a while."""
+    """The new `secret` is shown this once and signs every later delivery, retries of older events
+    too. With `grace_seconds` the old one signs beside it for a while, so that receivers can be
+    changed without losing an event."""
     body = validate(webhook_shapes.RotateIn, await read_optional_json(api, request))
     audited.state(request, grace_seconds=body.grace_seconds)
     secrets = await endpoints.rotate(
@@ -89,8 +161,28 @@ async def rotate(api: Api, request: Request, caller: Caller) -> Response:
     return respond(webhook_shapes.RotatedSecretShape.of(secrets))
 
 
+@Operation(
+    id="testWebhookEndpoint",
+    route=f"POST {ENDPOINT}/test",
+    scope=Scope.ADMIN,
+    action="webhooks test",
+    summary="Send a test event",
+    body=webhook_shapes.TestIn,
+    body_required=False,
+    answer=webhook_shapes.DeliveryShape,
+    successes=(CREATED,),
+    errors=(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.BAD_EVENTS,
+        ErrorCode.BAD_REQUEST,
+        ErrorCode.NOT_FOUND,
+        ErrorCode.TOO_LARGE,
+    ),
+)
 async def test(api: Api, request: Request, caller: Caller) -> Response:
-    """Send a `webhook.test` event or a sample to this endpoint, subscribed to it or not."""
+    """The endpoint gets a `webhook.test` event, subscribed to it or not; with `event` a sample of
+    that one, signed like the real ones. A sample says `test: true`, its ids end in zeros and
+    nothing in it exists."""
     body = validate(webhook_shapes.TestIn, await read_optional_json(api, request))
     if body.event is not None and body.event not in set(EventName):
         text = f"There is no event {body.event[:100]!r}. There are: {', '.join(EventName)}."
@@ -101,8 +193,30 @@ async def test(api: Api, request: Request, caller: Caller) -> Response:
     return respond(webhook_shapes.DeliveryShape.of(delivery), 201)
 
 
+@Operation(
+    id="listWebhookDeliveries",
+    route=f"GET {ENDPOINT}/deliveries",
+    scope=Scope.ADMIN,
+    summary="List the deliveries of a webhook endpoint",
+    answer=webhook_shapes.DeliveryListShape,
+    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
+    queries=(LIMIT,),
+    texts=(
+        BEFORE,
+        Text("status", "Only deliveries with this status.", tuple(DeliveryStatus)),
+    ),
+    command=Command(
+        "webhooks deliveries",
+        (
+            *("event_id=id", "event", "status", "tries=attempts"),
+            *("answer=@answer", "created=created_at"),
+        ),
+        empty="no delivery fits",
+    ),
+)
 async def list_deliveries(api: Api, request: Request, caller: Caller) -> Response:
-    """Deliveries, newest first. Go on with `before`, the `id` of the last one."""
+    """Newest first, each with a log of its attempts. While `has_more`, continue with `before`: the
+    last one's `id`."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
     status = choice_param(request, "status", DeliveryStatus)
     records, more = await deliveries.page(
@@ -117,8 +231,17 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
     return respond(webhook_shapes.DeliveryListShape(data=data, has_more=more))
 
 
+@Operation(
+    id="redeliverWebhookEvent",
+    route=f"POST {ENDPOINT}/deliveries/{{event_id}}/redeliver",
+    scope=Scope.ADMIN,
+    action="webhooks redeliver",
+    summary="Send a delivery again",
+    answer=webhook_shapes.DeliveryShape,
+    errors=(ErrorCode.BAD_REQUEST, ErrorCode.NOT_FOUND),
+)
 async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
-    """Send one delivery again now, whether it was delivered or not."""
+    """At once, with the same `webhook-id`, whether it was delivered before or not."""
     audited.state(request, event_id=request.path_params["event_id"])
     delivery = await deliveries.redeliver(
         api.ctx, caller.account_id, _id(request), request.path_params["event_id"]
@@ -126,11 +249,27 @@ async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
     return respond(webhook_shapes.DeliveryShape.of(delivery))
 
 
+@Operation(
+    id="replayWebhookEvents",
+    route=f"POST {ENDPOINT}/replay",
+    scope=Scope.ADMIN,
+    action="webhooks replay",
+    summary="Send the deliveries of a time range again",
+    body=webhook_shapes.ReplayIn,
+    answer=webhook_shapes.ReplayShape,
+    errors=(
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.BAD_REQUEST,
+        ErrorCode.NOT_FOUND,
+        ErrorCode.TOO_LARGE,
+    ),
+)
 async def replay(api: Api, request: Request, caller: Caller) -> Response:
-    """Send everything of a time range again that has ended, dropped events included."""
+    """All of them that have ended, dropped ones included, or only those of `status`. For receivers
+    that were down for longer than deliveries are retried."""
     body = validate(webhook_shapes.ReplayIn, await read_json(api, request))
-    since = _time("since", body.since)
-    until = _time("until", body.until) if body.until is not None else api.ctx.clock.now()
+    since = time_of("since", body.since)
+    until = time_of("until", body.until) if body.until is not None else api.ctx.clock.now()
     statuses = tuple(DeliveryStatus(status) for status in body.status or deliveries.REPLAYABLE)
     audited.state(request, since=body.since, until=body.until, status=body.status)
     count = await deliveries.replay(
@@ -144,197 +283,15 @@ def _id(request: Request) -> str:
     return endpoint_id
 
 
-def _time(field: str, text: str) -> int:
-    try:
-        return parse_iso(text)
-    except ValueError:
-        raise InvalidRequest(Problem(field, "must be an ISO 8601 time with its offset")) from None
-
-
-ENDPOINT = "/v1/webhooks/{endpoint_id}"
-CHECKED = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.BAD_URL,
-    ErrorCode.BAD_EVENTS,
-    ErrorCode.BAD_REQUEST,
-)
-
 OPERATIONS = (
-    Operation(
-        id="listWebhookEndpoints",
-        method="GET",
-        path="/v1/webhooks",
-        scope=Scope.ADMIN,
-        summary="List webhook endpoints",
-        description="All of the account, newest first, without their secrets.",
-        handler=list_all,
-        answer=webhook_shapes.EndpointListShape,
-        command=Command(
-            "webhooks list",
-            ("id", "status=@status", "url", "events=events|*", "created=created_at"),
-            empty="no endpoint yet: `agentpost webhooks create`",
-        ),
-    ),
-    Operation(
-        id="createWebhookEndpoint",
-        method="POST",
-        path="/v1/webhooks",
-        scope=Scope.ADMIN,
-        action="webhooks create",
-        summary="Register a webhook endpoint",
-        description=(
-            "The endpoint receives signed events from now on, those of `events` or all. Keep its"
-            " `secret`: it verifies the signatures and is shown this once. Each call creates"
-            " another endpoint."
-        ),
-        handler=create,
-        body=webhook_shapes.EndpointIn,
-        answer=webhook_shapes.NewEndpointShape,
-        successes=(CREATED,),
-        errors=(*CHECKED, ErrorCode.TOO_MANY_ENDPOINTS, ErrorCode.TOO_LARGE),
-    ),
-    Operation(
-        id="getWebhookEndpoint",
-        method="GET",
-        path=ENDPOINT,
-        scope=Scope.ADMIN,
-        summary="Read a webhook endpoint and its newest deliveries",
-        description="With the 20 newest deliveries and what the receiver answered to each.",
-        handler=get,
-        answer=webhook_shapes.EndpointWithDeliveriesShape,
-        errors=(ErrorCode.NOT_FOUND,),
-        command=Command("webhooks show"),
-    ),
-    Operation(
-        id="updateWebhookEndpoint",
-        method="PATCH",
-        path=ENDPOINT,
-        scope=Scope.ADMIN,
-        action="webhooks update",
-        summary="Change a webhook endpoint, disable or enable it",
-        description=(
-            "Only the fields that are given change. Turning an endpoint off drops what is pending"
-            " for it; turning it on forgets its failures."
-        ),
-        handler=change,
-        body=webhook_shapes.EndpointChangeIn,
-        answer=webhook_shapes.EndpointShape,
-        errors=(*CHECKED, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
-    ),
-    Operation(
-        id="deleteWebhookEndpoint",
-        method="DELETE",
-        path=ENDPOINT,
-        scope=Scope.ADMIN,
-        action="webhooks delete",
-        summary="Remove a webhook endpoint",
-        description="Deliveries that are pending are cancelled. A second call answers 404.",
-        handler=delete,
-        answer=webhook_shapes.DeletedEndpointShape,
-        errors=(ErrorCode.NOT_FOUND,),
-        command=Command("webhooks delete"),
-    ),
-    Operation(
-        id="rotateWebhookSecret",
-        method="POST",
-        path=f"{ENDPOINT}/rotate-secret",
-        scope=Scope.ADMIN,
-        action="webhooks rotate",
-        summary="Replace the secret of a webhook endpoint",
-        description=(
-            "The new `secret` is shown this once and signs every later delivery, retries of older"
-            " events too. With `grace_seconds` the old one signs beside it for a while, so that"
-            " receivers can be changed without losing an event."
-        ),
-        handler=rotate,
-        body=webhook_shapes.RotateIn,
-        body_required=False,
-        answer=webhook_shapes.RotatedSecretShape,
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
-    ),
-    Operation(
-        id="testWebhookEndpoint",
-        method="POST",
-        path=f"{ENDPOINT}/test",
-        scope=Scope.ADMIN,
-        action="webhooks test",
-        summary="Send a test event",
-        description=(
-            "The endpoint gets a `webhook.test` event, subscribed to it or not; with `event` a"
-            " sample of that one, signed like the real ones. A sample says `test: true`, its ids"
-            " end in zeros and nothing in it exists."
-        ),
-        handler=test,
-        body=webhook_shapes.TestIn,
-        body_required=False,
-        answer=webhook_shapes.DeliveryShape,
-        successes=(CREATED,),
-        errors=(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.BAD_EVENTS,
-            ErrorCode.BAD_REQUEST,
-            ErrorCode.NOT_FOUND,
-            ErrorCode.TOO_LARGE,
-        ),
-    ),
-    Operation(
-        id="listWebhookDeliveries",
-        method="GET",
-        path=f"{ENDPOINT}/deliveries",
-        scope=Scope.ADMIN,
-        summary="List the deliveries of a webhook endpoint",
-        description=(
-            "Newest first, each with a log of its attempts. While `has_more`, continue with"
-            " `before`: the last one's `id`."
-        ),
-        handler=list_deliveries,
-        answer=webhook_shapes.DeliveryListShape,
-        errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
-        queries=(LIMIT,),
-        texts=(
-            BEFORE,
-            Text("status", "Only deliveries with this status.", tuple(DeliveryStatus)),
-        ),
-        command=Command(
-            "webhooks deliveries",
-            (
-                *("event_id=id", "event", "status", "tries=attempts"),
-                *("answer=@answer", "created=created_at"),
-            ),
-            empty="no delivery fits",
-        ),
-    ),
-    Operation(
-        id="redeliverWebhookEvent",
-        method="POST",
-        path=f"{ENDPOINT}/deliveries/{{event_id}}/redeliver",
-        scope=Scope.ADMIN,
-        action="webhooks redeliver",
-        summary="Send a delivery again",
-        description="At once, with the same `webhook-id`, whether it was delivered before or not.",
-        handler=redeliver,
-        answer=webhook_shapes.DeliveryShape,
-        errors=(ErrorCode.BAD_REQUEST, ErrorCode.NOT_FOUND),
-    ),
-    Operation(
-        id="replayWebhookEvents",
-        method="POST",
-        path=f"{ENDPOINT}/replay",
-        scope=Scope.ADMIN,
-        action="webhooks replay",
-        summary="Send the deliveries of a time range again",
-        description=(
-            "All of them that have ended, dropped ones included, or only those of `status`. For"
-            " receivers that were down for longer than deliveries are retried."
-        ),
-        handler=replay,
-        body=webhook_shapes.ReplayIn,
-        answer=webhook_shapes.ReplayShape,
-        errors=(
-            ErrorCode.INVALID_REQUEST,
-            ErrorCode.BAD_REQUEST,
-            ErrorCode.NOT_FOUND,
-            ErrorCode.TOO_LARGE,
-        ),
-    ),
+    list_all,
+    create,
+    get,
+    change,
+    delete,
+    rotate,
+    test,
+    list_deliveries,
+    redeliver,
+    replay,
 )

@@ -1,7 +1,5 @@
 """The secrets of webhook endpoints as they are stored (design: Secrets at rest)."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Webhook endpoints and deliveries, and the bodies that change them (spec: Webhooks)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema

@@ -1,7 +1,5 @@
 """Standard Webhooks: secrets and signatures (spec: Webhook events 4, 5)."""
 
-from __future__ import annotations
-
 import base64
 import secrets
 from collections.abc import Sequence

@@ -7,8 +7,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from agents import Agent as OpenAIAgent
-from agents import Model, ModelResponse, function_tool
+from agents import Agent as OpenAIAgent, Model, ModelResponse, function_tool
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 from openai.types.responses import (
@@ -22,12 +21,12 @@ from pydantic_ai import Agent, DeferredToolRequests
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
+    ModelResponse as Answer,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.messages import ModelResponse as Answer
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.toolsets import ExternalToolset
 from typing_extensions import TypedDict

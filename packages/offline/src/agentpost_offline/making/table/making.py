@@ -25,8 +25,7 @@ from agentpost_offline.making.table.sheets import Field, Sheet
 from agentpost_offline.making.tabulating import tabulate
 from agentpost_offline.story import naming
 from agentpost_offline.style import palette
-from agentpost_offline.style.languages import language as language_of
-from agentpost_offline.style.languages import texts
+from agentpost_offline.style.languages import language as language_of, texts
 
 SECONDS = 120.0
 _CELLS = 1_000_000

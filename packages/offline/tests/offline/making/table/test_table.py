@@ -25,8 +25,7 @@ from agentpost_offline.frame import (
     to_json,
 )
 from agentpost_offline.making.table.making import as_csv, as_workbook, plan
-from tests.offline.data.given import as_csv as shop_csv
-from tests.offline.data.given import file, shop
+from tests.offline.data.given import as_csv as shop_csv, file, shop
 
 ORDERS = "order_id,customer_id,amount_eur\n1,A1,10\n2,A2,20.5\n3,A1,5\n4,A9,7\n"
 CUSTOMERS = "customer_id,name,city\nA1,Ann,Rome\nA2,Bob,Oslo\nA2,Rob,Bonn\n"

@@ -1,7 +1,5 @@
 """The operations of the protocol."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
@@ -32,7 +30,7 @@ from agentpost.domain.limits import (
 from agentpost.domain.times import seconds
 from agentpost.doors import sending
 from agentpost.doors.a2a import parts, tasks
-from agentpost.doors.a2a.states import PAUSED, TERMINAL, error_of, state_of
+from agentpost.doors.a2a.tasks import PAUSED, TERMINAL, error_of, state_of
 from agentpost.doors.bodies import FileTexts
 from agentpost.doors.outputs import Output
 from agentpost.doors.rpc import Call, refusals_as

@@ -1,7 +1,5 @@
 """What a client's message says: its parts as a text and files."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -62,7 +60,7 @@ def files_of(message: a2a_pb2.Message, texts: FileTexts) -> tuple[InlineFile, ..
     return tuple(files)
 
 
-def _contents(raw: bytes, texts: FileTexts) -> str | StandardBase64:
+def _contents(raw: bytes, texts: FileTexts) -> "str | StandardBase64":
     contents = texts.contents(base64.b64encode(raw).decode("ascii"))
     return contents if isinstance(contents, str) else StandardBase64(contents)
 

@@ -1,23 +1,25 @@
-"""The task that stands for a chain of messages."""
-
-from __future__ import annotations
+"""The task that stands for a chain of messages, its state, and which error a refusal is."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from a2a.types import a2a_pb2
+from a2a.utils import errors
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from agentpost.contract.errors import in_words
 from agentpost.contract.shape import Links
+from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
 from agentpost.domain.limits import RPC_PAGE_BYTES_MAX
-from agentpost.doors.a2a.states import state_of
 from agentpost.doors.outputs import Output, changed_at, explanation_of, outputs
+from agentpost.doors.rpc import OURS
 from agentpost.jobs.rules import Reason
 from agentpost.messages.chains import Chain
+from agentpost.messages.rules import MessageStatus, TurnState
 from agentpost.messages.shapes import FileShape, MessageShape, labels
-from agentpost.record.records import EntryRecord
+from agentpost.record.records import EntryRecord, MessageRecord
 
 
 def task(chain: Chain, links: Links, history: int | None = None) -> a2a_pb2.Task:
@@ -165,3 +167,59 @@ def _metadata(chain: Chain, links: Links) -> Struct:
     struct = Struct()
     struct.update({**labels(chain.snapshots[0].message).get("metadata", {}), "agentpost": own})
     return struct
+
+
+State = a2a_pb2.TaskState
+_FINAL: Final = {
+    MessageStatus.COMPLETED: State.TASK_STATE_COMPLETED,
+    MessageStatus.NEEDS_INPUT: State.TASK_STATE_INPUT_REQUIRED,
+    MessageStatus.PARTIAL: State.TASK_STATE_FAILED,  # what is done is among the artifacts
+    MessageStatus.BLOCKED: State.TASK_STATE_REJECTED,
+    MessageStatus.EXPIRED: State.TASK_STATE_FAILED,
+    MessageStatus.FAILED: State.TASK_STATE_FAILED,
+}
+TERMINAL: Final = frozenset(
+    {
+        State.TASK_STATE_COMPLETED,
+        State.TASK_STATE_FAILED,
+        State.TASK_STATE_CANCELED,
+        State.TASK_STATE_REJECTED,
+    }
+)
+PAUSED: Final = frozenset({State.TASK_STATE_INPUT_REQUIRED})
+
+_NAMES: Final = {"conversation": "contextId", "text": "parts", "answer": "parts"}
+"""What the protocol calls the fields of a message."""
+_NO_TASK: Final = frozenset({ErrorCode.NOT_FOUND})
+
+
+def state_of(message: MessageRecord, cancelled: bool) -> a2a_pb2.TaskState:
+    """The state of a task whose last message this is; ``cancelled``: its turn was stopped.
+
+    One that waits for credits is at work: it goes on by itself, and no answer is asked for.
+    """
+    if message.status is MessageStatus.PROCESSING:
+        waits = message.turn_state is TurnState.WAITING
+        return State.TASK_STATE_SUBMITTED if waits else State.TASK_STATE_WORKING
+    if not message.final:
+        return State.TASK_STATE_WORKING
+    if message.status is MessageStatus.FAILED:
+        if cancelled or message.reason is Reason.STOPPED:
+            return State.TASK_STATE_CANCELED
+        if message.reason is Reason.AGENT_BUSY:
+            return State.TASK_STATE_REJECTED
+    return _FINAL[message.status]
+
+
+def error_of(refusal: Refusal) -> errors.A2AError:
+    """A refusal as the protocol says it; its data has our code and what to do."""
+    wrong, advice = in_words(refusal, _NAMES)
+    data = {"error": refusal.code.value, "advice": advice}
+    if isinstance(refusal, RateLimited):
+        data["retry_after_seconds"] = str(refusal.retry_after_seconds)
+    text = f"{wrong} {advice}".strip()
+    if refusal.code in _NO_TASK:
+        return errors.TaskNotFoundError(text, data)
+    if refusal.code in OURS:
+        return errors.InternalError(text, data)
+    return errors.InvalidParamsError(text, data)

@@ -1,7 +1,5 @@
 """What the tools need of a server, wherever they run. Answers are the API's own JSON values."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -35,49 +33,37 @@ class Backend(Protocol):
 
     async def send(self, fields: Json, idempotency_key: str | None) -> Json:
         """Send a message with these fields of the API; the Message as it is then."""
-        ...
 
     async def message(self, message_id: str) -> Json:
         """The Message as it is."""
-        ...
 
     async def entries(self, message_id: str) -> list[Json]:
         """The entries of its log that say how something ended, oldest first."""
-        ...
 
     def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
         """What is new, from the start of the log on, until the message is final or only credits
         can move it on."""
-        ...
 
     async def stop(self, message_id: str) -> None:
         """Stop everything that goes on for the message."""
-        ...
 
     async def recover(self, message_id: str) -> Json:
         """Watch its expired work again; the Recovery."""
-        ...
 
     async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
         """The key's newest messages, of one conversation or of all, older than ``before``."""
-        ...
 
     async def works(self, before: str | None, limit: int) -> Json:
         """The newest works, older than ``before``."""
-        ...
 
     async def work(self, work_id: str, from_char: int) -> Json:
         """A work with a page of its text."""
-        ...
 
     async def stop_work(self, work_id: str) -> Json:
         """Stop what runs in a work."""
-        ...
 
     async def file(self, file_id: str) -> Json:
         """A file with a fresh link."""
-        ...
 
     async def content(self, file_id: str) -> bytes:
         """Its bytes; only called for one of moderate size."""
-        ...

@@ -3,8 +3,6 @@
 It talks to a server as the other commands of a caller do.
 """
 
-from __future__ import annotations
-
 from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.connection import errors_told, resolve

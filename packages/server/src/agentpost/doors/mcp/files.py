@@ -1,7 +1,5 @@
 """Files as resources: their addresses, and what is given out of them."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any, Final
 from urllib.parse import quote, unquote

@@ -1,8 +1,6 @@
 """`/mcp`: streamable HTTP without sessions. Each request stands for itself, so any node answers it
 and nothing is kept between two of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The backend of a caller at this server: the use cases themselves."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
@@ -26,11 +24,13 @@ from agentpost.following import followers
 from agentpost.following.followers import Moment
 from agentpost.following.shapes import EntryShape
 from agentpost.http.request_state import RequestState
-from agentpost.jobs import recovery as recover
-from agentpost.jobs import works
-from agentpost.jobs.recovery_shapes import RecoveredWorkShape, RecoveryShape
-from agentpost.jobs.work_shapes import WorkItemShape, WorkListShape, WorkShape
-from agentpost.jobs.works import WorkView
+from agentpost.jobs import recovery as recover, works
+from agentpost.jobs.work_shapes import (
+    RecoveredWorkShape,
+    RecoveryShape,
+    WorkItemShape,
+    WorkListShape,
+)
 from agentpost.messages import idempotency_rules, lists
 from agentpost.messages.filter_rules import ListFilter
 from agentpost.messages.new_messages import from_fields
@@ -139,12 +139,12 @@ class LocalBackend:
         with self._refusals_translated(Scope.READ):
             await admission.work_read(self._ctx, self._caller)
             view = await works.get(self._ctx, self._caller.account_id, work_id)
-        return self._work(view, from_char)
+        return _json(view.shape(self._ctx.links, from_char))
 
     async def stop_work(self, work_id: str) -> Json:
         with self._refusals_translated(Scope.SEND):
             view = await works.stop(self._ctx, self._caller.account_id, work_id)
-        return self._work(view.shown_to(self._caller.scopes), 0)
+        return _json(view.shown_to(self._caller.scopes).shape(self._ctx.links))
 
     async def file(self, file_id: str) -> Json:
         with self._refusals_translated(Scope.READ):
@@ -174,18 +174,7 @@ class LocalBackend:
             return await followers.look(self._ctx, self._caller, message_id, after)
 
     def _message(self, moment: Moment) -> Json:
-        shape = MessageShape.of(moment.snapshot, self._ctx.links)
-        return _json(shape)
-
-    def _work(self, view: WorkView, from_char: int) -> Json:
-        shape = WorkShape.of(
-            view.work,
-            self._ctx.links,
-            running=view.running,
-            files=view.files,
-            from_char=from_char,
-        )
-        return _json(shape)
+        return _json(MessageShape.of(moment.snapshot, self._ctx.links))
 
 
 def _json(shape: Shape) -> Json:

@@ -1,7 +1,5 @@
 """The backend of a caller at a server somewhere else: calls of its HTTP API."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

@@ -1,7 +1,5 @@
 """What a tool gives back: the message in short, as values and as a text to read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, Final

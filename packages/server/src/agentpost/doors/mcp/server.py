@@ -1,7 +1,5 @@
 """The server of the protocol: the SDK's, with our tools and files."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any, Final
 

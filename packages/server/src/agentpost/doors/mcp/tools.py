@@ -1,7 +1,5 @@
 """The tools: what each is for, and what it does at a backend."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ import mcp.types as mcp
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentpost.clock import SystemClock, new_id
-from agentpost.contract.counts import too_many
+from agentpost.contract.validation import too_many
 from agentpost.domain import answers, ids, limits
 from agentpost.domain.answers import AnswerFormat
 from agentpost.domain.limits import MCP_WAIT_SECONDS_MAX

@@ -1,7 +1,5 @@
 """The content of a message in the OpenAI API: its texts, and its pictures and files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

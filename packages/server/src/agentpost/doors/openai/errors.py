@@ -1,7 +1,5 @@
 """Refusals in the shape that OpenAI's clients read."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from starlette.requests import Request

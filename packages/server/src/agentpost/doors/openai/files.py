@@ -3,8 +3,6 @@
 An uploaded file is an upload of the API that is ready. Its ``purpose`` is taken and not stored.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import AsyncIterator
 from functools import partial

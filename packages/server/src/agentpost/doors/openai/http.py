@@ -1,7 +1,5 @@
 """The calls of the parts of the OpenAI API that there are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

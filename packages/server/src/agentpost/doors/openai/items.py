@@ -1,7 +1,5 @@
 """The ids of responses and of their output items: another prefix before the tail of our own ids."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from agentpost.domain import ids

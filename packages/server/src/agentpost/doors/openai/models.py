@@ -1,7 +1,5 @@
 """The models: the agent, under the name that is always there and under its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from starlette.requests import Request

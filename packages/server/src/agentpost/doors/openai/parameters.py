@@ -1,7 +1,5 @@
 """The parameters of a call: which are taken, which have no effect here, and which are refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 

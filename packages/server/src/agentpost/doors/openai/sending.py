@@ -1,8 +1,6 @@
 """Send the message of a call: in the conversation that it goes on with, and once, however often its
 client repeats the call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

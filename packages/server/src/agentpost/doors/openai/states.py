@@ -1,7 +1,5 @@
 """Which status a response has, and why it failed."""
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from agentpost.domain.text import CUT_SHORT

@@ -1,7 +1,5 @@
 """Calls that are held until a message has ended, and streams that show it meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from functools import partial
@@ -30,15 +28,12 @@ class Frames(Protocol):
 
     def frames(self, moment: Moment) -> Iterator[str]:
         """What is new in a moment."""
-        ...
 
     def last(self, moment: Moment) -> Iterator[str]:
         """The end of the stream, at the last moment that has no texts."""
-        ...
 
     def refusal_frame(self, refusal: Refusal) -> str:
         """The end of a stream that may not go on."""
-        ...
 
 
 async def wait_for_end(api: Api, request: Request, caller: Caller, message_id: str) -> Moment:

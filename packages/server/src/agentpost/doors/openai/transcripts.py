@@ -6,8 +6,6 @@ Most of these clients send everything that was said with each call. A message is
 history without its last answer.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

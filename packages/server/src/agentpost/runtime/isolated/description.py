@@ -1,8 +1,6 @@
 """What a server wants to know of an agent that it does not import: a process that ends at once says
 it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

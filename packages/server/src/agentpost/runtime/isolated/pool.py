@@ -5,8 +5,6 @@ alone in a further process, of which there are as many at most: so what is innoc
 and what ends its process again is known to have done it (`Suspects`).
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -49,7 +47,7 @@ class Limits:
     stall_seconds: float
 
     @classmethod
-    def of(cls, settings: Settings) -> Limits:
+    def of(cls, settings: Settings) -> "Limits":
         """From the settings."""
         return cls(
             settings.agent_memory_bytes or capacity.default_memory_bytes(),

@@ -1,7 +1,5 @@
 """An agent process as the server sees it."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Callable, Mapping
@@ -43,11 +41,9 @@ class Hearing(Protocol):
 
     def hear(self, message: Frame) -> None:
         """Take what it says."""
-        ...
 
     def on_death(self, death: Death) -> None:
         """The process has ended."""
-        ...
 
 
 class AgentProcess(WorkerProcess):
@@ -73,7 +69,7 @@ class AgentProcess(WorkerProcess):
         self,
         stall_seconds: float,
         cpu_seconds: float | None,
-        on_end: Callable[[AgentProcess, Death], None],
+        on_end: "Callable[[AgentProcess, Death], None]",
     ) -> None:
         """It is ready: hear what it says. ``on_end`` is called before its runs hear of its end."""
         self.runs, self.run_count, self.culprit_owner = {}, 0, None

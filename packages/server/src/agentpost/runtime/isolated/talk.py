@@ -1,7 +1,5 @@
 """One run in an agent process: its calls are made here, on the turn or job itself."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import secrets

@@ -1,7 +1,5 @@
 """The call of the Chat Completions API."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """The completion, and the chunks of its stream, made of what a message has parts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final

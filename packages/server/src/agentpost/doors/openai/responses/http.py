@@ -1,7 +1,5 @@
 """The calls of the Responses API."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 

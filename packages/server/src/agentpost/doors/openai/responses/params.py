@@ -1,7 +1,5 @@
 """The body of POST /responses, understood."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

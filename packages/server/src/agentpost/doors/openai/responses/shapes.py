@@ -1,7 +1,5 @@
 """The Response object and the events of its stream, made of what a message has brought."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any, Final
@@ -135,14 +133,10 @@ def _item_head(source: str) -> Json:
 def _part(output: Output, index: int) -> Json:
     return {
         "type": "output_text",
-        "text": _text(output, index),
+        "text": with_separator(output.shown, index),
         "annotations": _annotations(output, index),
         "logprobs": [],
     }
-
-
-def _text(output: Output, index: int) -> str:
-    return with_separator(output.shown, index)
 
 
 def with_separator(text: str, index: int) -> str:
@@ -151,7 +145,7 @@ def with_separator(text: str, index: int) -> str:
 
 
 def _annotations(output: Output, index: int) -> list[Json]:
-    end = len(_text(output, index))
+    end = len(with_separator(output.shown, index))
     return [
         {
             "type": "container_file_citation",
@@ -222,7 +216,7 @@ def item_ended(output: Output, index: int) -> list[Json]:
         {
             "type": "response.output_text.done",
             **where,
-            "text": _text(output, index),
+            "text": with_separator(output.shown, index),
             "logprobs": [],
         },
         {"type": "response.content_part.done", **where, "part": _part(output, index)},

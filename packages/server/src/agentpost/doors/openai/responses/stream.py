@@ -10,8 +10,6 @@ at once that is the last one. When the agent takes a text back, or something els
 place, no further piece of it is sent, and the events that close the output have what is true.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
