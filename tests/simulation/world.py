@@ -192,7 +192,7 @@ class World:
             failed = error
             self._answer(node, lambda: _fail(answer, failed))
             return
-        name = fn.__qualname__ if self.trace is not None else ""
+        name = getattr(fn, "__qualname__", str(fn)) if self.trace is not None else ""
         crash = node.crash_due()
         fails = node.failure_due() or roll > 1 - odds.fails
         if crash == "before" or fails:

@@ -275,7 +275,8 @@ class _Suggester:
             lasts = _NAMED if "long" in draft.marks else _FAINT
             yield from ((days, lasts) for days in self._days_between())
             # "which animals do we see most" counts them
-            yield (_ROWS,), _GUESS if draft.ranking is not None else _GUESS - _FAINT
+            is_count = draft.ranking is not None or draft.derivation is Derivation.SHARE
+            yield (_ROWS,), _GUESS if is_count else _GUESS - _FAINT
 
     def _rest(self) -> Iterator[tuple[Measure, ...]]:
         """What one amount of money leaves of the other, where there are two."""
@@ -347,10 +348,12 @@ class _Suggester:
         flags = (one.column for one in self._known() if self._opposite(one) != one)
         weight = _LIKE + _FAINT if self.denies else _GUESS  # "with a raffle and without"
         yield from ((_Axes((name,)), weight) for name in flags)
+        is_share = draft.derivation is Derivation.SHARE
+        is_asked = draft.ranking or "which" in draft.asks or self.thing is not Thing.ANSWER
         for column in self._categories():
-            is_asked = draft.ranking or "which" in draft.asks or self.thing is not Thing.ANSWER
-            yield _Axes((column.name, *groups[:1])[:1]), _GUESS if is_asked and not groups else 0
-        yield _Axes(), 0 if whole.size else _GUESS
+            weight = _GUESS if (is_asked or is_share) and not groups else 0
+            yield _Axes((column.name,)), max(weight, _LIKE * self._is_like(column))
+        yield _Axes(), 0 if whole.size or is_share else _GUESS
 
     def _rows(self) -> Iterator[_Axes]:
         """What tells the rows: their names, else their days."""
@@ -371,8 +374,9 @@ class _Suggester:
     def _categories(self) -> list[Column]:
         columns = [
             one for one in self.material.groups
-            if one.role is Role.CATEGORY and 1 < one.distinct <= _MOST_GROUPS and not yes_value(one)
+            if one.role is Role.CATEGORY and 1 < one.distinct <= _MOST_GROUPS
         ]  # fmt: skip
+        columns.sort(key=lambda one: (not self._is_like(one), bool(yes_value(one))))
         return columns[:3]
 
     # Conditions
