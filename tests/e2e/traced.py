@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from agentpost import transactions
 from agentpost.db.session import Params, Row, Tx
 from agentpost.db.sqlite import SqliteDatabase
-from agentpost.db.statements import Statement
 from tests.e2e.agents import agent
 
 __all__ = ["agent"]
@@ -85,8 +84,8 @@ def traced(fn: Callable[[Tx], T]) -> Callable[[Tx], T]:
 
 def _name(fn: Callable[..., Any]) -> str:
     """Where a transaction's function stands; for a wrapped one, where the wrapped one stands."""
-    if isinstance(fn, Statement):
-        return f"statement {fn.sql}"
+    if (sql := getattr(fn, "sql", None)) is not None:  # a `db.statements.Statement`
+        return f"statement {sql}"
     while (inner := getattr(fn, "func", None) or _wrapped(fn)) is not None:
         fn = inner
     return f"{fn.__module__.removeprefix('agentpost.')}.{fn.__qualname__.partition('.<')[0]}"
