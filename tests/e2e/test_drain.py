@@ -20,6 +20,7 @@ __all__ = ["cluster"]
 CLIENTS = 3
 STEPS = 3
 HOUR = 3_600
+METRICS_TOKEN = "m"
 
 
 def fresh(server: AgentServer, path: str) -> httpx2.Response:
@@ -28,10 +29,20 @@ def fresh(server: AgentServer, path: str) -> httpx2.Response:
     return httpx2.get(f"{server.url}{path}", headers=headers, timeout=60)
 
 
+def held_calls(server: AgentServer) -> int:
+    """How many calls the server holds."""
+    headers = {"Authorization": f"Bearer {METRICS_TOKEN}"}
+    lines = httpx2.get(f"{server.url}/metrics", headers=headers, timeout=60).text.splitlines()
+    [value] = [each.split()[-1] for each in lines if each.startswith("agentpost_held_calls")]
+    return int(float(value))
+
+
 def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
     start_server: ServerMaker,
 ) -> None:
-    server = start_server(drain_seconds=HOUR, step_grace_seconds=HOUR, pool_workers=2)
+    server = start_server(
+        drain_seconds=HOUR, step_grace_seconds=HOUR, pool_workers=2, metrics_token=METRICS_TOKEN
+    )
     caller = Caller(server)
     here = caller.send([["start", "H", [["step_gate", "here.0", "here"], ["step_here", "here.1"]]]])
     apart = caller.send(
@@ -45,6 +56,7 @@ def test_a_draining_server_serves_and_hands_over_each_job_behind_its_step(
         turn = [["gate", "turn"], ["reply", "in time"]]
         asking = pool.submit(caller.send, turn, conversation="d")
         server.await_gate("turn")
+        eventually(lambda: held_calls(server) == 2)  # a poll that comes later waits on
         server.send_signal(signal.SIGTERM)
         assert polling.result(40).json()["status"] == "processing", "it is answered early"
         answer = fresh(server, "/readyz")
