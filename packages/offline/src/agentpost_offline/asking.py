@@ -150,7 +150,7 @@ def _with_suggestions(
     draft = reading.draft
     results = [*choices, *suggest(reading, here.around)]
     results = _each_once(results)
-    is_little = len(results) < _FEW and (draft.unknown or not results)
+    is_little = len(results) < _FEW and (draft.unknown or not results) and not draft.measures
     return [*results, *offering.sentences(here, draft)] if is_little else results
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from agentpost_offline import questions
 from agentpost_offline.data import roles
@@ -27,26 +27,19 @@ _MOST_GROUPS = 30
 _FEW_GROUPS = 8
 
 
-def table_sentences(table: Table, language: str, named: Collection[str] = ()) -> list[str]:
-    """Sentences over the columns of a table, the most telling first: over those that were named,
-    where some were."""
+def table_sentences(table: Table, language: str) -> list[str]:
+    """Sentences over the columns of a table, the most telling first."""
     main = queries.main_measure(table).column
-    measures = [one for one in table.columns if one.role in (Role.AMOUNT, Role.RATE)]
-    numbers = [one for one in measures if one.name in named] or [
-        one for one in measures if one.name == main
-    ]
-    categories = [one for one in table.columns if one.role is Role.CATEGORY]
-    groups = [one for one in categories if 1 < one.distinct <= _MOST_GROUPS]
-    groups = (
-        [one for one in groups if one.name in named]
-        or [one for one in groups if one.distinct <= _FEW_GROUPS]
-        or groups
-    )
+    numbers = [one for one in table.columns if one.name == main]
+    groups = [
+        one for one in table.columns
+        if one.role is Role.CATEGORY and 1 < one.distinct <= _MOST_GROUPS
+    ]  # fmt: skip
+    groups = [one for one in groups if one.distinct <= _FEW_GROUPS] or groups
     has_time = any(one.role is Role.TIME for one in table.columns)
     texts: list[str] = []
     if numbers:
-        column = numbers[0]
-        what = say(language, f"offers.{_usual(column)}", column=column.name)
+        what = say(language, f"offers.{_usual(numbers[0])}", column=numbers[0].name)
         if groups:
             texts.append(say(language, "offers.chart_by", what=what, group=groups[0].name))
         if has_time:
@@ -54,18 +47,11 @@ def table_sentences(table: Table, language: str, named: Collection[str] = ()) ->
         if groups:
             texts.append(say(language, "offers.best", what=what, group=groups[-1].name))
         texts.append(what)
-    elif groups:
-        texts.append(say(language, "offers.rows_by", group=groups[0].name))
-        texts.append(say(language, "offers.rows"))
     else:
+        texts += [say(language, "offers.rows_by", group=one.name) for one in groups[:1]]
         texts.append(say(language, "offers.rows"))
     texts += [say(language, "offers.report"), say(language, "offers.deck")]
     return texts[:MOST_CHOICES]
-
-
-def _named_columns(draft: Draft) -> set[str]:
-    columns = (one.column for one in draft.measures)
-    return {*columns, *draft.groups, *draft.mentions, *draft.which_columns}
 
 
 def _usual(column: Column) -> str:
@@ -78,11 +64,7 @@ def sentences(here: Surroundings, draft: Draft | None = None) -> list[Choice]:
     language = here.language
     texts: list[str] = []
     if here.tables:
-        named = _named_columns(draft) if draft is not None else set[str]()
-        table = max(here.tables, key=lambda one: (
-            len(named & {column.name for column in one.columns}), one.rows
-        ))  # fmt: skip
-        texts += table_sentences(table, language, named)
+        texts += table_sentences(max(here.tables, key=lambda one: one.rows), language)
     elif here.material or any(not _PDF.search(one.name) for one in here.documents):
         texts += [say(language, f"offers.{key}") for key in ("document_pdf", "document_deck")]
     elif here.images:
