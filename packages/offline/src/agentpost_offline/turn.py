@@ -197,7 +197,9 @@ def _complete(
     here: Surroundings, first_text: str, text: str, readings: list[Reading]
 ) -> list[Reading]:
     """A short message as the answer to the question before it: "revenue", "the average"."""
-    goes_on = all(one.draft.is_fragment and not one.is_edit for one in readings)
+    goes_on = all(
+        one.draft.is_fragment and not (one.is_edit or one.draft.has_look) for one in readings
+    )
     is_form = all(_is_form(one) for one in readings)  # "as an Excel file"
     first = requests.read(first_text, here.around) if readings and (goes_on or is_form) else []
     keys = {one.question.key for one in first if one.question is not None}

@@ -520,6 +520,21 @@ async def test_the_month_of_march_is_a_month(tmp_path: Path) -> None:
     assert "North: €9" in text
 
 
+async def test_rows_that_were_listed_come_whole_as_a_table(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("list the pupils with more than 10 days absent", csv_file(tmp_path, PUPILS))
+    (query,) = frame((await talk.say("as Excel")).started[0]).queries
+    assert (query.measures, query.groups) == ((), ())
+    assert query.filters
+
+
+async def test_the_most_of_one_group_is_asked_about(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("chart of fee by branch", csv_file(tmp_path, TILLS))
+    turn = await talk.say("and in North what is the most")
+    assert not turn.started
+
+
 async def test_a_line_runs_over_time(tmp_path: Path) -> None:
     turn = await Conversation().say("line chart of fee by branch", csv_file(tmp_path, TILLS))
     (query,) = frame(turn.started[0]).queries

@@ -123,7 +123,7 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if style.chart == "donut" and draft.style.chart is None and (draft.grains or draft.is_trend):
         style = msgspec.structs.replace(style, chart=None)  # months are no parts of a whole
     if thing is not None:
-        return _another(frame, thing, queries, style, draft)
+        return _another(frame, thing, queries, style, draft, material)
     if frame.thing is Thing.ANSWER and (draft.formats or style != frame.style):
         return None
     result = msgspec.structs.replace(
@@ -427,6 +427,9 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     result = msgspec.structs.replace(result, order=order)
     if result.order is not None and not (result.groups or result.time):
         raise Unclear("nothing_to_rank")
+    only = {one.column for one in result.filters if one.op is Op.IS and len(one.values) == 1}
+    if draft.ranking and result.groups and only.issuperset(result.groups) and not result.time:
+        raise Unclear("ask_anew")  # the most of one group: "on route 14 what is lost most?"
     if any(one.derived in (Derivation.GROWTH, Derivation.DIFFERENCE) for one in old.measures) and (
         draft.periods or draft.grains
     ):
@@ -556,18 +559,21 @@ def _formats(work: Work, draft: Draft) -> tuple[str, ...]:
     return targets
 
 
-def of_answer(thing: Thing, draft: Draft, works: Sequence[Work]) -> Frame | None:
+def of_answer(
+    thing: Thing, draft: Draft, material: Material | None, works: Sequence[Work]
+) -> Frame | None:
     """A thing made of the last answer; None where nothing was answered last."""
     last = works[0].frame if works else None
     if last is None or last.thing is not Thing.ANSWER or not (last.files or last.text):
         return None
     style = _style(Style(), draft)
-    return _another(last, thing, last.queries, style, draft).frame
+    return _another(last, thing, last.queries, style, draft, material).frame
 
 
 def _another(
-    frame: Frame, thing: Thing, queries: Sequence[Query], style: Style, draft: Draft
-) -> Edit:
+    frame: Frame, thing: Thing, queries: Sequence[Query], style: Style, draft: Draft,
+    material: Material | None,
+) -> Edit:  # fmt: skip
     """Another thing of what was made: its look begins anew."""
     new_queries = (
         tuple(_as_picture(query) for query in queries) if frame.thing is Thing.ANSWER else queries
@@ -575,7 +581,7 @@ def _another(
     if thing is Thing.ANSWER or (not frame.files and not frame.text):
         raise Unclear("ask_anew")
     if thing is Thing.TABLE:  # "those as Excel": the rows that were counted
-        new_queries = tuple(map(_rows_of, new_queries))
+        new_queries = tuple(_rows_of(query, material) for query in new_queries)
     result = msgspec.structs.replace(
         frame, act=Act.MAKE, thing=thing, queries=tuple(new_queries), formats=tuple(draft.formats),
         style=msgspec.structs.replace(draft.style, options=dict(draft.options)), said=draft.text,
@@ -584,12 +590,16 @@ def _another(
     return Edit(result, None, False)
 
 
-def _rows_of(query: Query) -> Query:
-    """Of a number of rows, the rows."""
+def _rows_of(query: Query, material: Material | None) -> Query:
+    """Of a number of rows, or of rows that were listed by their names, the rows."""
     is_count = query.measures == (Measure(None, Aggregate.COUNT),)
-    if not is_count or query.groups or query.time or query.having:
+    is_list = not query.groups or bool(
+        query.filters and material is not None and query.table == material.table.id
+        and material.is_row(query.groups)
+    )  # fmt: skip
+    if not is_count or not is_list or query.time or query.having:
         return query
-    return msgspec.structs.replace(query, measures=(), order=None)
+    return msgspec.structs.replace(query, measures=(), groups=(), order=None)
 
 
 def _as_picture(query: Query) -> Query:

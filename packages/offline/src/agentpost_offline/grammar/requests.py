@@ -238,6 +238,7 @@ def _narrows(clause: Sequence[Term]) -> bool:
     asks_more = any(
         one.has("thing", "kind", "ask", "aggregate", "talk", "control", "model", "edit.undo")
         for one in clause
+        if not (one.columns or one.values)
     )
     return first is not None and first.has("not.not", "only") and not first.columns and (
         not asks_more
@@ -415,7 +416,7 @@ def _ask_of_which_data(
     is_open = frame.thing in (Thing.CHART, Thing.TABLE) or is_form
     if frame.thing is None or not is_bare or draft.options or not is_open:
         return
-    edit_frame = edits.of_answer(frame.thing, draft, around.works)
+    edit_frame = edits.of_answer(frame.thing, draft, material, around.works)
     if edit_frame is not None and material is not None:
         choices = [Choice(frame_text(one, material.table), (one,)) for one in (edit_frame, frame)]
         raise Unclear("which_data", choices)

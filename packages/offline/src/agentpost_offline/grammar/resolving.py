@@ -274,6 +274,17 @@ class Resolved:
             groups = (str(self.material.row_name),)
         if len(groups) != 1:
             raise Unclear("no_column", table=self.material.table.name, words="who")
+        others = [
+            one
+            for one in self.material.groups
+            if one.name not in groups and words.names(one.name, "person")
+        ]
+        if others:  # of lessons the pupil, or the instructor
+            labels = [self.material.column(groups[0]), *others]
+            raise Unclear("ambiguous", [
+                Choice(one.label, text=f"{self.draft.text.rstrip(' .!?。！？؟')} · {one.name}")
+                for one in labels
+            ], word="who")  # fmt: skip
         self.groups = list(groups)
 
     def _flags(self) -> None:
@@ -626,7 +637,8 @@ class Resolved:
         is_often = ranking is not None and ranking.concept == "rows"
         if is_often and not self.material.row_name:  # a row may stand for many
             raise Unclear("which_measure")
-        if is_often or ("flag" in draft.marks and not draft.aggregate and (
+        speaks = draft.marks & set(_CARRIED) or "much" in draft.asks  # "how much did each bring in"
+        if is_often or ("flag" in draft.marks and not draft.aggregate and not speaks and (
             self.groups or self.time or draft.derivation or self.thing is Thing.CHART
         )):  # fmt: skip
             draft.counts.append("")

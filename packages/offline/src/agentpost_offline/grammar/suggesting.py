@@ -217,7 +217,7 @@ class _Suggester:
                 return None
         if axes.size and ranking is not None:
             is_top = ranking.is_top or (ranking.is_judged and measures == (_ROWS,))
-            order = Order(is_top, ranking.count or 1)  # the worst offender has most
+            order = Order(is_top, ranking.count or self._count())  # the worst offender has most
         elif axes.size and self.draft.sort is not None:
             is_worse = "judged" in self.draft.marks and not all(
                 one.column is None or is_better_higher(self.material.column(one.column))
@@ -233,6 +233,12 @@ class _Suggester:
             self.material.table.id, measures, axes.groups, axes.time, axes.grain, filters,
             order=order,
         )  # fmt: skip
+
+    def _count(self) -> int:
+        """How many are asked for: the only small number of the message, as of "the 3 things"."""
+        numbers = [one.text for one in tokens(self.draft.text) if one.kind == "number"]
+        small = [int(one) for one in numbers if one.isdigit() and 1 < int(one) <= _MOST_GROUPS]
+        return small[0] if len(small) == 1 and not self.draft.comparing else 1
 
     # Measures
 
@@ -272,8 +278,9 @@ class _Suggester:
                 yield (Measure(column.name, Aggregate.MEAN),), weight - _FAINT
         if not named:
             yield from ((rest, _GUESS - _FAINT) for rest in self._rest())
-            lasts = _NAMED if "long" in draft.marks else _FAINT
-            yield from ((days, lasts) for days in self._days_between())
+            if "long" in draft.marks or draft.ranking is None:
+                lasts = _NAMED if "long" in draft.marks else _FAINT
+                yield from ((days, lasts) for days in self._days_between())
             # "which animals do we see most" counts them
             is_count = draft.ranking is not None or draft.derivation is Derivation.SHARE
             yield (_ROWS,), _GUESS if is_count else _GUESS - _FAINT
@@ -394,7 +401,7 @@ class _Suggester:
                     (*(_whole_year(one, self.calendar.column) for one in rest), *known),
                     (weight + _GUESS + self.goes_on + _FAINT),
                 )
-        rest = tuple(one for one in known if self._opposite(one) == one)
+        rest = tuple(one for one in known if self._opposite(one) == one and one.op is not Op.IS_NOT)
         if rest != known and self.denies:
             yield rest, weight + _LIKE
         opposite = tuple(map(self._opposite, known))

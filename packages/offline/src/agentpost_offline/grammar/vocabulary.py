@@ -111,6 +111,9 @@ def _arabic_key(word: str) -> str:
     return _ARABIC_AFTER.sub("", _ARABIC_BEFORE.sub("", fold(word)))
 
 
+_LONGER_SHORT: Final = {"sep": "; sept"}
+
+
 @cache
 def word_list(language: str) -> dict[str, dict[str, str]]:
     """A language's table as it stands: sections of keys with phrases between semicolons."""
@@ -122,7 +125,8 @@ def word_list(language: str) -> dict[str, dict[str, str]]:
     names = calendar_words.languages()[language]
     short = names["short_months"]
     read["month"] = {
-        str(at): f"{name}; {short[at - 1]}" for at, name in enumerate(names["months"], 1)
+        str(at): f"{name}; {short[at - 1]}{_LONGER_SHORT.get(short[at - 1], '')}"
+        for at, name in enumerate(names["months"], 1)
     }
     days = {str(at): name for at, name in enumerate(names["weekdays"], 1)}
     read["weekday"] = {**read.get("weekday", {}), **days}

@@ -138,6 +138,8 @@ TABLES |= {
     "incidents.csv": "day,injury\n" + "\n".join(
         f"{dt.date(2023, 1, 6) + dt.timedelta(days=6 * n)},{'NY'[n % 5 == 0]}" for n in range(121)
     ) + "\n",
+    "driving.csv": "day,instructor,pupil,price €,cancelled\n2025-01-02,Mick,Ann,30,yes\n"
+                   "2025-01-03,Mick,Bo,35,no\n2025-01-04,Joy,Ann,40,no\n",
     "jobs.csv": "what,cost €\ntap,20\nroof,40\n",
 }  # fmt: skip
 ASKED = "?"
@@ -192,6 +194,13 @@ def open_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[s
         # Where something happens each week only, a year may begin on its sixth day.
         ("incidents.csv", "number of rows 2023 vs 2024", "60 (2023)"),
         ("incidents.csv", "2023 vs 2024, number of rows, and how many with injury", ASKED),
+        # Two columns name people; what was brought in is no number of rows.
+        ("driving.csv", "who has the most cancelled", ASKED),
+        (
+            "driving.csv",
+            "how much did each instructor bring in? without the cancelled ones",
+            "Mick: €35",
+        ),
         # A column may be called as a question begins.
         ("jobs.csv", "what did we spend", "€60"),
         # Who owes something has rows that are open; takings are the only amount of money.

@@ -198,7 +198,8 @@ def collage_size(ratios: Sequence[float], edit: Edit) -> tuple[int, int]:
     # Proportions at which little has to be cut off.
     natural = sum(ratios) if len(ratios) < 3 else 1.6 if len(ratios) == 3 else 1.4
     aspect = edit.aspect
-    ratio = aspect[0] / aspect[1] if aspect is not None else min(1.9, max(0.75, natural))
+    widest = 4 if len(ratios) < 3 else 1.9  # two pictures side by side are shown whole
+    ratio = aspect[0] / aspect[1] if aspect is not None else min(widest, max(0.75, natural))
     wide, tall = edit.size if edit.size is not None else (_WIDE, None)
     size = wide or round((tall or _WIDE) * ratio), tall or round((wide or _WIDE) / ratio)
     if max(size) > LARGEST_SIDE // 2 or min(size) < 40 * len(ratios) ** 0.5:

@@ -28,8 +28,8 @@ class Field(Struct, frozen=True, omit_defaults=True):
     heading: str
     kind: Kind
     number_format: str = ""
-    total: str | None = None
-    """``sum`` or ``average``: the formula below; None for none."""
+    has_total: bool = False
+    """Whether the sum stands below: of rates there is none, and an average is no total."""
 
 
 class Live(Struct, frozen=True, omit_defaults=True):
@@ -64,7 +64,7 @@ def _sheet(title: str, fields: Sequence[Field], rows: Iterable[tuple[Cell, ...]]
            *, across: bool = False) -> Sheet:  # fmt: skip
     """A sheet with a line of totals where it has several rows and something to add up."""
     lines = tuple(rows)
-    has_totals = len(lines) > 1 and any(field.total for field in fields)
+    has_totals = len(lines) > 1 and any(field.has_total for field in fields)
     return Sheet(title, tuple(fields), lines, total if has_totals else "", across)
 
 
@@ -89,8 +89,7 @@ def field_of(column: Column, values: Sequence[Cell]) -> Field:
     form = number_format(column.unit, values)
     if column.role is Role.IDENTIFIER:
         return Field(column.label, Kind.NUMBER, "General" if "." in form else "0")
-    total = {Role.AMOUNT: "sum", Role.RATE: "average"}.get(column.role)
-    return Field(column.label, Kind.NUMBER, form, total)
+    return Field(column.label, Kind.NUMBER, form, has_total=column.role is Role.AMOUNT)
 
 
 def of_table(table: Table, rows: Sequence[tuple[Cell, ...]], title: str, totals: str) -> Sheet:
@@ -113,7 +112,7 @@ def of_result(
         form = number_format(naming.unit(measure, table), [row[at] for row in result.rows])
         is_sum = measure.derived is None and is_additive(measure)
         name = naming.measure(measure, table, code)[:80]
-        measures.append(Field(name, Kind.NUMBER, form, "sum" if is_sum else None))
+        measures.append(Field(name, Kind.NUMBER, form, is_sum))
     if is_pivot and len(keys) == 2 and len(measures) == 1:
         return _cross(grid(result, table, code), keys[0], measures[0], (title, total))
     fields = [Field(key.label, Kind.TEXT) for key in keys]
@@ -144,9 +143,9 @@ def _cross(matrix: Grid, key: Column, field: Field, titles: tuple[str, str]) -> 
         columns = [line.values for line in matrix.lines]
         rows = list(zip(matrix.keys, *columns, strict=True))
     fields = [Field(key.label, Kind.TEXT), *(replace(field, heading=one) for one in headings)]
-    if field.total:
+    if field.has_total:
         fields.append(replace(field, heading=total))
-    return _sheet(title, fields, rows, total, across=bool(field.total))
+    return _sheet(title, fields, rows, total, across=field.has_total)
 
 
 def live(sheet: Sheet, query: Query, data: Sheet, table: Table) -> Live | None:

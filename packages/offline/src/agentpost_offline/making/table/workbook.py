@@ -80,7 +80,7 @@ class _Page:
         """The width of a column, in letters, by its heading and its first cells."""
         sheet, field = self._sheet, self._sheet.fields[at]
         cells: list[Cell] = self._values(at)[:_SAMPLE]
-        if field.total == "sum" and sheet.totals:
+        if field.has_total and sheet.totals:
             cells.append(sum(cell for cell in self._values(at) if isinstance(cell, float)))
         letters = [_letters(field.heading) + 3]
         letters += [
@@ -150,16 +150,13 @@ class _Page:
     def _totals(self, line: int) -> None:
         text = self._sheet.totals
         for at, field in enumerate(self._sheet.fields):
-            if field.total is None:
+            if not field.has_total:
                 self._page.write_string(line, at, text, self._sums[at])
                 text = ""
                 continue
-            # 109 and 101: the sum and the average of the rows that a filter leaves.
-            function = 109 if field.total == "sum" else 101
-            values = [value for value in self._values(at) if isinstance(value, float)]
-            value = sum(values) / (len(values) if function == 101 and values else 1)
-            formula = f"=SUBTOTAL({function},{self._span(1, at, line - 1, at)})"
-            self._page.write_formula(line, at, formula, self._sums[at], value)
+            # 109: the sum of the rows that a filter leaves.
+            formula = f"=SUBTOTAL(109,{self._span(1, at, line - 1, at)})"
+            self._page.write_formula(line, at, formula, self._sums[at], _sum(self._values(at)))
 
     def _values(self, at: int) -> list[Cell]:
         sheet = self._sheet
