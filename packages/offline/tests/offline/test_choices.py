@@ -240,6 +240,8 @@ B1,South,Olwen,50,no
         (VISITS, ["fee in May 2024", "the year by month in excel for our bookkeeper"],
          "a spreadsheet: total Fee by month, 2024"),
         (VISITS, ["which species do we see most, roughly"], "top 1: number of rows by Species"),
+        (VISITS, ["average fee per species and how many of each we had"],
+         "average Fee and number of rows by Species"),
         (PLOTS, ["which plots are free at the mo"], "number of rows by Plot, Holder missing"),
         (PLOTS, ["rent with it paid or without it"], "total Rent by Rent paid"),
     ],

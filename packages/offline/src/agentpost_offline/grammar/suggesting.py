@@ -261,6 +261,8 @@ class _Suggester:
             if name := formula(left, sign, right):
                 yield (Measure(name, self._usual(name)),), _GUESS
         yield from (((one,), _NAMED - _FAINT) for one in named)
+        if counts and named:  # "average price per kind, and how many of each"
+            yield (*dict.fromkeys(named), _ROWS), _NAMED + _FAINT
         if counts or (self._lists and not named and self.material.row_name):
             yield (_ROWS,), _NAMED
         if self.before is not None and self.before.measures:
