@@ -43,7 +43,7 @@ QUICK := $(addprefix --ignore=,$(CLIENT)/test_typing.py $(CLIENT)/test_server.py
   record/test_transitions.py record/test_divergence.py db/test_sqlite.py turns/test_turns.py \
   jobs/test_job_states.py credits/test_credits.py)
 
-.PHONY: help setup serve test quick house names generators typing fuzz oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
+.PHONY: help setup serve test compile-tests quick house names generators typing fuzz oldest lives simulate chaos check lint types imports format generate docs release-check sbom audit deploy gallery screenshots sizes bench clean other-clients runtimes
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -55,7 +55,13 @@ serve: $(if $(wildcard $(READY)),$(READY),$(SERVES)) ## Start the server; ARGS a
 
 test: $(READY) $(GENERATORS) ## Run all tests in parallel, or those of one PACKAGE; ARGS are pytest's
 	@.ci/browser
+	@[ -n "$(PACKAGE)" ] || [ -d tests/__pycache__ ] || $(MAKE) --no-print-directory compile-tests
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS) $(ARGS)
+
+# In a fresh clone each worker would compile all modules of tests, as the others do: 30 s of CPU.
+compile-tests:
+	@for tests in packages/server "tests clients packages/agents packages/offline packages/verify"; \
+	  do $(BIN)/python -m pytest --collect-only -qq -n 0 $$tests >/dev/null & done; wait
 
 quick: $(READY) ## Run the tests that need no server and no database but SQLite, in a minute
 	@$(BIN)/python -m pytest -n $$(getconf _NPROCESSORS_ONLN) --dist worksteal -k "not postgres" \
