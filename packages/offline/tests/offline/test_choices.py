@@ -242,6 +242,8 @@ B1,South,Olwen,50,no
         (VISITS, ["which species do we see most, roughly"], "top 1: number of rows by Species"),
         (VISITS, ["average fee per species and how many of each we had"],
          "average Fee and number of rows by Species"),
+        (VISITS, ["compare the fees of march to april 2024 with may to june 2024"],
+         "total Fee, March 2024 to April 2024 + total Fee, May 2024 to June 2024"),
         (PLOTS, ["which plots are free at the mo"], "number of rows by Plot, Holder missing"),
         (PLOTS, ["rent with it paid or without it"], "total Rent by Rent paid"),
     ],

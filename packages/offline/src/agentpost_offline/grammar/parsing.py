@@ -433,6 +433,11 @@ class _Parser:
         period, size = periods.read(self.phrases, at, calendar)
         if period is None:
             return 0
+        end = self.phrases[at + size - 1].end
+        if self.text[end : end + 1] == "-" and at + size < len(self.phrases):  # "Jan-Mar"
+            last, more = periods.read(self.phrases, at + size, calendar)
+            if last is not None and (both := periods.span(period, last, calendar)) is not None:
+                period, size = both, size + more
         period.text = self.text[self.phrases[at].start : self.phrases[at + size - 1].end]
         self.draft.periods.append(period)
         return size

@@ -102,8 +102,8 @@ def read(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period |
     if joint and (edge in ("", "since", "between")):
         second, more = _one(phrases, end + joint, calendar)
         between = edge == "between" or not phrases[end].has("small.and")
-        if second is not None and between and (span := _range(first, second, calendar)):
-            return span, end + joint + more - at
+        if second is not None and between and (both := span(first, second, calendar)):
+            return both, end + joint + more - at
     if edge in ("", "since") and _goes_on(phrases, end):
         _in_only_year(first, calendar)
         if first.reach is not None and not first.weekdays:
@@ -323,7 +323,7 @@ def _count_back(grain: Grain, count: int, back: int, today: dt.date) -> Period |
     return Period(grain, days=(dt.date(year, month + 1, 1), end))
 
 
-def _range(one: Period, other: Period, calendar: Calendar) -> Period | None:
+def span(one: Period, other: Period, calendar: Calendar) -> Period | None:
     """From the begin of one to the end of the other; None where they cannot be told."""
     if one.weekdays or other.weekdays:
         return None

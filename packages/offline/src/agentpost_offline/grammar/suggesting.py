@@ -102,10 +102,13 @@ def suggest(reading: Reading, around: Surrounding) -> list[Choice]:
         msgspec.structs.replace(draft.style, options=dict(draft.options)), tuple(draft.formats),
         draft.language or around.language, said=draft.text,
     )  # fmt: skip
-    frames = (
-        msgspec.structs.replace(template, queries=(one,), text="") for one in suggester.queries()
-    )
-    return [Choice(frame_text(one, table), (one,)) for one in frames]
+    queries = suggester.queries()
+    frames = [msgspec.structs.replace(template, queries=(one,), text="") for one in queries]
+    choices = [Choice(frame_text(one, table), (one,)) for one in frames]
+    if thing is Thing.ANSWER and (apart := suggester.in_two_periods(queries)):
+        both = tuple(msgspec.structs.replace(frames[0], queries=(one,)) for one in apart)
+        choices.insert(0, Choice(" + ".join(frame_text(one, table) for one in both), both))
+    return choices
 
 
 class _Suggester:
@@ -172,6 +175,18 @@ class _Suggester:
                 )  # fmt: skip
         return results
 
+    def in_two_periods(self, queries: Sequence[Query]) -> list[Query]:
+        """The likeliest query of each of two periods, side by side: what they have in common may be
+        compared though they are not equally long; none where there are not two."""
+        periods = [one for one in self.draft.periods if not one.weekdays]
+        if self.calendar is None or len(periods) != 2 or not queries:
+            return []
+        rest = tuple(one for one in queries[0].filters if one.column != self.calendar.column)
+        apart = [(*rest, one.filter(self.calendar)) for one in periods]
+        plain = msgspec.structs.replace(queries[0], time=None, grain=None)
+        measures = tuple(Measure(one.column, one.aggregate) for one in plain.measures)
+        return [msgspec.structs.replace(plain, measures=measures, filters=one) for one in apart]
+
     def _resolved(self, measure: Measure) -> Query | None:
         """The request with a measure in place of its own, all else as it was understood; None where
         that is unclear too."""
@@ -237,7 +252,11 @@ class _Suggester:
     def _count(self) -> int:
         """How many are asked for: the only small number of the message, as of "the 3 things"."""
         numbers = [one.text for one in tokens(self.draft.text) if one.kind == "number"]
-        small = [int(one) for one in numbers if one.isdigit() and 1 < int(one) <= _MOST_GROUPS]
+        values = {value for _, value in self.draft.values}  # as the route of "on route 14"
+        small = [
+            int(one) for one in numbers
+            if one.isdigit() and 1 < int(one) <= _MOST_GROUPS and one not in values
+        ]  # fmt: skip
         return small[0] if len(small) == 1 and not self.draft.comparing else 1
 
     # Measures
@@ -250,7 +269,9 @@ class _Suggester:
         for like in (one for _, names in draft.ambiguous for one in names):
             if self.material.column(like) in self.material.numbers:
                 yield (Measure(like, draft.aggregate or self._usual(like)),), _NAMED - _FAINT
-        counts = "many" in draft.asks or draft.counts
+        counts = "many" in draft.asks or (
+            draft.counts and not (draft.is_own_name and draft.measures)
+        )
         if self.query is not None and self.query.measures:
             is_named = bool(draft.measures or counts or not draft.unknown) and not self._lists
             yield self.query.measures, _NAMED if is_named else _LIKE
@@ -393,7 +414,9 @@ class _Suggester:
     def _conditions(self) -> Iterator[tuple[tuple[Filter, ...], float]]:
         known = tuple(dict.fromkeys(self._known()))
         weight = _LIKE * len(known)
-        yield known, weight + _LIKE
+        opposite = tuple(map(self._opposite, known))
+        is_denied = self.denies and opposite != known
+        yield known, weight + (_GUESS if is_denied else _LIKE)
         if self.before is not None and self.before.filters:
             columns = {one.column for one in known}
             rest = tuple(one for one in self.before.filters if one.column not in columns)
@@ -406,9 +429,8 @@ class _Suggester:
         rest = tuple(one for one in known if self._opposite(one) == one and one.op is not Op.IS_NOT)
         if rest != known and self.denies:
             yield rest, weight + _LIKE
-        opposite = tuple(map(self._opposite, known))
         if opposite != known and self.draft.unknown:
-            yield opposite, weight + (_LIKE if self.denies else _FAINT)
+            yield opposite, weight + (_LIKE if is_denied else _FAINT)
         fixed = {one.column for one in known}
         for one, likeness in self._possible():
             if one.column not in fixed:
