@@ -335,7 +335,12 @@ def span(one: Period, other: Period, calendar: Calendar) -> Period | None:
     first, last = one.reach, other.reach
     if first is None or last is None or first[0] > last[1]:
         return None
-    return Period(one.grain, days=(first[0], last[1]), ends=(one, other))
+    begin, end = first[0], last[1]
+    quarter = (begin.month + 2) // 3
+    is_quarter = begin.day == 1 and begin.month % 3 == 1 and begin.year == end.year
+    if is_quarter and end == dates.last_day(begin, Grain.QUARTER):
+        return Period(Grain.QUARTER, begin.year, quarter=quarter)  # "January to March"
+    return Period(one.grain, days=(begin, end), ends=(one, other))
 
 
 def _in_only_year(one: Period, calendar: Calendar) -> None:
