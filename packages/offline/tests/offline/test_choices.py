@@ -244,6 +244,8 @@ B1,South,Olwen,50,no
          "average Fee and number of rows by Species"),
         (VISITS, ["compare the fees of march to april 2024 with may to june 2024"],
          "total Fee, March 2024 to April 2024 + total Fee, May 2024 to June 2024"),
+        (VISITS, ["which species brings in the best fees and which the worst, roughly"],
+         "top 1: total Fee by Species + lowest 1: total Fee by Species"),
         (PLOTS, ["which plots are free at the mo"], "number of rows by Plot, Holder missing"),
         (PLOTS, ["rent with it paid or without it"], "total Rent by Rent paid"),
     ],

@@ -105,7 +105,8 @@ def suggest(reading: Reading, around: Surrounding) -> list[Choice]:
     queries = suggester.queries()
     frames = [msgspec.structs.replace(template, queries=(one,), text="") for one in queries]
     choices = [Choice(frame_text(one, table), (one,)) for one in frames]
-    if thing is Thing.ANSWER and (apart := suggester.in_two_periods(queries)):
+    apart = suggester.in_two_periods(queries) or suggester.at_both_ends(queries)
+    if thing is Thing.ANSWER and apart:
         both = tuple(msgspec.structs.replace(frames[0], queries=(one,)) for one in apart)
         choices.insert(0, Choice(" + ".join(frame_text(one, table) for one in both), both))
     return choices
@@ -187,6 +188,21 @@ class _Suggester:
         measures = tuple(Measure(one.column, one.aggregate) for one in plain.measures)
         return [msgspec.structs.replace(plain, measures=measures, filters=one) for one in apart]
 
+    def at_both_ends(self, queries: Sequence[Query]) -> list[Query]:
+        """The likeliest query with the best and with the worst: "which sells best and which worst";
+        none where one end is asked for."""
+        words = lexicon(self.around.language).exact
+        ends = {
+            meaning.partition(".")[2].partition("_")[0]
+            for token in tokens(self.draft.text) for meaning in words.get((fold(token.text),), ())
+            if meaning.startswith("extreme.")
+        }  # fmt: skip
+        order = queries[0].order if queries else None
+        if order is None or not ends >= {"top", "bottom"}:
+            return []
+        orders = (Order(top, order.count) for top in (True, False))
+        return [msgspec.structs.replace(queries[0], order=one) for one in orders]
+
     def _resolved(self, measure: Measure) -> Query | None:
         """The request with a measure in place of its own, all else as it was understood; None where
         that is unclear too."""
@@ -219,6 +235,10 @@ class _Suggester:
             return None
         if self.thing is Thing.CHART and not axes.size and len(measures) < 2:  # of a scatter plot
             return None
+        if measures == (_ROWS,) and axes.size == 1 and self.draft.ranking is not None and (
+            self.material.is_row([*axes.groups, *filter(None, [axes.time])])
+        ):  # fmt: skip
+            return None  # each is one
         names = [one.column for one in measures]
         columns = self.material.columns_by_name.operands(names)
         code = roles.currencies(self.material.table.columns, columns)
