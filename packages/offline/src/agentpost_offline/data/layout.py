@@ -146,7 +146,9 @@ def _is_two_lined(head: Sequence[Row], first: int) -> bool:
     # The names of the second line repeat, or stand under a gap of the first one, and none of them
     # is among the data below.
     gaps = [i for i in under if i >= len(one) or not one[i]]
-    names = [two[i] for i in under]
+    names = [two[i] for i in under if not two[i].isdecimal()]  # "1000" twice is no name
+    if any(i < len(row) and (row[i] or "").strip() == two[i] for row in body for i in under):
+        return False
     repeats = len(set(names)) < len(names) or len({c for c in one if c}) < sum(map(bool, one))
     typed_below = [
         i for i in under if any(i < len(row) and looks_typed(row[i] or "") for row in body)

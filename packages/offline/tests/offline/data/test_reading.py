@@ -52,6 +52,15 @@ CASES: dict[str, tuple[str, list[str], Rows]] = {
         ["Region", "North Revenue", "North Cost", "South Revenue", "South Cost"],
         [("A", 1.0, 2.0, 3.0, 4.0), ("B", 5.0, 6.0, 7.0, 8.0)],
     ),
+    "a first row of figures that are alike": (
+        "category,budget,actual\nRent,1000,1000\nFood,400,450.5\nFun,100,180\n",
+        ["category", "budget", "actual"],
+        [("Rent", 1000.0, 1000.0), ("Food", 400.0, 450.5), ("Fun", 100.0, 180.0)],
+    ),
+    "a first row of words that come again": (
+        "kind,colour,new,old\nred,red,1000,1200\nred,blue,4,5\n", ["kind", "colour", "new", "old"],
+        [("red", "red", 1000.0, 1200.0), ("red", "blue", 4.0, 5.0)],
+    ),
     "a title and groups": (
         (
             "Sales report 2025\nRegion;North;;South;\nMonth;Units;Revenue;Units;Revenue\n"
