@@ -73,6 +73,8 @@ def formula(left: Column, sign: Sign, right: Column) -> str | None:
         return None
     if sign is Sign.OVER and Role.RATE in (left.role, right.role):
         return None
+    if sign is Sign.TIMES and "%" in (left.unit, right.unit):
+        return None  # 10 stands for a tenth
     return f"{left.name} {sign} {right.name}"
 
 

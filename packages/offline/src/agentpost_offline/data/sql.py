@@ -108,12 +108,14 @@ class Compiler:
         column, name = self.column(measure.column), self.field(measure.column)
         how = measure.aggregate
         if formulas.is_of_totals(measure, column):
-            left, right = (
-                self.aggregate(Measure(part, Aggregate.SUM)) for part in column.formula[::2]
-            )
-            is_ratio = Sign.OVER in column.formula
-            right = f"nullif({right}, 0)" if is_ratio else right
-            return f"(({left}) {_OPERATORS[Sign(column.formula[1])]} ({right}))"
+            names = column.formula[::2]
+            if Sign.OVER not in column.formula:
+                left, right = (self.aggregate(Measure(part, Aggregate.SUM)) for part in names)
+                return f"(({left}) {_OPERATORS[Sign(column.formula[1])]} ({right}))"
+            # Of the rows that have both: customers whose cost is not known share in none.
+            left, right = map(self.field, names)
+            both = f"filter (where {left} is not null and {right} is not null)"
+            return f"(fsum({left}) {both} / nullif(fsum({right}) {both}, 0))"
         if how is Aggregate.COUNT:
             return f"cast(count({name}) as double)"
         if how is Aggregate.DISTINCT:

@@ -678,12 +678,24 @@ class _Parser:
         place = self._skip(sign_at + 1, "aggregate.sum")
         name = self._formula(self._at(at), sign, self._at(place)) if sign is not None else None
         if name is None:
-            return 0
+            return self._unread_sign(at)
         how = None if sign is Sign.OVER and self.pending is Aggregate.SUM else self.pending
         text = self.text[self.phrases[at].start : self.phrases[place].end]
         self.draft.measures.append(MeasureRequest(name, how, text))
         self.last_measure_at, self.pending = place, None
         return place + 1 - at
+
+    def _unread_sign(self, at: int) -> int:
+        """A mark between two figures that make none, as in "price × discount" and "takings-costs",
+        which may be both of them: it is not understood."""
+        others = [
+            one for one in (self._at(at + 1), self._at(at + 2)) if one and self._is_measure(one)
+        ]
+        if others and self._is_measure(self.phrases[at]):
+            joint = self.text[self.phrases[at].end : others[0].start].strip()
+            if joint in _SIGNS and joint != "+":
+                self.draft.unknown.append(self.text[self.phrases[at].start : others[0].end])
+        return 0
 
     @staticmethod
     def _sign(term: Term | None) -> Sign | None:
@@ -903,6 +915,8 @@ class _Parser:
                 self.draft.groups.append(column.name)
             elif one.has("grain"):
                 self._grain(str(one.key("grain")))
+            elif per and end == start and self.draft.measures and self._is_row_word(end, one):
+                self.draft.marks.add("each_row")  # "costs per trip" of trips.csv
             elif one.has("aggregate") and self.pending is None:
                 self.pending = Aggregate(str(one.key("aggregate")))
             elif end > start and self._lists(end):

@@ -336,7 +336,7 @@ def _reading(
         ):  # fmt: skip
             raise Unclear("ask_anew")  # "… and how many was that": rows of what was named before
         of_before = edits.asks_sum_of_it(draft) or edits.asks_count_among(draft)
-        if of_before and (around.works or is_later):
+        if of_before and (around.works or is_later or around.is_unanswered):
             raise Unclear("ask_anew")
         is_share = draft.derivation is Derivation.SHARE and "it" in draft.marks
         last = around.works[0].frame.queries if around.works and not around.has_files else ()

@@ -516,7 +516,9 @@ class Resolved:
             if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):
                 return [Measure(sums[0].name, Aggregate.SUM)]
             raise Unclear("count_what", words=draft.text)
-        money = {*self.material.takings, *self.material.concepts.get("revenue", ())}
+        money = {*self.material.takings}.union(
+            *(self.material.concepts.get(one, ()) for one in ("revenue", "cost", "profit"))
+        )  # "how many days did we make a profit"
         is_money = any(one.column in money for one in quantities)
         if quantities and self._is_counting and (draft.counts or is_money):
             raise Unclear("count_what", words=draft.text)
@@ -934,6 +936,7 @@ class Resolved:
         draft = self.draft
         if "each_row" in draft.marks and not (
             measures and all(one.aggregate is Aggregate.MEAN for one in measures)
+            and draft.aggregate_word
         ):  # fmt: skip
             raise Unclear("average_of_what", self._as_choices(
                 Measure(one.column, Aggregate.MEAN) for one in measures if one.column
@@ -1014,6 +1017,8 @@ class Resolved:
         if not marks & {"versus", "difference", "more"}:
             return
         pairs = [f for f in self.filters if f.op is Op.IS and _differ(f.values)]
+        if "more" in marks and len(measures) > 1 and self.draft.asks & {"which", "who", "many"}:
+            raise Unclear("difference_of_what")  # "who did better in maths than in English"
         if "difference" in marks:
             if not pairs and (difference := self._of_two(measures)):
                 measures[:] = [difference]

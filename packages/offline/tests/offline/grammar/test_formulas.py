@@ -25,6 +25,11 @@ ORDERS = """order no,customer,qty,unit price €,currency
 1002,Bo,1,10,EUR
 1003,Ann,2,4,EUR
 """
+OFFERS = """SKU,item,price £,discount %,stock,sold,supplier
+A1,mug,4.5,0,12,3,Kiln
+A2,plate,9,10,2,4,Kiln
+B1,hat,12,25,1,0,Wool
+"""
 
 
 @pytest.mark.parametrize(
@@ -45,7 +50,8 @@ ORDERS = """order no,customer,qty,unit price €,currency
         (SHOWS, "which venue has the lowest profit?", ["Hall: €100"]),
         (SHOWS, "difference between takings and costs by venue", ["Barn: €720", "Hall: €100"]),
         (SHOWS, "takings per visitor by venue", ["Barn: €11.5", "Hall: €9.17"]),
-        (SHOWS, "costs per km", ["total Costs ÷ total Km"]),
+        # The third show has no costs, so its kilometres are none of a cost.
+        (SHOWS, "costs per km", ["total Costs ÷ total Km", "€10.83"]),
         (SHOWS, "takings divided by visitors", ["€10.50"]),
         (SHOWS, "Einnahmen minus Kosten", ["820\xa0€"]),
         (PARTS, "what is the stock worth", ["In stock × Price: £246"]),
@@ -62,3 +68,33 @@ async def test_two_columns_make_a_figure(
     turn = await Conversation().say(message, csv_file(tmp_path, table))
     assert all(part in turn.text for part in parts), turn.text
     assert not turn.questions
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (OFFERS, "price × discount"),  # 10 % are no 10
+        (SHOWS, "takings-costs by venue"),
+        (SHOWS, "Verlust nach venue"),  # the profit is no loss
+        (SHOWS, "how many days did we make a profit"),
+        (SHOWS, "how many costs in the Barn"),
+        (SHOWS, "costs per gig"),  # the rows of gigs.csv
+        (SHOWS, "profit per gig"),
+        (OFFERS, "price per item"),
+        (OFFERS, "which item has more in stock than sold"),
+        (OFFERS, "which items have more sold than stock"),
+    ],
+)
+async def test_what_two_columns_do_not_tell_is_asked(
+    tmp_path: Path, table: str, message: str
+) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, table, "gigs.csv"))
+    assert turn.questions, turn.text
+
+
+async def test_them_are_no_rows_where_a_question_was_left_open(tmp_path: Path) -> None:
+    talk = Conversation()
+    turn = await talk.say("which items have stock below the sky", csv_file(tmp_path, OFFERS))
+    assert turn.questions
+    turn = await talk.say("how many of them are from Kiln")
+    assert turn.questions, turn.text
