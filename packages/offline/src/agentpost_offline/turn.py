@@ -208,7 +208,9 @@ def _complete(
     together = requests.read(f"{first_text.rstrip(' .!?。！？؟')} · {text}", here.around)
     if is_form or any("about" in one.draft.marks for one in readings):  # "and net?"
         return together or readings
-    is_better = all(one.is_sure for one in together) or not all(one.is_sure for one in readings)
+    is_better = all(one.is_sure for one in together) or not all(
+        one.is_sure and one.draft.measures for one in readings
+    )  # "by month" is of what was asked about, and of nothing else
     return together if together and is_better else readings
 
 

@@ -550,3 +550,13 @@ async def test_a_question_after_a_refused_change_is_a_question(csv: File, change
     turn = await talk.say("total revenue")
     assert not turn.started
     assert turn.text.startswith("Total Revenue")
+
+
+async def test_a_period_alone_is_of_the_question_that_was_left_open(tmp_path: Path) -> None:
+    talk = Conversation()
+    table = "date,payee,amount €\n" + "\n".join(
+        f"2024-0{day % 3 + 1}-{day:02},{('Band', 'Hall')[day % 2]},{day}" for day in range(1, 9)
+    )
+    assert (await talk.say("refunds by payee", csv_file(tmp_path, table))).questions
+    turn = await talk.say("by month")
+    assert turn.questions, turn.text

@@ -1067,6 +1067,9 @@ class _Parser:
             else:
                 self.draft.marks.add("time")
         elif column.role in (Role.AMOUNT, Role.RATE):
+            before = self._at(at - 1)
+            if before is not None and before.has("op") and before.has("small.in"):
+                self.draft.unknown.append(before.text)  # "where are we over budget"
             how = self.pending or self._shared_aggregate(at)
             if (
                 column.formula

@@ -122,6 +122,7 @@ class Resolved:
         self._periods()
         measures = self._measures()
         self._conditions(measures)
+        self._compare_each(measures)
         if draft.derivation is Derivation.GROWTH or (self._compares_periods() and measures):
             return self._compare_periods(measures)
         self._averages(measures)
@@ -269,7 +270,10 @@ class Resolved:
             self.groups = list(of_values)  # "who has more hours, Ann or Bo?"
             return
         people = self.material.concepts.get("person") or self.material.concepts.get("customer")
-        groups = self.material.narrow(people or ())
+        groups = tuple(
+            one for one in self.material.narrow(people or ())
+            if self.material.column(one).kind is Kind.TEXT
+        )  # fmt: skip
         if self.material.row_name in groups:  # a first and a last name
             groups = (str(self.material.row_name),)
         if len(groups) != 1:
@@ -479,7 +483,7 @@ class Resolved:
         """The average; a pie has the sums of what each row cost, and no averages."""
         if self.thing is not Thing.CHART or self.draft.style.chart != "donut":
             return Aggregate.MEAN
-        if self.material.is_price_of_row(column):
+        if self.material.is_price_of_row(column) and not column.formula:
             return Aggregate.SUM
         pie, self.draft.style = self.draft.style, msgspec.structs.replace(
             self.draft.style, chart="bar"
@@ -790,6 +794,20 @@ class Resolved:
 
     # Conditions
 
+    def _compare_each(self, measures: list[Measure]) -> None:
+        """Of "which venues have takings below costs" each row may be meant, or the totals."""
+        pairs = [one for one in self.draft.filters if self.material.column(one.column).formula]
+        is_list = draft_lists(self.draft) and bool(self.groups or self.time)
+        if not (is_list and len(pairs) == 1) or self._is_row_each:
+            return
+        rows = self._over(measures)
+        rest = tuple(one for one in rows.filters if one not in pairs)
+        groups = msgspec.structs.replace(
+            rows, measures=(Measure(pairs[0].column, Aggregate.SUM),), filters=rest,
+            having=tuple(pairs),
+        )  # fmt: skip
+        raise Unclear("rows_or_groups", [self._choice(groups), self._choice(rows)])
+
     def _conditions(self, measures: list[Measure]) -> None:
         """Conditions with numbers: of the rows, or of the groups where their total is meant."""
         is_count = measures == [Measure(None, Aggregate.COUNT)]
@@ -906,6 +924,8 @@ class Resolved:
             raise Unclear("best_or_each", [self._choice(query), self._choice(single)])
         if count is None and self.thing is Thing.ANSWER:
             count = 1
+        if count == 1 and len(measures) > 1 and self.thing is Thing.ANSWER:
+            raise Unclear("rank_what")  # the best in one is hardly that in the other
         return measures, Order(ranking.is_top, count)
 
     def _has_no_best(self, one: Measure) -> bool:

@@ -53,6 +53,7 @@ B1,hat,12,25,1,0,Wool
         # The third show has no costs, so its kilometres are none of a cost.
         (SHOWS, "costs per km", ["total Costs ÷ total Km", "€10.83"]),
         (SHOWS, "takings divided by visitors", ["€10.50"]),
+        (SHOWS, "takings على visitors", ["10.50"]),
         (SHOWS, "Einnahmen minus Kosten", ["820\xa0€"]),
         (PARTS, "what is the stock worth", ["In stock × Price: £246"]),
         (PARTS, "in stock × price by part", ["chain: £50", "tyre: £180", "lock: £16"]),
@@ -83,6 +84,12 @@ async def test_two_columns_make_a_figure(
         (OFFERS, "price per item"),
         (OFFERS, "which item has more in stock than sold"),
         (OFFERS, "which items have more sold than stock"),
+        # Each row, or all of a group's together; one of two may be the best, and none has parts.
+        (SHOWS, "which venues have takings below costs"),
+        (SHOWS, "which venue has the highest takings and costs"),
+        (SHOWS, "pie chart of costs per visitor by venue"),
+        (SHOWS, "how much are we over costs in January"),
+        ("customers,receipt\n12,yes\n20,no\n30,\n", "who has no receipt"),
     ],
 )
 async def test_what_two_columns_do_not_tell_is_asked(
