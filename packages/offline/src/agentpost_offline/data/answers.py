@@ -13,6 +13,7 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.data import formulas, wording
 from agentpost_offline.data.comparing import Comparison
 from agentpost_offline.data.dataset import Dataset, open_tables
+from agentpost_offline.data.formulas import Sign
 from agentpost_offline.data.model import Kind, Result, Role, Table
 from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
@@ -117,7 +118,14 @@ class _Answer(wording.TableWords):
             return self._share_of_group(query, result, keys)
         if query.order is not None and query.order.count == 1:
             return self._best(query, result, keys)
-        return "\n".join(self._lines(query, result, keys))
+        lines = self._lines(query, result, keys)
+        return "\n".join([*lines, *(self._missing(query, result) if self._adds_up(query) else ())])
+
+    def _adds_up(self, query: Query) -> bool:
+        """Whether totals are put together of which one may lack what the other has."""
+        first = query.measures[0]
+        column = self._columns.find(first.column)
+        return column is not None and formulas.is_of_totals(first, column)
 
     # One number
 
@@ -230,10 +238,12 @@ class _Answer(wording.TableWords):
         names = column.formula[::2] if is_of_totals else (column.name,)
         counts = (Measure(None, Aggregate.COUNT), *(Measure(n, Aggregate.COUNT) for n in names))
         count = Query(query.table, counts, filters=query.filters)
+        is_part = is_of_totals and Sign.OVER not in column.formula
+        key = "missing_part" if is_part else "missing"
         rows, *value_counts = (int(float(one or 0)) for one in self._data.run(count).rows[0])
         return [
             wording.upper(
-                wording.plural(self._words, "missing", rows - values, self._columns[name].label)
+                wording.plural(self._words, key, rows - values, self._columns[name].label)
             ) + "."
             for name, values in zip(names, value_counts, strict=True) if rows > values
         ]  # fmt: skip

@@ -110,6 +110,9 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if thing is None and draft.style.chart:
         if is_drawn:
             thing = Thing.CHART
+            has_axis = draft.has_query or any(one.time or one.groups for one in frame.queries)
+            if draft.style.chart == "line" and not has_axis:
+                raise Unclear("ask_anew")  # one figure is no line
         elif frame.thing is Thing.TABLE:
             raise Unclear("ask_anew")  # "bars for that": of rows, which are many
     if material is None or not any(query.table == material.table.id for query in frame.queries):
@@ -172,7 +175,11 @@ def count_among(draft: Draft, material: Material | None, works: Sequence[Work]) 
 def asks_count_among(draft: Draft) -> bool:
     """Whether a number is asked of what "them" stands for, under a condition."""
     conditions = len(draft.values) + len(draft.filters)
-    is_asked = draft.asks == {"many"} and bool(draft.several_word) and "it" in draft.marks
+    is_asked = (
+        draft.asks == {"many"}
+        and bool(draft.several_word)
+        and ("it" in draft.marks or not draft.several)
+    )
     return is_asked and conditions == 1 and not (
         draft.unknown or draft.measures or draft.groups or draft.periods or draft.things
         or draft.grains or draft.ranking or draft.comparing or draft.has_look

@@ -915,7 +915,7 @@ class _Parser:
                 self.draft.groups.append(column.name)
             elif one.has("grain"):
                 self._grain(str(one.key("grain")))
-            elif per and end == start and self.draft.measures and self._is_row_word(end, one):
+            elif end == start and self.draft.measures and self._is_row_word(end, one):
                 self.draft.marks.add("each_row")  # "costs per trip" of trips.csv
             elif one.has("aggregate") and self.pending is None:
                 self.pending = Aggregate(str(one.key("aggregate")))
@@ -968,6 +968,7 @@ class _Parser:
         if key == "what" and after is not None and (after.columns or after.has("grain")):
             key = "which"
         self.draft.asks.add(key)
+        self.draft.look_words.setdefault(key, term.text)
         end = self._skip(at + 1, "small.of") if key == "which" else at + 1
         number = self._number(self._at(end)) if key == "which" else None
         after = self._at(end + 1 if number is not None else end)

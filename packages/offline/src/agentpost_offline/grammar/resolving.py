@@ -262,7 +262,9 @@ class Resolved:
             return
         of_others = [one for one in draft.mentions if self.material.column(one).missing]
         if of_others and not draft.ranking:  # "who has an allergy?"
-            raise Unclear("no_column", table=self.material.table.name, words="who")
+            raise Unclear(
+                "no_column", table=self.material.table.name, words=draft.look_words["who"]
+            )
         if self.groups:
             return
         of_values = {column for column, _ in draft.values}
@@ -277,7 +279,9 @@ class Resolved:
         if self.material.row_name in groups:  # a first and a last name
             groups = (str(self.material.row_name),)
         if len(groups) != 1:
-            raise Unclear("no_column", table=self.material.table.name, words="who")
+            raise Unclear(
+                "no_column", table=self.material.table.name, words=draft.look_words["who"]
+            )
         others = [
             one
             for one in self.material.groups
@@ -288,7 +292,7 @@ class Resolved:
             raise Unclear("ambiguous", [
                 Choice(one.label, text=f"{self.draft.text.rstrip(' .!?。！？؟')} · {one.name}")
                 for one in labels
-            ], word="who")  # fmt: skip
+            ], word=draft.look_words["who"])  # fmt: skip
         self.groups = list(groups)
 
     def _flags(self) -> None:

@@ -233,6 +233,10 @@ class _Suggester:
         fixed = {one.column for one in filters if one.op is Op.IS and len(one.values) == 1}
         if fixed & {*axes.groups} or axes.size > 2:
             return None
+        if any(
+            one.aggregate is Aggregate.DISTINCT and one.column in axes.groups for one in measures
+        ):
+            return None
         if self.thing is Thing.CHART and not axes.size and len(measures) < 2:  # of a scatter plot
             return None
         if measures == (_ROWS,) and axes.size == 1 and self.draft.ranking is not None and (

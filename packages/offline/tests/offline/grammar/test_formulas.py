@@ -38,9 +38,14 @@ B1,hat,12,25,1,0,Wool
         (
             SHOWS,
             "total takings minus costs",
-            ["Total Takings − total Costs: €820.", "1 of these rows has no Costs"],
+            [
+                "Total Takings − total Costs: €820.",
+                "1 of these rows has no Costs, which counts as 0",
+            ],
         ),
-        (SHOWS, "takings - costs by venue", ["Barn: €720", "Hall: €100"]),
+        (SHOWS, "takings - costs by venue", ["Barn: €720", "Hall: €100", "no Costs, which counts"]),
+        (SHOWS, "recettes sur visitors", ["10,50"]),
+        (SHOWS, "كم ربحنا", ["820"]),
         (
             SHOWS,
             "average takings minus costs",
@@ -78,6 +83,8 @@ async def test_two_columns_make_a_figure(
         (SHOWS, "takings-costs by venue"),
         (SHOWS, "Verlust nach venue"),  # the profit is no loss
         (SHOWS, "how many days did we make a profit"),
+        (SHOWS, "an wie vielen Tagen haben wir Gewinn gemacht"),
+        (SHOWS, "costes por fila"),
         (SHOWS, "how many costs in the Barn"),
         (SHOWS, "costs per gig"),  # the rows of gigs.csv
         (SHOWS, "profit per gig"),
@@ -97,6 +104,32 @@ async def test_what_two_columns_do_not_tell_is_asked(
 ) -> None:
     turn = await Conversation().say(message, csv_file(tmp_path, table, "gigs.csv"))
     assert turn.questions, turn.text
+
+
+async def test_them_are_those_of_the_answer_in_spanish_too(tmp_path: Path) -> None:
+    talk = Conversation()
+    table = "fecha,proveedor,gastos,recibo\n" + "\n".join(
+        f"2024-0{day % 3 + 1}-02,{('Ana', 'Luz')[day % 2]},{day},{('sí', 'no')[day % 3 > 0]}"
+        for day in range(1, 9)
+    )
+    turn = await talk.say("me dices los gastos de Ana", csv_file(tmp_path, table))
+    assert "20" in turn.text
+    turn = await talk.say("¿cuántos de ellos tienen recibo?")
+    assert turn.questions, turn.text
+    assert turn.choices[0] == "número de filas, Proveedor = Ana, Recibo = sí"
+
+
+async def test_who_is_named_as_it_was_asked(tmp_path: Path) -> None:
+    turn = await Conversation().say("wer hat keine costs", csv_file(tmp_path, SHOWS))
+    assert "„wer“" in turn.questions[0]
+
+
+async def test_one_figure_is_no_line(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("total takings", csv_file(tmp_path, SHOWS))
+    turn = await talk.say("as a line chart")
+    assert turn.questions
+    assert not turn.started
 
 
 async def test_them_are_no_rows_where_a_question_was_left_open(tmp_path: Path) -> None:
