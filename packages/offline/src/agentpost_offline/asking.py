@@ -148,6 +148,8 @@ def _with_suggestions(
     """The choices, then what a request over a table probably means; sentences over the files where
     there is little to choose."""
     draft = reading.draft
+    if reading.question is not None and reading.question.key == "which_table":
+        return list(choices)  # a request would not say of which of them it is
     results = [*choices, *suggest(reading, here.around)]
     results = _each_once(results)
     is_little = len(results) < _FEW and (draft.unknown or not results) and not draft.measures
@@ -159,7 +161,7 @@ def _each_once(choices: Sequence[Choice]) -> list[Choice]:
     results: list[Choice] = []
     acts: list[object] = []
     for one in choices:
-        act = [(frame.thing, frame.queries) for frame in one.frames] or one.text
+        act = [(frame.thing, frame.queries) for frame in one.frames] or (one.text, one.table)
         if act not in acts:
             acts.append(act)
             results.append(one)

@@ -296,3 +296,12 @@ async def test_a_percent_sign_of_a_columns_name_asks_for_no_share(tmp_path: Path
     turn = await Conversation().say("who is attendance % under 50 %", csv_file(tmp_path, table))
     assert "Ann" in turn.text
     assert "Bo" not in turn.text
+
+
+async def test_each_table_that_may_be_meant_is_a_choice(tmp_path: Path) -> None:
+    income = csv_file(tmp_path, "date,source,amount €\n2024-01-03,Bar,5\n", "income.csv")
+    costs = csv_file(tmp_path, "date,payee,amount €\n2024-01-05,Band,3\n", "expenses.csv")
+    turn = await Conversation().say("how much did we spend", income, costs)
+    assert turn.choices == ["income.csv", "expenses.csv", "Leave it"]
+    turn = await Conversation().say("total expenses", income, costs)
+    assert turn.choices == ["expenses.csv", "income.csv", "Leave it"]

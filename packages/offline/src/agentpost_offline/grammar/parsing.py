@@ -683,17 +683,18 @@ class _Parser:
         text = self.text[self.phrases[at].start : self.phrases[place].end]
         self.draft.measures.append(MeasureRequest(name, how, text))
         self.last_measure_at, self.pending = place, None
+        self._unread_sign(place, "+/")  # "takings - costs - hours"
         return place + 1 - at
 
-    def _unread_sign(self, at: int) -> int:
+    def _unread_sign(self, at: int, more: str = "") -> int:
         """A mark between two figures that make none, as in "price × discount" and "takings-costs",
         which may be both of them: it is not understood."""
         others = [
-            one for one in (self._at(at + 1), self._at(at + 2)) if one and self._is_measure(one)
+            one for one in map(self._at, range(at + 1, at + 4)) if one and self._is_measure(one)
         ]
         if others and self._is_measure(self.phrases[at]):
-            joint = self.text[self.phrases[at].end : others[0].start].strip()
-            if joint in _SIGNS and joint != "+":
+            joint = self.text[self.phrases[at].end : others[0].start].strip(" ()")
+            if joint and (joint in more or (joint in _SIGNS and joint != "+")):
                 self.draft.unknown.append(self.text[self.phrases[at].start : others[0].end])
         return 0
 
@@ -720,9 +721,11 @@ class _Parser:
     def _ratio(self, at: int) -> bool:
         """Whether a column behind "per" divides the figure before it: "cost per km"."""
         name = self._formula(self._at(self.last_measure_at), Sign.OVER, self._at(at))
-        if name is None or not self.draft.measures or self._is_length_of_time(at):
+        if name is None or len(self.draft.measures) != 1 or self._is_length_of_time(at):
             return False
         before = self.draft.measures[-1]
+        if before.column not in name.split(f" {Sign.OVER} "):
+            return False  # "takings minus costs per hour"
         if before.aggregate in (None, Aggregate.SUM, Aggregate.MEAN):
             self.draft.measures[-1] = MeasureRequest(name, None, before.word)
             return True

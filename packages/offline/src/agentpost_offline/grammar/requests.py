@@ -19,7 +19,7 @@ from agentpost_offline.grammar.parsing import parse
 from agentpost_offline.grammar.reading import Choice, Question, Reading, Unclear
 from agentpost_offline.grammar.resolving import Resolved
 from agentpost_offline.grammar.tagging import Term, terms
-from agentpost_offline.grammar.text import WISH_CHARACTERS, fold, name_tokens, normal
+from agentpost_offline.grammar.text import WISH_CHARACTERS, fold, name_tokens, normal, tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _BREAKS = "!?;。！？；؟؛…"
@@ -69,8 +69,11 @@ def read(text: str, around: Surrounding) -> list[Reading]:
     """The clauses of a message, each with its frame or its question."""
     text = normal(text[:WISH_CHARACTERS])
     last = around.works[0].frame.queries if around.works and not around.has_files else ()
-    tables = sorted(around.tables, key=lambda one: one.id not in [query.table for query in last])
-    candidates = [material_of(one, lexicon(around.language)) for one in tables]
+    candidates = [material_of(one, lexicon(around.language)) for one in around.tables]
+    said = {fold(one.text) for one in tokens(text)} if len(candidates) > 1 else set()
+    candidates.sort(key=lambda one: (
+        one.table.id not in [query.table for query in last], said.isdisjoint(one.own_words)
+    ))  # fmt: skip
     best: list[Reading] = []
     ties: list[Material] = []
     over: list[Material | None] = [*candidates] or [None]
@@ -84,7 +87,10 @@ def read(text: str, around: Surrounding) -> list[Reading]:
     if (
         len(ties) > 1
         and not is_of_last
-        and any(one.draft.has_query or one.draft.aggregate for one in best)
+        and any(
+            one.draft.has_query or one.draft.aggregate or (one.frame and one.frame.queries)
+            for one in best
+        )
     ):
         _ask_which_table(best, ties, text)
     return best

@@ -892,6 +892,8 @@ class Resolved:
             if draft.sort is not None and not has_axis:
                 draft.unknown.append(draft.look_words["sort"])
             return measures, Order(bool(draft.sort)) if wants_order else None
+        if draft.sort is not None and draft.sort is not ranking.is_top:
+            draft.unknown.append(draft.look_words["sort"])  # "top 3, worst first"
         if any(self._has_no_best(one) for one in measures):
             is_group = has_axis or ranking.count is None
             ends = self._both_ends(measures) if is_group else []

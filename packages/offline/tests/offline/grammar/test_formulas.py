@@ -81,6 +81,11 @@ async def test_two_columns_make_a_figure(
     [
         (OFFERS, "price × discount"),  # 10 % are no 10
         (SHOWS, "takings-costs by venue"),
+        (SHOWS, "takings minus costs per km"),
+        (SHOWS, "takings and costs per km"),
+        (SHOWS, "takings - costs - visitors"),
+        (SHOWS, "(takings - costs) / visitors"),
+        (SHOWS, "top 2 venues by takings, lowest first"),
         (SHOWS, "Verlust nach venue"),  # the profit is no loss
         (SHOWS, "how many days did we make a profit"),
         (SHOWS, "an wie vielen Tagen haben wir Gewinn gemacht"),
