@@ -87,6 +87,11 @@ class _Parser:
         while at < len(phrases):
             at += self._take(at)
         self._late_aggregate()
+        for at, one in enumerate(phrases[:-2]):
+            if one.has("small.in") and phrases[at + 1].has("small.and", "small.or") and (
+                phrases[at + 2].has("not.not")
+            ):  # fmt: skip
+                self.draft.unknown.append(text[one.start : phrases[at + 2].end])  # both of them
         if self.draft.control is not None and not self.draft.steers:  # "annulées par mois"
             self.draft.control = None
             self.unknown = sorted([*self.unknown, self.control_at])
@@ -675,7 +680,8 @@ class _Parser:
         sign_at = at + 1
         while (sign := self._sign(self._at(sign_at))) is None and self._skip(sign_at) > sign_at:
             sign_at += 1
-        place = self._skip(sign_at + 1, "aggregate.sum")
+        is_each = self.pending not in (None, Aggregate.SUM)  # "average takings minus total costs"
+        place = self._skip(sign_at + 1, *(() if is_each else ("aggregate.sum",)))
         name = self._formula(self._at(at), sign, self._at(place)) if sign is not None else None
         if name is None:
             return self._unread_sign(at)

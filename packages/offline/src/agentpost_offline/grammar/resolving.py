@@ -930,7 +930,8 @@ class Resolved:
             raise Unclear("best_or_each", [self._choice(query), self._choice(single)])
         if count is None and self.thing is Thing.ANSWER:
             count = 1
-        if count == 1 and len(measures) > 1 and self.thing is Thing.ANSWER:
+        is_one = "difference" in draft.marks  # of both
+        if count == 1 and len(measures) > 1 and self.thing is Thing.ANSWER and not is_one:
             raise Unclear("rank_what")  # the best in one is hardly that in the other
         return measures, Order(ranking.is_top, count)
 

@@ -25,6 +25,7 @@ ORDERS = """order no,customer,qty,unit price €,currency
 1002,Bo,1,10,EUR
 1003,Ann,2,4,EUR
 """
+GIGS = "date,costs €,receipt\n2024-01-02,5,yes\n2024-01-03,7,no\n2024-01-04,9,\n"
 OFFERS = """SKU,item,price £,discount %,stock,sold,supplier
 A1,mug,4.5,0,12,3,Kiln
 A2,plate,9,10,2,4,Kiln
@@ -59,6 +60,7 @@ B1,hat,12,25,1,0,Wool
         (SHOWS, "costs per km", ["total Costs ÷ total Km", "€10.83"]),
         (SHOWS, "takings divided by visitors", ["€10.50"]),
         (SHOWS, "takings على visitors", ["10.50"]),
+        (SHOWS, "which venue has the biggest gap between takings and costs", ["Barn: €720"]),
         (SHOWS, "Einnahmen minus Kosten", ["820\xa0€"]),
         (PARTS, "what is the stock worth", ["In stock × Price: £246"]),
         (PARTS, "in stock × price by part", ["chain: £50", "tyre: £180", "lock: £16"]),
@@ -82,6 +84,9 @@ async def test_two_columns_make_a_figure(
         (OFFERS, "price × discount"),  # 10 % are no 10
         (SHOWS, "takings-costs by venue"),
         (SHOWS, "takings minus costs per km"),
+        (SHOWS, "average takings minus total costs"),
+        (GIGS, "costs with and without receipt"),
+        (GIGS, "Kosten mit und ohne receipt"),
         (SHOWS, "takings and costs per km"),
         (SHOWS, "takings - costs - visitors"),
         (SHOWS, "(takings - costs) / visitors"),
