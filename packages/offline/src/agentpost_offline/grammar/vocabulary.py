@@ -292,7 +292,8 @@ def _evident(text: str, before: str | None, names: str = "") -> str | None:
     # One word more is no proof where both languages have some: it may be the name of a column.
     is_proof = own == 0 or scores[best] - own > 1 or bool(own_words & _evidence(best)[0])
     is_first = sum(score == scores[best] for score in scores.values()) == 1
-    if before is None and not is_first:
+    is_shared = len(own_words) == 1 and sum(map(bool, scores.values())) > 1  # "Kosten je Fahrer"
+    if before is None and (is_shared or not is_first):
         return None
     if before is None and best == "en":
         return "en"

@@ -148,3 +148,12 @@ async def test_them_are_no_rows_where_a_question_was_left_open(tmp_path: Path) -
     assert turn.questions
     turn = await talk.say("how many of them are from Kiln")
     assert turn.questions, turn.text
+
+
+async def test_a_word_of_two_languages_is_of_that_of_the_table(tmp_path: Path) -> None:
+    table = "Datum;Fahrer;Ziel;km;Kosten €;Beleg\n" + "\n".join(
+        f"0{day}.01.2024;Anna;Köln;{100 * day};{40 * day},50;{('ja', 'nein')[day % 2]}"
+        for day in range(1, 4)
+    )
+    turn = await Conversation().say("Kosten je km", csv_file(tmp_path, table))
+    assert "Kosten gesamt ÷ Km gesamt: 0,40" in turn.text, turn.questions
