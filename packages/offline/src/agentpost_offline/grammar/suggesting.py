@@ -163,7 +163,7 @@ class _Suggester:
             query = self._query(measures, axes, filters)
             if query is not None:
                 weights[query] = max(weight + of_axes + of_filters, weights.get(query, 0))
-        results: list[Query] = []
+        results, known = list[Query](), tuple(self._known())
         while weights and len(results) < MOST:
             best = max(weights, key=lambda one: weights[one])
             results.append(best)
@@ -171,7 +171,7 @@ class _Suggester:
             for other in weights:  # another guess is worth more than one more of the same
                 weights[other] -= _ALIKE * (
                     (other.measures == best.measures)
-                    + (other.filters == best.filters != tuple(self._known()))
+                    + (other.filters == best.filters != known)
                     + ((other.groups, other.time) == (best.groups, best.time))
                 )  # fmt: skip
         return results
