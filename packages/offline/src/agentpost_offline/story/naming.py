@@ -55,6 +55,9 @@ def unit(one: Measure, table: Table) -> str | None:
 def inner(name: str, code: str = "en") -> str:
     """A label inside a sentence: without its capital, unless it is a name or an acronym, or the
     language keeps it."""
+    for sign in Sign:
+        if f" {sign} " in name:  # a figure of two columns
+            return f" {sign} ".join(inner(part, code) for part in name.split(f" {sign} "))
     if code not in _LOWERED or len(name) < 2 or name[1].isupper() or not name[1].isalpha():
         return name
     first = name.split(maxsplit=1)[0]

@@ -183,3 +183,8 @@ def test_transparency_becomes_white_where_there_is_none() -> None:
     content = editing.encode(Image.new("RGBA", (4, 4), (0, 0, 0, 0)), "jpg")
     with Image.open(io.BytesIO(content)) as image:
         assert image.getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_two_pictures_side_by_side_are_shown_whole() -> None:
+    wide, tall = editing.collage_size((1.6, 1.0), Edit())
+    assert wide / tall == pytest.approx(2.6, rel=0.01)

@@ -149,3 +149,10 @@ def test_a_workbook_is_read_in_the_direction_of_its_language(tmp_path: Path) -> 
     files = [file(tmp_path, "shop.csv", shop_csv(shop(60)))]
     _, book = made(tmp_path, files, frame(language="ar"))
     assert book.worksheets[0].sheet_view.rightToLeft
+
+
+def test_a_line_of_totals_has_sums_and_no_averages(tmp_path: Path) -> None:
+    text = "item,units,unit price\ntea,2,1.5\nmilk,3,2.5\njam,4,3.5\n"
+    _, book = made(tmp_path, [file(tmp_path, "t.csv", text)], frame())
+    total = [cell.value for cell in list(book.worksheets[0].rows)[-1]]
+    assert total == ["Total", "=SUBTOTAL(109,B2:B4)", ""]
