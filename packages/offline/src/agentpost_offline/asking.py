@@ -16,7 +16,7 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.frame import Frame, Thing, to_json
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.describing import frame_text
-from agentpost_offline.grammar.reading import Choice, Question, Reading
+from agentpost_offline.grammar.reading import MOST_CHOICES, Choice, Question, Reading
 from agentpost_offline.grammar.suggesting import suggest
 from agentpost_offline.replying import details, list_text, quote_words, say
 from agentpost_offline.scope import Surroundings, files_by_id
@@ -116,7 +116,7 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     is_told = question.key == "ambiguous" and bool(draft.unknown)
     choices = [each for one in choices for each in _settled(here, one, is_told=is_told)]
     choices = _with_suggestions(here, choices, reading)
-    choices = choices[: max(offering.MOST_CHOICES, len(question.choices))]
+    choices = choices[: max(MOST_CHOICES, len(question.choices))]
     if choices:
         choices.append(Choice(say(language, "leave_it")))
     questions.ask(here, " ".join(parts), choices, text=draft.text)
@@ -150,8 +150,7 @@ def _with_suggestions(
     draft = reading.draft
     if reading.question is not None and reading.question.key == "which_table":
         return list(choices)  # a request would not say of which of them it is
-    results = [*choices, *suggest(reading, here.around)]
-    results = _each_once(results)
+    results = _each_once([*choices, *suggest(reading, here.around)])
     is_little = len(results) < _FEW and (draft.unknown or not results) and not draft.measures
     return [*results, *offering.sentences(here, draft)] if is_little else results
 
@@ -235,7 +234,7 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     first, rest = choices[: bool(frames)], choices[bool(frames) :]
     rest = [each for one in rest for each in _settled(here, one, is_told=False)]
     choices = _each_once([*first, *_with_suggestions(here, rest, whole or readings[0])])
-    choices = choices[: offering.MOST_CHOICES]
+    choices = choices[:MOST_CHOICES]
     choices.append(Choice(say(language, "leave_it")))
     questions.ask(
         here, " ".join(dict.fromkeys(parts)), choices, text=here.turn.message.text

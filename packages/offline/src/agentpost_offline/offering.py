@@ -10,14 +10,12 @@ from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Role, Table
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.draft import Draft
-from agentpost_offline.grammar.reading import Choice, Reading
+from agentpost_offline.grammar.reading import MOST_CHOICES, Choice, Reading
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.making import catalogue, queries
 from agentpost_offline.replying import details, knows, list_text, quote_words, say, shorten
 from agentpost_offline.scope import Surroundings
 
-MOST_CHOICES = 6
-"""So many are offered at once, beside "leave it"."""
 _PDF = re.compile(r"\.pdf$", re.IGNORECASE)
 """A PDF is read, and not made another document of."""
 _FORMS = frozenset(("pdf", "word", "docx", "powerpoint", "pptx", "html"))

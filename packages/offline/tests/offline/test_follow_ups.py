@@ -532,6 +532,7 @@ async def test_the_most_of_one_group_is_asked_about(tmp_path: Path) -> None:
     talk = Conversation()
     await talk.say("chart of fee by branch", csv_file(tmp_path, TILLS))
     turn = await talk.say("and in North what is the most")
+    assert turn.questions
     assert not turn.started
 
 

@@ -12,6 +12,9 @@ from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Frame
 from agentpost_offline.grammar.draft import Draft
 
+MOST_CHOICES = 6
+"""So many are offered at once, beside "leave it"."""
+
 
 class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
     """An answer to a question: its words, and what it starts; none for "leave it"."""

@@ -1066,10 +1066,10 @@ class Resolved:
 
     def _of_two(self, measures: Sequence[Measure]) -> Measure | None:
         """The difference of two figures, as of "the difference between takings and costs"."""
-        if len(measures) != 2 or measures[0].aggregate is not measures[1].aggregate:
+        columns = [self.material.column(one.column) for one in measures if one.column]
+        if len(columns) != 2 or measures[0].aggregate is not measures[-1].aggregate:
             return None
-        left, right = (self.material.column(one.column) for one in measures if one.column)
-        name = formula(left, Sign.MINUS, right)
+        name = formula(columns[0], Sign.MINUS, columns[1])
         return Measure(name, measures[0].aggregate) if name else None
 
     @property

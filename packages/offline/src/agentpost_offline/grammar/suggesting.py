@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -41,14 +42,12 @@ from agentpost_offline.grammar.material import (
     no_value,
     yes_value,
 )
-from agentpost_offline.grammar.reading import Choice, Reading, Unclear
+from agentpost_offline.grammar.reading import MOST_CHOICES, Choice, Reading, Unclear
 from agentpost_offline.grammar.requests import Surrounding, thing_of
 from agentpost_offline.grammar.resolving import Resolved
 from agentpost_offline.grammar.text import fold, name_tokens, tokens
 from agentpost_offline.grammar.vocabulary import concept_of, lexicon, word_list
 
-MOST = 6
-"""So many are suggested."""
 _ALIKE = 0.3
 """What a part is worth less for each suggestion before that has it."""
 _DERIVED = (Derivation.SHARE, Derivation.CUMULATIVE)
@@ -150,28 +149,27 @@ class _Suggester:
 
     def queries(self) -> list[Query]:
         """The likeliest queries, each once."""
-        parts = itertools.product(
-            _best(self._measures()), _best(self._axes()), _best(self._conditions())
-        )
+        figures = _best(self._measures())
+        parts = itertools.product(figures, _best(self._axes()), _best(self._conditions()))
         weights = {
             query: weight + _LIKE + _NAMED * bool(query.groups or query.time)
             + _LIKE * len(query.filters)
-            for measures, weight in _best(self._measures()) if len(measures) == 1
+            for measures, weight in figures if len(measures) == 1
             if (query := self._resolved(*measures)) is not None
         }  # fmt: skip
         for (measures, weight), (axes, of_axes), (filters, of_filters) in parts:
             query = self._query(measures, axes, filters)
             if query is not None:
                 weights[query] = max(weight + of_axes + of_filters, weights.get(query, 0))
-        results, known = list[Query](), tuple(self._known())
-        while weights and len(results) < MOST:
+        results = list[Query]()
+        while weights and len(results) < MOST_CHOICES:
             best = max(weights, key=lambda one: weights[one])
             results.append(best)
             del weights[best]
             for other in weights:  # another guess is worth more than one more of the same
                 weights[other] -= _ALIKE * (
                     (other.measures == best.measures)
-                    + (other.filters == best.filters != known)
+                    + (other.filters == best.filters != self.known)
                     + ((other.groups, other.time) == (best.groups, best.time))
                 )  # fmt: skip
         return results
@@ -380,7 +378,7 @@ class _Suggester:
     def _axes(self) -> Iterator[tuple[_Axes, float]]:
         draft = self.draft
         names = dict.fromkeys((*draft.groups, *draft.which_columns, *draft.mentions))
-        conditions = {one.column for one in self._known()}
+        conditions = {one.column for one in self.known}
         groups = tuple(name for name in names if name not in conditions)
         time = self.calendar.column if self.calendar and (draft.grains or draft.is_trend) else None
         grain = draft.grains[-1] if draft.grains else None
@@ -399,7 +397,7 @@ class _Suggester:
             yield from ((_Axes((one,)), _NAMED) for one in self._people())
         if self._lists and not groups:
             yield from ((one, _NAMED) for one in self._rows())
-        flags = (one.column for one in self._known() if self._opposite(one) != one)
+        flags = (one.column for one in self.known if self._opposite(one) != one)
         weight = _LIKE + _FAINT if self.denies else _GUESS  # "with a raffle and without"
         yield from ((_Axes((name,)), weight) for name in flags)
         is_share = draft.derivation is Derivation.SHARE
@@ -414,7 +412,7 @@ class _Suggester:
         if self.material.row_name is not None:
             yield _Axes((self.material.row_name,))
         elif self.calendar is not None:
-            conditions = {one.column for one in self._known()}
+            conditions = {one.column for one in self.known}
             names = tuple(one.name for one in self._categories() if one.name not in conditions)[:1]
             yield _Axes(names, self.calendar.column, Grain.DAY)
 
@@ -436,7 +434,7 @@ class _Suggester:
     # Conditions
 
     def _conditions(self) -> Iterator[tuple[tuple[Filter, ...], float]]:
-        known = tuple(dict.fromkeys(self._known()))
+        known = self.known
         weight = _LIKE * len(known)
         opposite = tuple(map(self._opposite, known))
         is_denied = self.denies and opposite != known
@@ -459,6 +457,11 @@ class _Suggester:
         for one, likeness in self._possible():
             if one.column not in fixed:
                 yield (*known, one), weight + likeness
+
+    @cached_property
+    def known(self) -> tuple[Filter, ...]:
+        """The conditions that were understood, each once."""
+        return tuple(dict.fromkeys(self._known()))
 
     def _known(self) -> Iterator[Filter]:
         """The conditions that were understood."""
