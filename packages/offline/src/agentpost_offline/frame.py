@@ -77,6 +77,8 @@ class Grain(StrEnum):
     MONTH = "month"
     QUARTER = "quarter"
     YEAR = "year"
+    SPAN = "span"
+    """The spans of days that the filter on the time column names: ``2025-03-01/2025-05-31``."""
 
 
 class Op(StrEnum):

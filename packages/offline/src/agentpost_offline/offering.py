@@ -139,7 +139,8 @@ def needs_model(here: Surroundings, reading: Reading) -> None:
     text = say(language, "needs_model", words=words)
     choices = sentences(here, reading.draft)
     if choices:
-        questions.ask(here, text, [*choices, Choice(say(language, "leave_it"))])
+        leave = Choice(say(language, "leave_it"))
+        questions.ask(here, text, [*choices, leave], text=reading.draft.text)
     else:
         here.turn.reply(text)
 

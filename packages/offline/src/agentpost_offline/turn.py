@@ -188,7 +188,7 @@ def _is_after_new_request(here: Surroundings, pending: Pending | None) -> bool:
     if pending is None or not set(here.works[0].frame.files) <= set(pending.files):
         return pending is not None
     return any(
-        not one.is_edit and bool(one.draft.things or one.draft.measures)
+        not one.is_edit and bool(one.draft.things or one.draft.has_query or one.draft.asks)
         for one in requests.read(pending.text, here.around)
     )
 

@@ -296,7 +296,7 @@ async def test_a_format_alone_is_of_no_question(csv: File) -> None:
 
 async def test_the_words_of_a_question_are_no_data(csv: File) -> None:
     talk = Conversation()
-    question = await talk.say("short report on may 2025 for the owners. not june", csv)
+    question = await talk.say("short report on may 2025 for the orchard. not june", csv)
     assert question.questions
     (job,) = (await talk.say("Do this")).started
     assert frame(job).text == ""
@@ -506,7 +506,7 @@ async def test_them_are_those_that_were_listed(tmp_path: Path) -> None:
 
 async def test_a_form_alone_is_of_the_question_before(tmp_path: Path) -> None:
     talk = Conversation()
-    await talk.say("fees not paid, for the auditor", csv_file(tmp_path, TILLS))
+    await talk.say("fees not paid, for the orchard", csv_file(tmp_path, TILLS))
     turn = await talk.say("as an Excel file")
     assert not turn.started  # the whole table was not asked for
     assert any("Paid = no" in one for one in (turn.questions[0], *turn.choices))

@@ -34,6 +34,9 @@ _ALL = 1_000_000
 _LINES = 31
 _VALUES = 12
 _LISTED = 60
+_TOLD = (Kind.DATE, Kind.NUMBER)
+_TOLD_OF_NAMES = (Role.TIME, Role.AMOUNT, Role.RATE)
+"""What is told of a row that is listed by its name, and not by a code."""
 _FACTS = 4
 
 
@@ -306,26 +309,38 @@ class _Answer(wording.TableWords):
         return plain and bool(query.filters) and all(row[-1] == 1.0 for row in result.rows)
 
     def _facts(self, query: Query) -> dict[str, str]:
-        """What the first other columns say of each row that is listed by its number or code, which
-        alone says nothing; by that."""
-        if len(query.groups) != 1 or self._columns[query.groups[0]].role is not Role.IDENTIFIER:
+        """What other columns say of each row that is listed, by its name: of a number or a code,
+        which alone says nothing, the first ones, of a name its dates and figures."""
+        if len(query.groups) != 1:
             return {}
+        is_code = self._columns[query.groups[0]].role is Role.IDENTIFIER
         equal = {one.column for one in query.filters if one.op is Op.IS and len(one.values) == 1}
-        others = [
-            one.name for one in self._table.columns if one.name not in {*equal, *query.groups}
-        ]
+        others = [one for one in self._table.columns if one.name not in {*equal, *query.groups}]
+        if not is_code:
+            compared = {one.column for one in query.filters}
+            others = [one for one in others if one.kind in _TOLD and one.role in _TOLD_OF_NAMES]
+            others.sort(key=lambda one: one.name not in compared)
         names, rows = self._data.cells(
-            self._table.id, [query.groups[0], *others[:_FACTS]], _ALL, query
+            self._table.id, [query.groups[0], *(one.name for one in others[:_FACTS])], _ALL, query
         )
-        return {
-            self._key(row[0], names[0]): self._tongue.colon
-            + self._tongue.separator.join([
-                self._value(value, Measure(name, Aggregate.MAX))
-                if self._columns[name].kind is Kind.NUMBER else self._key(value, name)
-                for name, value in zip(names[1:], row[1:], strict=True) if value is not None
-            ])
-            for row in rows
-        }  # fmt: skip
+        facts = {}
+        for row in rows:
+            cells = [(name, cell) for name, cell in zip(names[1:], row[1:], strict=True)
+                     if cell is not None]  # fmt: skip
+            words = [
+                text if is_code else f"{self._columns[name].label} {text}"
+                for name, cell in cells
+                if (text := self._fact(name, cell))
+            ]
+            facts[self._key(row[0], names[0])] = (
+                self._tongue.colon + self._tongue.separator.join(words) if words else ""
+            )
+        return facts
+
+    def _fact(self, name: str, cell: Cell) -> str:
+        if self._columns[name].kind is Kind.NUMBER:
+            return self._value(cell, Measure(name, Aggregate.MAX))
+        return self._key(cell, name)
 
     def _together(self, query: Query, result: Result, keys: int) -> list[str]:
         """The share of the best ones together; how many groups a condition keeps."""

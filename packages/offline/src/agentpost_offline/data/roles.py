@@ -104,7 +104,8 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
     if _is_rate(name) or _names_reading(name, unit):
         return Role.RATE
     is_name = (facts.whole and identifying) or _counts_up(facts)
-    if is_name and unit is None and not words.names(name, "amount"):
+    is_numbered = identifying and facts.distinct == facts.rows and _ends_as_code(name)
+    if is_name and unit is None and (is_numbered or not words.names(name, "amount")):
         return Role.IDENTIFIER
     if _is_calendar(name, facts):
         return Role.CATEGORY
@@ -195,6 +196,12 @@ def _ends_as_number(name: str) -> bool:
     return (len(parts) > 1 and last in ("number", "numbers", "nummer", "número", "numéro")) or (
         len(last) > 4 and last.endswith(("nummer", "nr", "kennung"))
     )
+
+
+def _ends_as_code(name: str) -> bool:
+    """Whether the last word of several says that things are numbered: "Sale no", "order id"."""
+    parts = words.tokens(name)
+    return len(parts) > 1 and parts[-1] in words.every("identifier")
 
 
 def _is_rate(name: str) -> bool:

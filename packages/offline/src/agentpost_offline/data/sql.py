@@ -99,6 +99,8 @@ class Compiler:
             return f"cast({_part(grain, name)} as double)"
         if grain is None:
             return name
+        if grain is Grain.SPAN:
+            return _span_of_row(name, query)
         return f"cast(date_trunc('{grain}', {name}) as timestamp)"
 
     def aggregate(self, measure: Measure) -> str:
@@ -228,7 +230,7 @@ class Compiler:
             f.column == query.time and f.op is Op.IS and (f.grain or len(f.values) > 1)
             for f in query.filters
         )
-        if has_list or query.grain in (None, *dates.CYCLES):
+        if has_list or query.grain in (None, *dates.DISCRETE):
             return f"lag({value}) over {over}"
         step = f"interval 1 {query.grain}"
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"
@@ -281,9 +283,13 @@ def _comparison(name: str, one: Filter, values: Sequence[Any]) -> Clause:
 
 
 def span(text: str) -> tuple[str, str] | None:
-    """The first moment of a day, month, quarter or year in ISO spelling, and the first moment
-    after it; None for another text. The last year may be the year 10000, which the database knows
-    and Python does not."""
+    """The first moment of a day, month, quarter or year in ISO spelling, or of two with a slash
+    between them, and the first moment after it; None for another text. The last year may be the
+    year 10000, which the database knows and Python does not."""
+    begin, slash, end = text.partition("/")
+    if slash:
+        low, high = span(begin), span(end)
+        return (low[0], high[1]) if low and high else None
     first = dates.parse(text.strip()) if _ISO.fullmatch(text.strip()) else None
     if first is None:
         return None
@@ -293,6 +299,20 @@ def span(text: str) -> tuple[str, str] | None:
     except OverflowError:
         after = "10000-01-01"
     return first.isoformat(), after
+
+
+def _span_of_row(name: str, query: Query) -> str:
+    """Which of the spans that the conditions name a row is in."""
+    texts = [str(value) for one in query.filters if one.column == query.time and one.op is Op.IS
+             and one.grain is None for value in one.values]  # fmt: skip
+    spans = {text: limits for text in texts if (limits := span(text)) is not None}
+    if not spans:
+        raise JobFailed(f"No condition on “{query.time}” names spans of days.")
+    cases = " ".join(
+        f"when {name} >= timestamp '{begin}' and {name} < timestamp '{after}' then '{text}'"
+        for text, (begin, after) in spans.items()
+    )
+    return f"case {cases} end"
 
 
 def _date_condition(name: str, one: Filter) -> Clause:

@@ -138,7 +138,9 @@ def _part(value: str | float, grain: Grain, language: str) -> str:
 
 
 def _span(text: str, language: str) -> str:
-    """A day, month, quarter or year in ISO spelling, in words."""
+    """A day, month, quarter or year in ISO spelling, or a span of days, in words."""
+    if "/" in text:
+        return dates.period(text, Grain.SPAN, language)
     if "Q" in text:
         return dates.period(text, Grain.QUARTER, language)
     grain = {4: Grain.YEAR, 7: Grain.MONTH}.get(len(text), Grain.DAY)

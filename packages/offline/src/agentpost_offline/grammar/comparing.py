@@ -15,6 +15,8 @@ from agentpost_offline.style import dates
 from agentpost_offline.style.languages import language as tongue
 
 Note = tuple[str, dict[str, str]]
+_Days = tuple[dt.date, dt.date]
+"""The first and the last day of a span."""
 
 
 @dataclass(slots=True)
@@ -64,12 +66,15 @@ def in_one_year(periods: Sequence[Period]) -> list[Period]:
 def equally_long(pair: tuple[Period, Period], calendar: Calendar, language: str) -> Cut:
     """Both periods, cut to the months that the data covers of both. Raises `Unclear`."""
     one, other = sorted(pair, key=lambda period: period.reach or (dt.date.max, dt.date.max))
-    if one.grain is not other.grain or one.reach is None or other.reach is None:
+    reaches = one.reach, other.reach
+    if reaches[0] is None or reaches[1] is None:
         raise Unclear("not_comparable")
     if one.half and one.half == other.half and one.year != other.year:
         one, other = (Period(Grain.YEAR, each.year, half=each.half) for each in (one, other))
         return _of_years(one, other, calendar, language)
-    if one.iso is None or other.iso is None or one.iso == other.iso:
+    if one.iso is None or other.iso is None:
+        return _of_spans(reaches[0], reaches[1], calendar, language)
+    if one.iso == other.iso or one.grain is not other.grain:
         raise Unclear("not_comparable")
     filters = (Filter(calendar.column, Op.IS, (one.iso, other.iso)),)
     if one.grain is Grain.DAY:
@@ -80,6 +85,24 @@ def equally_long(pair: tuple[Period, Period], calendar: Calendar, language: str)
     if one.grain is not Grain.YEAR:
         raise Unclear("not_comparable")
     return _of_years(one, other, calendar, language)
+
+
+def _of_spans(one: _Days, other: _Days, calendar: Calendar, language: str) -> Cut:
+    """Two spans of as many whole months, or days, that the data covers and that do not overlap."""
+    if _length(one) != _length(other) or other[0] <= one[1]:
+        raise Unclear("not_comparable")
+    if one[0] < calendar.first - calendar.spare or other[1] > calendar.last + calendar.spare:
+        raise Unclear("not_covered", (), **reach_text(calendar, language))
+    spans = tuple(f"{first.isoformat()}/{last.isoformat()}" for first, last in (one, other))
+    return Cut(Grain.SPAN, (Filter(calendar.column, Op.IS, spans),))
+
+
+def _length(days: _Days) -> tuple[int, int]:
+    """The whole months of a span, or its days."""
+    first, last = days
+    if first.day == 1 and last == dates.last_day(last, Grain.MONTH):
+        return 12 * (last.year - first.year) + last.month - first.month + 1, 0
+    return 0, (last - first).days
 
 
 def _common_months(one: Period, other: Period, calendar: Calendar, language: str) -> list[int]:

@@ -57,6 +57,10 @@ class Draft:
     text: str
     unknown: list[str] = field(default_factory=list)
     """Words without a meaning here, as they were written."""
+    remarks: list[str] = field(default_factory=list)
+    """Sentences of words without a meaning: what the user does with the result."""
+    states: bool = False
+    """Whether it is a remark by all its words."""
     lacking: list[str] = field(default_factory=list)
     """Those of the unknown words that stand where a column must stand."""
     ambiguous: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
@@ -66,7 +70,8 @@ class Draft:
     """``what which who when why many much list passage``."""
     marks: set[str] = field(default_factory=set)
     """Single words: ``only versus difference all it too change about undo split carry.sold``;
-    ``judged``: "worst first" does not say whether the highest are meant."""
+    ``both_ends``: the best and the worst; ``judged``: "worst first" does not say whether the
+    highest are meant."""
     talk: str | None = None
     control: str | None = None
     model: list[tuple[str, str]] = field(default_factory=list)
@@ -163,10 +168,18 @@ class Draft:
         )  # fmt: skip
 
     @property
+    def is_remark(self) -> bool:
+        """Whether a clause only says what somebody does with the result."""
+        return self.states and not (
+            self.has_query or self.has_look or self.things or self.control or self.model
+            or self.asks or self.ambiguous or self.is_dateless or self.aggregate
+        )  # fmt: skip
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing was named at all."""
         return not (
             self.has_query or self.has_look or self.things or self.unknown or self.talk
             or self.control or self.model or self.asks or self.marks or self.ambiguous
-            or self.is_dateless or self.aggregate
+            or self.is_dateless or self.aggregate or self.remarks
         )  # fmt: skip

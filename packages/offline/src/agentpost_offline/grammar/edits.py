@@ -138,7 +138,28 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     return Edit(result, work.id, _only_renders(frame, result))
 
 
-def count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def follow_up(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+    """The question about the rows that were shown last; None where a clause asks for other rows."""
+    follow_ups = (_count_of_list, _list_of_count, _sum_of_list, _count_among, _list_among)
+    frames = (one(draft, material, works) for one in follow_ups)
+    return next(filter(None, frames), None)
+
+
+def other_end(draft: Draft, frame: Frame) -> Frame | None:
+    """The worst where the best was shown: "… and which the fewest"; None for another demand."""
+    ranking = draft.ranking
+    names_more = draft.measures or draft.groups or draft.values or draft.filters or draft.periods
+    if ranking is None or ranking.concept or names_more or draft.things or draft.has_look:
+        return None
+    if len(frame.queries) != 1 or (order := frame.queries[0].order) is None:
+        return None
+    if order.descending == ranking.is_top or ranking.count not in (None, order.count):
+        return None
+    query = msgspec.structs.replace(frame.queries[0], order=Order(ranking.is_top, order.count))
+    return msgspec.structs.replace(frame, queries=(query,), said=draft.text)
+
+
+def _count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """The number of what was listed last: "how many is that?"; None where no list came last."""
     is_asked = draft.asks == {"many"} and draft.marks == {"it"} and not draft.unknown
     if not is_asked or draft.has_query or draft.things or draft.has_look:
@@ -158,25 +179,44 @@ def count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]
     return _over_same_rows(works[0].frame, query, (measure,), draft.text)
 
 
-def count_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _count_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """The number of those listed last that have more in common: "how many of them are in 8B?"; None
     where no rows were listed last."""
-    query = _last_query(works, material) if asks_count_among(draft) else None
+    query = _among(draft, material, works) if draft.asks == {"many"} else None
+    if query is None:
+        return None
+    measures = (Measure(None, Aggregate.COUNT),)
+    return _over_same_rows(works[0].frame, query, measures, draft.text)
+
+
+def _list_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+    """Those listed last that have more in common: "which of those have breakfast?"; None where no
+    rows were listed last."""
+    query = _among(draft, material, works) if draft.asks != {"many"} else None
+    if query is None:
+        return None
+    return msgspec.structs.replace(works[0].frame, queries=(query,), said=draft.text)
+
+
+def _among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Query | None:
+    """The list that came last, under one more condition."""
+    query = _last_query(works, material) if asks_among(draft) else None
     if query is None or material is None or query.having or query.order or query.time:
         return None
     if not query.groups or not material.is_row(query.groups) or not query.filters:
         return None
     values = (Filter(column, Op.IS, (value,)) for column, value in draft.values)
-    narrower = msgspec.structs.replace(query, filters=(*query.filters, *draft.filters, *values))
-    measures = (Measure(None, Aggregate.COUNT),)
-    return _over_same_rows(works[0].frame, narrower, measures, draft.text)
+    return msgspec.structs.replace(query, filters=(*query.filters, *draft.filters, *values))
 
 
-def asks_count_among(draft: Draft) -> bool:
-    """Whether a number is asked of what "them" stands for, under a condition."""
+_LISTS = ({"many"}, {"which"}, {"who"}, {"list"}, {"what"})
+
+
+def asks_among(draft: Draft) -> bool:
+    """Whether a number or a list is asked of what "them" stands for, under a condition."""
     conditions = len(draft.values) + len(draft.filters)
     is_asked = (
-        draft.asks == {"many"}
+        draft.asks in _LISTS
         and bool(draft.several_word)
         and ("it" in draft.marks or not draft.several)
     )
@@ -186,7 +226,7 @@ def asks_count_among(draft: Draft) -> bool:
     )  # fmt: skip
 
 
-def sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """What all that was shown last comes to: "how much is that?"; None where it cannot be told."""
     query = _last_query(works, material) if asks_sum_of_it(draft) else None
     if query is None or material is None or query.having or (query.order and query.order.count):
@@ -226,7 +266,7 @@ def asks_sum_of_it(draft: Draft) -> bool:
     )  # fmt: skip
 
 
-def list_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _list_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """What was counted last, by its names: "who are they?"; None where no count came last."""
     asks_which = bool(draft.asks) and draft.asks <= {"who", "which", "what", "list"}
     if not asks_which or draft.has_query or draft.things or draft.has_look or draft.unknown:

@@ -74,6 +74,21 @@ class Material:
         return rows[0].name if rows else None
 
     @property
+    def people(self) -> tuple[str, ...]:
+        """The columns that name people, by their names."""
+        called = self.concepts.get("person") or self.concepts.get("customer") or [
+            one.name for one in self.groups if words_of_tables.names(one.name, "person")
+        ]  # fmt: skip
+        return tuple(
+            name for name in self.narrow(called) if self.column(name).kind is Kind.TEXT
+        )  # fmt: skip
+
+    @property
+    def person(self) -> str | None:
+        """The only column that names people."""
+        return self.people[0] if len(self.people) == 1 else None
+
+    @property
     def numbers(self) -> list[Column]:
         """Columns that may be measured, the one that the table is about first."""
         return sorted(
@@ -93,13 +108,22 @@ class Material:
     @property
     def takings(self) -> list[str]:
         """The columns of money that "sales" or "takings" may mean where none is called so."""
-        if self.concepts.keys() & {"revenue", "cost"} or self.own_concepts & _SPENT:
+        return [] if self.own_concepts & _SPENT else self._money
+
+    @property
+    def spendings(self) -> list[str]:
+        """The columns of money that "costs" may mean where no figure is called takings or costs."""
+        return [name for name in self._money if roles.is_additive(self.column(name))]
+
+    @property
+    def _money(self) -> list[str]:
+        if self.concepts.keys() & {"revenue", "cost"}:
             return []
         money = [
             one
             for one in self.numbers
             if one.unit in roles.CURRENCIES or concept_of(one.name) in ("amount", "price")
-        ]
+        ] or [one for one in self.numbers if words_of_tables.names(one.name, "money")]
         money = [
             one for one in money
             if (roles.is_additive(one) or concept_of(one.name) == "amount" or

@@ -41,6 +41,15 @@ _SIGNS: Final = {
 }  # fmt: skip
 """A slash is none: of "takings/costs" both are meant."""
 _SEVERAL: Final = (2, 3, 4, 5, 6)
+_ROWS: Final = ("people", "rows")
+"""The kinds of nouns that a table's rows are called by."""
+_PURPOSE: Final = 6
+"""So many terms a purpose has at most: "for the annual meeting of the parents"."""
+_STARTS: Final = 4
+"""Among so many terms of a remark one is a subject or a verb: "the housekeeper has to …"."""
+_OF_REMARKS: Final = ("small", "concept", "idle", "statement", "greeting", "audience", "having",
+                      "there", "carry", "talk")  # fmt: skip
+"""What the words of a remark may mean otherwise."""
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
 
@@ -71,10 +80,12 @@ class _Parser:
         self.draft = Draft(clause)
         self.calendar = self._calendar(today)
         self.pending: Aggregate | None = None
+        self.pending_too: list[Aggregate] = []
+        """More of them for the same column: "total and average"."""
         self._ends: dict[tuple[str, ...], dict[int, int]] = {}
         """Where places lead that are skipped, by what is skipped besides glue; see `_skip`."""
         self.unknown: list[tuple[int, int]] = []
-        self.people: list[tuple[int, int]] = []
+        self.person_spans: list[tuple[int, int]] = []
         """Words for people where no column has any."""
         self.control_at = 0, 0
         self.lacking_at: set[int] = set()
@@ -96,7 +107,9 @@ class _Parser:
             self.draft.control = None
             self.unknown = sorted([*self.unknown, self.control_at])
         if not self.draft.measures or self.draft.asks & {"many", "who"}:
-            self.unknown = sorted([*self.unknown, *self.people])
+            self.unknown = sorted([*self.unknown, *self.person_spans])
+        self._set_remarks_apart()
+        self.draft.states = _is_remark(phrases)
         self.draft.unknown += self._unknown_words()
 
     def _drop_other_names(self) -> None:
@@ -128,6 +141,24 @@ class _Parser:
         sections = ["by", "aggregate", "extreme", "ask", "small.and", "versus", "op", "only.where"]
         sections += ["small.verb", "thing", "kind"] if is_figure else []
         return self.phrases[before].has(*sections)
+
+    def _set_remarks_apart(self) -> None:
+        """Take the words of remarks out of the unknown ones: "…, they get a cake". Nothing else may
+        be in them, and a request has to stand beside them."""
+        start = 0
+        for end in range(len(self.phrases) + 1):
+            term = self._at(end)
+            if term is not None and not (term.kind == "mark" and term.text in ",;:()–，；：،؛"):
+                continue
+            terms = self.phrases[start:end]
+            start = end + 1
+            if not (self.draft.has_query and _is_remark(terms)):
+                continue
+            first, last = terms[0].start, terms[-1].end
+            inside = [one for one in self.unknown if first <= one[0] < last]
+            if inside:
+                self.draft.remarks.append(self.text[first:last])
+                self.unknown = [one for one in self.unknown if one not in inside]
 
     def _unknown_words(self) -> list[str]:
         """The words that no production took; those that stand side by side as one."""
@@ -190,7 +221,7 @@ class _Parser:
         elif term.has("concept.person", "concept.customer", "concept.grade", "idle") and not (
             before and before.has("by")
         ):
-            self.people.append((term.start, term.end))
+            self.person_spans.append((term.start, term.end))
         elif term.kind != "mark" or term.text in "%":
             self.unknown.append((term.start, term.end))
         return 1
@@ -326,6 +357,25 @@ class _Parser:
             self.draft.unknown.append(self.phrases[last - 1].text)
         self.draft.options["text"] = text
         return end - at
+
+    def purpose(self, at: int) -> int:
+        """As in "for the area manager": for whom a result is, which changes nothing about it."""
+        if not self.phrases[at].has("small.purpose"):
+            return 0
+        end = at + 1
+        while (one := self._at(end)) is not None and end - at <= _PURPOSE:
+            if one.has("audience") and not self._names(one):
+                break
+            if self._names(one) or not (one.is_glue or _is_without_sense(one)):
+                return 0
+            end += 1
+        else:
+            return 0
+        while (one := self._at(end)) is not None and not self._names(one) and (
+            one.has("audience", "weekday")
+        ):  # fmt: skip
+            end += 1
+        return 0 if one is not None and self._names(one) else end - at
 
     def place(self, at: int) -> int:
         """Where a caption stands: "at the bottom", as it does unasked, or "at the top"."""
@@ -483,13 +533,10 @@ class _Parser:
             after is not None and after.values
         ):  # fmt: skip
             column = self._column(lacking)
-            if column is not None and (no := no_value(column)):
+            if column is not None and no_value(column):
                 if after is not None and after.values:
                     return 0
-                answers = Filter(column.name, Op.IS, (no,))
-                if column.missing:  # what has no answer is not refunded either
-                    answers = Filter(column.name, Op.IS_NOT, (yes_value(column),))
-                self.draft.filters.append(answers)
+                self.draft.filters.append(self._answers_no(column))
                 self.draft.marks.add("flag")
                 return end + 1 - at
             if column is not None and column.missing:
@@ -517,7 +564,40 @@ class _Parser:
                 end += 1
             else:
                 break
+        if end == start and term.has("not.after"):
+            return self._exclude_before(at)
         return end - at if end > start else 0
+
+    def _exclude_before(self, at: int) -> int:
+        """Leave out what stands before, as in "…, cancelled ones dont count"."""
+        start = at
+        while start and self.phrases[start - 1].kind != "mark":
+            start -= 1
+        draft, terms = self.draft, self.phrases[start:at]
+        pairs = [pair for term in terms for pair in term.values if pair in draft.values]
+        flags = [one for term in terms if (one := self._column(term)) and yes_value(one)
+                 and Filter(one.name, Op.IS, (yes_value(one),)) in draft.filters]  # fmt: skip
+        if not (pairs or flags):
+            return 0
+        draft.values = [pair for pair in draft.values if pair not in pairs]
+        for column in dict.fromkeys(column for column, _ in pairs):
+            values = tuple(value for name, value in pairs if name == column)
+            draft.filters.append(Filter(column, Op.IS_NOT, values))
+        for one in flags:
+            draft.filters.remove(Filter(one.name, Op.IS, (yes_value(one),)))
+            draft.filters.append(self._answers_no(one))
+        names = {name for term in terms for name in term.columns}
+        for noun in names & {*draft.row_nouns, *draft.mentions}:
+            draft.row_nouns = [one for one in draft.row_nouns if one != noun]
+            draft.mentions = [one for one in draft.mentions if one != noun]
+        return 1
+
+    @staticmethod
+    def _answers_no(column: Column) -> Filter:
+        """The rows that a column of yes and no denies: without an answer nothing is refunded."""
+        if column.missing:
+            return Filter(column.name, Op.IS_NOT, (yes_value(column),))
+        return Filter(column.name, Op.IS, (no_value(column),))
 
     def _is_flag(self, term: Term) -> bool:
         """Whether a term names a column of yes and no: "except refunded tea" leaves out only some
@@ -778,7 +858,15 @@ class _Parser:
             if value is not None and value % 1 == 0 and 0 < value < 1000:
                 count, end = int(value), self._skip(end) + 1
         if self.draft.ranking is not None and self.draft.ranking.is_top != key.startswith("top"):
-            return 0
+            is_like = key.partition("_")[2] in ("good", self.draft.ranking.concept)
+            joins = any(one.has("small.and", "versus") for one in self.phrases[:at])
+            if not (is_like and joins and count is None):
+                return 0
+            self.draft.marks.add("both_ends")  # "best and worst"
+            if (after := self._at(end)) is not None and after.has("grain"):
+                self.draft.asks.add("when")
+            self.draft.look_words["ends"] = term.text
+            return end - start
         after = self._at(end)
         if after is not None and after.has("grain") and not self._names(after):
             self.draft.asks.add("when")
@@ -933,7 +1021,7 @@ class _Parser:
             else:
                 break
             end += 1
-        if end > start and per:
+        if end > start and per and not term.has("by.each"):
             self.draft.marks.add("per")
         if end > start and term.has("by.split"):
             self.draft.marks.add("split")
@@ -951,9 +1039,16 @@ class _Parser:
         term = self.phrases[at]
         after = self._at(self._skip(at + 1, "by"))
         joins = term.has("small.and", "by", "small.of") or term.text in ",、，،" or term.is_glue
-        return joins and after is not None and (
+        return joins and after is not None and not self._is_left_out(at) and (
             (bool(after.columns) and not self._is_measure(after)) or after.has("grain")
         )  # fmt: skip
+
+    def _is_left_out(self, at: int) -> bool:
+        """Whether what stands behind a comma does not count: "by month, cancelled ones dont"."""
+        for one in self.phrases[at + 1 :]:
+            if one.kind == "mark" or one.has("not.after"):
+                return one.has("not.after")
+        return False
 
     def _is_measure(self, term: Term) -> bool:
         column = self._column(term)
@@ -984,6 +1079,13 @@ class _Parser:
         if key != "which" or after is None:
             return 1
         column = self._column(after)
+        is_told = (
+            column is not None
+            and bool(yes_value(column))
+            and any(one.has("small.it", "having") for one in self.phrases[at + 1 : end])
+        )  # "which of those have breakfast"
+        if is_told:
+            return 1
         if column is not None and column.role in (Role.CATEGORY, Role.IDENTIFIER, Role.TEXT):
             if len(after.columns) > 1 and not after.is_literal:
                 self.draft.ambiguous.append((after.text, after.columns))
@@ -1005,6 +1107,10 @@ class _Parser:
         for name in ("passage", "many", "much", "list"):
             if term.has(f"ask.{name}"):
                 key = name
+        after = self._at(self._skip(at + 1, "small.of"))
+        is_averaged = self.pending not in (None, Aggregate.SUM, Aggregate.DISTINCT)
+        if key == "many" and is_averaged and after is not None and self._is_measure(after):
+            return 1  # "average number of nights"
         if term.has("ask.many") and key == "much":  # "combien" is both
             self.draft.marks.add("many")
         if key == "why":
@@ -1018,9 +1124,10 @@ class _Parser:
         if key is None or (term.columns and not self._measure_follows(at)):
             return 0
         joint = self._at(at - 1)
-        if self.pending is not None and (
-            self.pending is not Aggregate.SUM or (joint is not None and joint.has("small.and"))
-        ):  # of "total and average" only one is computed
+        if self.pending is not None and joint is not None and joint.has("small.and"):
+            self.pending_too.append(Aggregate(key))
+            return 1
+        if self.pending is not None and self.pending is not Aggregate.SUM:
             return 0
         between = self.phrases[self.last_measure_at + 1 : at] if self.draft.measures else []
         if any(one.has("small.verb") for one in between):  # "revenue by region, and show the total"
@@ -1041,9 +1148,17 @@ class _Parser:
         if self.draft.measures and self.draft.measures[-1].aggregate is None:
             for measure in self.draft.measures:
                 measure.aggregate = measure.aggregate or self.pending
+            self._add_pending(self.draft.measures[-1])
         elif self.draft.aggregate is None:
             self.draft.aggregate = self.pending
         self.pending = None
+
+    def _add_pending(self, measure: MeasureRequest) -> None:
+        """The same column once more for each other aggregate that was named with the first."""
+        self.draft.measures += [
+            MeasureRequest(measure.column, how, measure.word) for how in self.pending_too
+        ]
+        self.pending_too = []
 
     def _is_explained_beside(self, at: int) -> bool:
         """Whether the word beside one that may be several columns tells which: "merch money", where
@@ -1091,6 +1206,7 @@ class _Parser:
             if how is None and self.material is not None and column.name in self.material.takings:
                 how = Aggregate.SUM if term.has("concept.revenue") else None
             self.draft.measures.append(MeasureRequest(column.name, how, term.text))
+            self._add_pending(self.draft.measures[-1])
             self.last_measure_at = at
             self.pending = None
         else:
@@ -1197,7 +1313,11 @@ class _Parser:
             return 1  # "in the month of March"
         article, joint = self._at(at - 1), self._at(at - 2)
         if article is not None and article.is_glue and joint is not None and joint.has("small.in"):
-            return 0  # "within a day" says how long
+            calendar = self.calendar
+            is_all = (
+                term.has("grain.year") and calendar and calendar.first.year == calendar.last.year
+            )
+            return int(bool(is_all))  # "for the year"; "within a day" says how long
         self._grain(str(term.key("grain")))
         self.draft.marks.add("per")
         return 1
@@ -1266,6 +1386,8 @@ class _Parser:
             self.draft.marks.add("it")
         if (key := term.key("format")) is not None and key not in self.draft.formats:
             self.draft.formats.append(key)
+        if term.has("small.it"):  # joined to the verb
+            self.draft.marks.add("it")
         return 1
 
     def _is_asked_about(self, at: int) -> bool:
@@ -1360,6 +1482,19 @@ class _Parser:
             self.draft.marks.add("it")
         return 1
 
+    def people(self, at: int) -> int:
+        """Another word for those of whom each row is one: "kids" of a list of players."""
+        term = self.phrases[at]
+        if self._names(term) or self.material is None or not things_called(term.text, "people"):
+            return 0
+        name = self.material.person
+        if name is None or name in self.draft.row_nouns or not self.material.is_row([name]):
+            return 0
+        if at and self.phrases[at - 1].has("having"):  # "guests with kids"
+            return 0
+        self.draft.row_nouns.append(name)
+        return 1
+
     def word(self, at: int) -> int:
         """Words that stand for themselves: talk, control, edits, rows, what needs a model."""
         term = self.phrases[at]
@@ -1369,7 +1504,7 @@ class _Parser:
         if term.has("unable"):
             draft.unknown.append(term.text)
             draft.marks.add("unable")
-        elif term.has("model"):
+        elif term.has("model") and not self._is_of_rows(at):
             draft.model.append((str(term.key("model")), term.text))
         elif term.has("rows") or self._is_own(term):
             draft.is_own_name = not term.has("rows") and (draft.is_own_name or not draft.counts)
@@ -1392,6 +1527,8 @@ class _Parser:
                 self.control_at = term.start, term.end
         elif term.has("talk.no") and not at and self._goes_on_after_comma():
             pass  # "no, by month"
+        elif term.has("greeting") and self._greets(at):
+            draft.talk = draft.talk or (None if len(self.phrases) > _ALONE else "hello")
         elif term.has("talk") and not ((term.has("small.glue") and at) or self._denies(at)):
             draft.talk = draft.talk or term.key("talk")
         elif term.has("ordinal"):
@@ -1401,6 +1538,29 @@ class _Parser:
         if term.has("small.it", "small.all"):
             draft.marks |= {"it"} if term.has("small.it") else {"all"}
         return 1
+
+    def _is_of_rows(self, at: int) -> bool:
+        """Whether a word for what a model writes names the rows: "newsletters" of
+        ``newsletters.csv``, or what is counted."""
+        term = self.phrases[at]
+        is_exact = (fold(term.text),) in lexicon(self.language).exact
+        before = at - 1
+        while before >= 0 and self.phrases[before].is_glue:
+            before -= 1
+        counts = before >= 0 and self.phrases[before].has("ask.many", "by.per", "extreme")
+        names_rows = term.has("concept") or (
+            not is_exact and bool(things_called(term.text, *_ROWS))
+        )
+        is_written = before >= 0 and self.phrases[before].has("small.verb", "option.caption")
+        return self.material is not None and not is_written and (
+            counts or names_rows or self._is_own(term)
+        )  # fmt: skip
+
+    def _greets(self, at: int) -> bool:
+        """Whether a word like "morning" stands before the request, as a greeting does."""
+        after = self._at(at + 1)
+        is_first = all(one.is_glue or one.has("talk") for one in self.phrases[:at])
+        return is_first and (after is None or after.kind == "mark")
 
     def _goes_on_after_comma(self) -> bool:
         after = self._at(1)
@@ -1418,9 +1578,9 @@ class _Parser:
         if self.material is None or term.kind != "word" or term.has("carry", *_FIGURES):
             return False
         key, typed = lexicon(self.language).key(term.text), fold(term.text)
-        things = things_called(term.text, "rows")
-        if things and not term.meanings and any(
-            things & things_called(word, "rows") for word in self.material.own_words
+        things = things_called(term.text, *_ROWS)
+        if things and all(one.startswith("model.") for one in term.meanings) and any(
+            things & things_called(word, *_ROWS) for word in self.material.own_words
         ):  # fmt: skip
             return True
         return key in self.material.own and (
@@ -1456,7 +1616,9 @@ class _Parser:
             return int(any(one.has("option.pivot", "kind.heatmap") for one in self.phrases))
         if term.has("small.still"):
             beside = [self._at(at - 1), self._at(self._skip(at + 1))]
-            goes_on = any(one is not None and (one.values or one.has("not")) for one in beside)
+            goes_on = any(one is not None and one.values for one in beside) or any(
+                one.has("not", "op") for one in self.phrases
+            )
             return int(goes_on or self.has_images)
         is_unit = self._is_unit(term) or (term.text == "%" and at > 0)
         after = self._at(at + 1)
@@ -1480,15 +1642,31 @@ class _Parser:
         return any(column.unit == code for column in self.material.table.columns)
 
 
+def _is_without_sense(term: Term) -> bool:
+    """Whether a word that names nothing of the table may stand in a remark."""
+    return all(one.partition(".")[0] in _OF_REMARKS for one in term.meanings)
+
+
+def _is_remark(terms: Sequence[Term]) -> bool:
+    """Whether terms only say what somebody does or feels: "they get a cake"."""
+    states = any(one.has("statement.statement") for one in terms[:_STARTS])
+    return states and not any(one.has("statement.demand") for one in terms) and all(
+        one.is_glue or (one.kind == "word" and not (one.columns or one.values)
+                        and one.number is None and _is_without_sense(one))
+        for one in terms
+    )  # fmt: skip
+
+
 _ALONE = 2
 """As many terms a word and a comma are."""
 
 _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (
-    _Parser.title, _Parser.caption, _Parser.place, _Parser.amount, _Parser.sorting,
+    _Parser.title, _Parser.caption, _Parser.purpose, _Parser.place, _Parser.amount, _Parser.sorting,
     _Parser.exclusion,
     _Parser.period, _Parser.comparison, _Parser.postfix, _Parser.which, _Parser.ranking,
     _Parser.counted_group, _Parser.figure_of_two,
     _Parser.value, _Parser.axis, _Parser.aggregate, _Parser.column, _Parser.grain,
     _Parser.derivation,
-    _Parser.asking, _Parser.thing, _Parser.look, _Parser.several, _Parser.word, _Parser.glue,
+    _Parser.asking, _Parser.thing, _Parser.look, _Parser.several, _Parser.people, _Parser.word,
+    _Parser.glue,
 )  # fmt: skip

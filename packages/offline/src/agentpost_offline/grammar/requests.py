@@ -156,15 +156,35 @@ def _read_clauses(
               has_images="image" in around.kinds)
         for clause in clauses
     ]  # fmt: skip
-    drafts = [one for one in drafts if not one.is_empty]
+    drafts = _with_remarks([one for one in drafts if not one.is_empty])
     readings = [
         _reading(draft, material, around, drafts, is_later=at > 0)
         for at, draft in enumerate(drafts)
     ]
     readings = [one for one in readings if not _is_courtesy(one, len(readings))]
     for before, one in pairwise(readings):
+        _go_on(before, one, material)
         _ask_of_which_rows(before, one)
     return readings
+
+
+def _go_on(before: Reading, one: Reading, material: Material | None) -> None:
+    """A demand may be about the rows of the one before it: "… and how much money is that"."""
+    if before.frame is None or not before.is_sure or one.is_sure or one.draft.unknown:
+        return
+    works = [Work(edits.ANSWERED, before.frame)]
+    frame = edits.follow_up(one.draft, material, works) or edits.other_end(one.draft, before.frame)
+    if frame is not None:
+        one.frame, one.question = frame, None
+
+
+def _with_remarks(drafts: list[Draft]) -> list[Draft]:
+    """The drafts of the clauses; one that is only a remark belongs to the first request."""
+    requests = [one for one in drafts if one.has_query]
+    for one in drafts:
+        if requests and one.is_remark:
+            requests[0].remarks += [one.text]
+    return [one for one in drafts if not (requests and one.is_remark)]
 
 
 def _ask_of_which_rows(before: Reading, one: Reading) -> None:
@@ -317,11 +337,7 @@ def _reading(
     if draft.model or _only_stands(draft):
         return result
     if not (around.has_files or around.is_unanswered or is_later):
-        follow_ups = (
-            edits.count_of_list, edits.list_of_count, edits.sum_of_list, edits.count_among
-        )  # fmt: skip
-        frames = (one(draft, material, around.works) for one in follow_ups)
-        result.frame = next(filter(None, frames), None)
+        result.frame = edits.follow_up(draft, material, around.works)
         if result.frame is not None:
             return result
     try:
@@ -341,7 +357,7 @@ def _reading(
             draft.measures or draft.groups or draft.values or draft.filters or draft.periods
         ):  # fmt: skip
             raise Unclear("ask_anew")  # "… and how many was that": rows of what was named before
-        of_before = edits.asks_sum_of_it(draft) or edits.asks_count_among(draft)
+        of_before = edits.asks_sum_of_it(draft) or edits.asks_among(draft)
         if of_before and (around.works or is_later or around.is_unanswered):
             raise Unclear("ask_anew")
         is_share = draft.derivation is Derivation.SHARE and "it" in draft.marks
@@ -356,6 +372,7 @@ def _reading(
         ):  # fmt: skip
             draft.unknown.append(draft.several_word)
         result.frame = _frame(draft, material, around, drafts, result)
+        _leave_out_remarks(result)
         if result.frame is not None and len(drafts) == 1:
             _ask_of_which_data(draft, result.frame, material, around)
         if result.frame is not None and material is not None and draft.unknown:
@@ -363,6 +380,15 @@ def _reading(
     except Unclear as unclear:
         result.question = unclear.question
     return result
+
+
+def _leave_out_remarks(reading: Reading) -> None:
+    """What changes nothing about an answer is told; what costs is only made when it was asked."""
+    remarks = reading.draft.remarks
+    if reading.frame is not None and reading.frame.act is Act.ASK:
+        reading.notes += [("remark", {"words": one}) for one in remarks]
+    else:
+        reading.draft.unknown += remarks
 
 
 def _is_of_before(draft: Draft) -> bool:
@@ -545,7 +571,7 @@ def _frame(
         resolved = Resolved(source, material, thing, around.today, around.language)
         reading.notes += resolved.notes
         whole = not resolved.query.measures and not (resolved.query.filters or source.has_query)
-        queries = () if whole else (resolved.query,)
+        queries = () if whole else resolved.ends
     if thing is Thing.ANSWER and not queries:
         return None
     if thing is Thing.VIDEO and material is not None:

@@ -40,7 +40,7 @@ from agentpost_offline.grammar.material import (
 from agentpost_offline.grammar.periods import Period
 from agentpost_offline.grammar.reading import Choice, Unclear
 from agentpost_offline.grammar.text import fold, name_tokens
-from agentpost_offline.grammar.vocabulary import concept_of
+from agentpost_offline.grammar.vocabulary import carry_of, concept_of
 
 _MOST_CHOICES = 4
 _NAMED = 12
@@ -246,6 +246,7 @@ class Resolved:
             self.grain = draft.grains[0] if draft.grains else None
             if self.grain is Grain.HOUR and self.material.column(self.time).grain is not Grain.HOUR:
                 raise Unclear("no_hours", column=self.material.column(self.time).label)
+            self._list_dates()
         elif "when" in draft.asks and draft.ranking and self.calendar is not None:
             self.time, self.grain = self.calendar.column, Grain.MONTH
         elif self.thing is Thing.CHART and draft.style.chart == "line" and (
@@ -254,6 +255,18 @@ class Resolved:
             self.time = self.calendar.column  # a line runs over time
         if len(self.groups) + (self.time is not None) > 2:
             raise Unclear("too_many_groups")
+
+    def _list_dates(self) -> None:
+        """Of "which vans are leased, and when is the test due" the rows are shown with their dates,
+        and not how many there are in each month."""
+        draft, name = self.draft, self.material.row_name
+        asks_figure = draft.measures or draft.ranking or draft.aggregate or draft.counts
+        narrows = draft.filters or draft.values
+        if "when" not in draft.asks or draft.grains or asks_figure or not (name and narrows):
+            return
+        self.time, self.grain = None, None
+        draft.asks.discard("when")
+        self.groups = self.groups or [name]
 
     def _who(self) -> None:
         """The groups of "who": the people of the table, or those that are named."""
@@ -271,11 +284,7 @@ class Resolved:
         if len(of_values) == 1 < len(draft.values):
             self.groups = list(of_values)  # "who has more hours, Ann or Bo?"
             return
-        people = self.material.concepts.get("person") or self.material.concepts.get("customer")
-        groups = tuple(
-            one for one in self.material.narrow(people or ())
-            if self.material.column(one).kind is Kind.TEXT
-        )  # fmt: skip
+        groups = self.material.people
         if self.material.row_name in groups:  # a first and a last name
             groups = (str(self.material.row_name),)
         if len(groups) != 1:
@@ -475,7 +484,13 @@ class Resolved:
             return self._usual_of_rate(column)
         ranking = self.draft.ranking
         is_each = ranking is not None and ranking.concept == "hours"  # "the longest wait by doctor"
-        if self._is_row_each or shows_parts or (roles.is_additive(column) and not is_each):
+        draws_rows = self.draft.style.chart == "scatter" and not self.groups
+        if (
+            self._is_row_each
+            or shows_parts
+            or draws_rows
+            or (roles.is_additive(column) and not is_each)
+        ):
             return Aggregate.SUM
         if ranking is not None and not (self.groups or self.time):
             return Aggregate.MAX if ranking.is_top else Aggregate.MIN
@@ -524,20 +539,9 @@ class Resolved:
             if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):
                 return [Measure(sums[0].name, Aggregate.SUM)]
             raise Unclear("count_what", words=draft.text)
-        money = {*self.material.takings}.union(
-            *(self.material.concepts.get(one, ()) for one in ("revenue", "cost", "profit"))
-        )  # "how many days did we make a profit"
-        is_money = any(one.column in money for one in quantities)
-        if quantities and self._is_counting and (draft.counts or is_money):
-            raise Unclear("count_what", words=draft.text)
-        if draft.counts:
-            return [Measure(None, Aggregate.COUNT)]
-        if quantities:
-            draft.measures = quantities
-            results = [self._measure(one) for one in draft.measures]
-            if any(one.aggregate is Aggregate.MEAN for one in results):
-                raise Unclear("count_what", words=draft.text)
-            return results
+        counted = self._counted_quantities(quantities)
+        if counted:
+            return counted
         if "time" in draft.marks and draft.time and not draft.counts:  # "how many rehearsals"
             days = Measure(draft.time, Aggregate.DISTINCT)
             rows = Measure(None, Aggregate.COUNT)
@@ -547,19 +551,8 @@ class Resolved:
         if draft.mentions and (yes := yes_value(self.material.column(draft.mentions[0]))):
             draft.filters.append(Filter(draft.mentions.pop(0), Op.IS, (yes,)))
             return [Measure(None, Aggregate.COUNT)]
-        if draft.mentions and self._is_each_a_person(draft.mentions[0]):
-            draft.counts.append(draft.mentions.pop(0))
-            return [Measure(None, Aggregate.COUNT)]
         if draft.mentions:
-            measure = Measure(draft.mentions[0], Aggregate.DISTINCT)
-            concept = concept_of(draft.mentions[0])
-            has_pieces = concept == "product" and "quantity" in self.material.concepts
-            if (concept not in _KINDS or has_pieces) and draft.aggregate is None and (
-                self.material.column(draft.mentions[0]).distinct <= _NAMED
-            ):  # fmt: skip
-                rows = Measure(None, Aggregate.COUNT)  # of "tickets" the kinds, or each one
-                raise Unclear("count_what", self._as_choices([measure, rows]), words=draft.text)
-            return [measure]
+            return [self._counted_mention(draft.mentions[0])]
         if "flag" in draft.marks:
             draft.counts.append("")
             return [Measure(None, Aggregate.COUNT)]
@@ -576,6 +569,48 @@ class Resolved:
             draft.counts.append("")  # each visit has a number: "how many dogs did we see?"
             return [Measure(None, Aggregate.COUNT)]
         raise Unclear("count_what", words=draft.text)
+
+    def _counted_quantities(self, quantities: list[MeasureRequest]) -> list[Measure]:
+        """What is counted where figures are named with "how many"; empty where nothing decides."""
+        draft = self.draft
+        if (
+            quantities
+            and (self.filters or draft.filters)
+            and all(carry_of(one.word) == "spent" for one in quantities)
+        ):  # "how many paid cash"
+            draft.measures = []
+            draft.counts.append("")
+        else:
+            money = {*self.material.takings}.union(
+                *(self.material.concepts.get(one, ()) for one in ("revenue", "cost", "profit"))
+            )  # "how many days did we make a profit"
+            is_money = any(one.column in money for one in quantities)
+            if quantities and self._is_counting and (draft.counts or is_money):
+                raise Unclear("count_what", words=draft.text)
+        if draft.counts:
+            return [Measure(None, Aggregate.COUNT)]
+        draft.measures = quantities or draft.measures
+        results = [self._measure(one) for one in quantities]
+        if any(one.aggregate is Aggregate.MEAN for one in results):
+            raise Unclear("count_what", words=draft.text)
+        return results
+
+    def _counted_mention(self, name: str) -> Measure:
+        """The rows, or the different values of a column of names: of "tickets" the kinds, or each
+        one."""
+        draft = self.draft
+        rows = Measure(None, Aggregate.COUNT)
+        if self._is_each_a_person(name):
+            draft.counts.append(draft.mentions.pop(0))
+            return rows
+        measure = Measure(name, Aggregate.DISTINCT)
+        concept = concept_of(name)
+        has_pieces = concept == "product" and "quantity" in self.material.concepts
+        if (concept not in _KINDS or has_pieces) and draft.aggregate is None and (
+            self.material.column(name).distinct <= _NAMED
+        ):  # fmt: skip
+            raise Unclear("count_what", self._as_choices([measure, rows]), words=draft.text)
+        return measure
 
     def _is_each_a_person(self, name: str) -> bool:
         """Whether each row is a person, though two may share a name: there is a number of each."""
@@ -594,7 +629,8 @@ class Resolved:
     def _of_concept(self, *concepts: str) -> Measure:
         """The measure of the first concept that the table has exactly one column of."""
         for concept in concepts:
-            takings = self.material.takings if concept == "revenue" else ()
+            of_money = {"revenue": self.material.takings, "cost": self.material.spendings}
+            takings = of_money.get(concept, [])
             names = [
                 name for name in self.material.concepts.get(concept, takings)
                 if self.material.column(name).kind is Kind.NUMBER
@@ -735,6 +771,8 @@ class Resolved:
             self.groups = []  # "longest job? with date and kind": the row is shown with all of it
         if (self.groups or self.time) and adds:
             return Measure(column.name, Aggregate.SUM)
+        if self.groups and column.role is Role.RATE and not self._is_row_each:
+            return Measure(column.name, Aggregate.MEAN)  # the cheapest station on the whole
         return Measure(column.name, Aggregate.MAX if ranking.is_top else Aggregate.MIN)
 
     def _condition_choices(self) -> list[Choice]:
@@ -876,6 +914,25 @@ class Resolved:
 
     # What is computed of the measures
 
+    @property
+    def ends(self) -> tuple[Query, ...]:
+        """The query, or that with the best and that with the worst where both are asked for."""
+        query = self.query
+        if "both_ends" not in self.draft.marks:
+            return (query,)
+        if query.order is not None and query.order.count and self.thing is Thing.ANSWER:
+            orders = (Order(top, query.order.count) for top in (True, False))
+            return tuple(msgspec.structs.replace(query, order=one) for one in orders)
+        how = (Aggregate.MAX, Aggregate.MIN)
+        if len(query.measures) == 1 and query.measures[0].aggregate in how and not query.order:
+            (measure,) = query.measures
+            return tuple(
+                msgspec.structs.replace(query, measures=(Measure(measure.column, one),))
+                for one in how
+            )
+        self.draft.unknown.append(self.draft.look_words["ends"])
+        return (query,)
+
     def _rank(self, measures: list[Measure]) -> tuple[list[Measure], Order | None]:
         draft, ranking = self.draft, self.draft.ranking
         has_axis = bool(self.groups or self.time)
@@ -968,7 +1025,8 @@ class Resolved:
             raise Unclear("average_of_what", self._as_choices(
                 Measure(one.column, Aggregate.MEAN) for one in measures if one.column
             ))  # fmt: skip
-        if "per" not in draft.marks or not (self.groups or self.time) or draft.ranking:
+        is_grouped = bool(self.groups or self.time) and "each_row" not in draft.marks
+        if "per" not in draft.marks or not is_grouped or draft.ranking:
             return
         if len(measures) != 1 or measures[0].aggregate is not Aggregate.MEAN:
             return
@@ -1088,23 +1146,24 @@ class Resolved:
     def _compare_periods(self, measures: list[Measure]) -> Query:
         """A growth or difference between two periods, both cut to what the data covers of both."""
         draft = self.draft
-        if len(measures) != 1 or self.calendar is None or draft.comparing or draft.sort is not None:
+        is_one = len(measures) == 1
+        compares = is_one or (self.thing is Thing.ANSWER and draft.ranking is None and measures)
+        if not compares or self.calendar is None or draft.comparing or draft.sort is not None:
             if self.calendar is None:
                 raise Unclear("no_dates", table=self.material.table.name, words=draft.text)
             raise Unclear("growth_of_what", self._growth_choices(measures))
-        measure = measures[0]
         shows = self.thing is not Thing.ANSWER
         derivation = None if shows and draft.derivation is None else Derivation.GROWTH
         if "difference" in draft.marks and not shows:
             derivation = Derivation.DIFFERENCE
-        result = Measure(measure.column, measure.aggregate, derivation)
+        results = [Measure(one.column, one.aggregate, derivation) for one in measures]
         order = None
         if draft.ranking is not None:
             top = draft.ranking.is_top != ("fall" in draft.marks)
             order = Order(top, draft.ranking.count or 1)
         periods = [one for one in draft.periods if not one.weekdays]
         if not periods and self.time is not None and not self.groups and order is None:
-            return self._over([result])
+            return self._over(results)
         pair = comparing.pair_of(periods)
         if pair is None or (order is not None and not self.groups):
             raise Unclear("growth_of_what", self._growth_choices(measures))
@@ -1113,8 +1172,8 @@ class Resolved:
         cut = comparing.equally_long(pair, self.calendar, self.language)
         self.notes += cut.notes
         return Query(
-            self.material.table.id, (result,), tuple(self.groups), self.calendar.column, cut.grain,
-            (*draft.filters, *self.filters, *cut.filters), order=order,
+            self.material.table.id, tuple(results), tuple(self.groups), self.calendar.column,
+            cut.grain, (*draft.filters, *self.filters, *cut.filters), order=order,
         )  # fmt: skip
 
     def _growth_choices(self, measures: list[Measure]) -> list[Choice]:

@@ -151,6 +151,8 @@ class _Tagger:
         start, end = span[0].start, span[-1].end
         forms = tuple(fold(token.text) for token in span)
         meanings = self.words.exact.get(forms) or self.words.phrases.get(keys, ())
+        if self.text[start:end].casefold() == "ça":  # no "CA"
+            return Term(self.text[start:end], "word", start, end, frozenset(("small.it",)))
         if not self.words.exact.get(forms) and self.words.language != "ar":
             meanings = tuple(one for one in meanings if not _is_small(one))
         if len(span) > 1 and meanings and (self._holds_column(span) or self._begins_rank(span)):
@@ -203,7 +205,13 @@ class _Tagger:
         forms = tuple(fold(token.text) for token in span)
         columns = self.material.columns if self.material else {}
         is_exact = forms in self.words.exact and "ask.many" not in self.words.exact[forms]
-        return not is_exact and any((word,) in columns for word in forms)
+        return not is_exact and any(
+            (word,) in columns and not self._asks(word) for word in forms
+        )  # "how many", where a column is called "How"
+
+    def _asks(self, form: str) -> bool:
+        """Whether a word is one of questions."""
+        return any(one.startswith("ask.") for one in self.words.exact.get((form,), ()))
 
     def _names(
         self, spelling: str, span: Sequence[Token], keys: Keys, meanings: Sequence[str]
@@ -232,6 +240,8 @@ class _Tagger:
                 columns = material.concepts.get(meaning.removeprefix("concept."), [])
         if not columns and "concept.revenue" in meanings:
             columns = material.takings
+        if not columns and "concept.cost" in meanings:
+            columns = material.spendings
         only_names = all(one.startswith(("concept.", "carry.", "derived.")) for one in meanings)
         if not columns and len(keys) == 1 and only_names:
             columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []

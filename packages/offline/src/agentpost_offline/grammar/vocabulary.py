@@ -189,12 +189,12 @@ def _things() -> dict[str, frozenset[str]]:
 
 
 @lru_cache(20_000)
-def things_called(word: str, kind: str = "") -> frozenset[str]:
-    """Which things of the list of nouns a word names, in any language; only those of a ``kind``,
-    where one is given: rows, figures, others."""
+def things_called(word: str, *kinds: str) -> frozenset[str]:
+    """Which things of the list of nouns a word names, in any language; only those of some kinds,
+    where any is given: people, rows, figures, others."""
     key = _noun_key(word)
     names = _things().get(key) or _things().get(key.removesuffix("s"), frozenset())
-    return frozenset(one for one in names if one.startswith(kind))
+    return frozenset(one for one in names if one.startswith(kinds or ""))
 
 
 def _noun_key(word: str) -> str:

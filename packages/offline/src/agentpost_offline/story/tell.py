@@ -258,7 +258,7 @@ def _peak(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]:
 
 def _growth(subject: _Subject, line: Line, places: Sequence[int]) -> list[Claim]:
     matrix = subject.grid
-    if matrix.grain in dates.CYCLES or subject.is_limited or len(places) < 2:
+    if matrix.grain in dates.DISCRETE or subject.is_limited or len(places) < 2:
         return []
     spans = _growth_periods(matrix, line, places)
     before, after = (math.fsum(line.values[at] or 0.0 for at in span) for span in spans)

@@ -10,6 +10,8 @@ from agentpost_offline.style.languages import language
 
 CYCLES = (Grain.WEEKDAY, Grain.HOUR)
 """Periods that come again and again."""
+DISCRETE = (*CYCLES, Grain.SPAN)
+"""Periods of which one does not go on where another ends."""
 _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?(?:[T ](\d\d))?")
 _QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 _WEEK = re.compile(r"(\d{4})-?W(\d\d)")
@@ -50,6 +52,8 @@ def period(value: Cell, grain: Grain | None, code: str = "en", *, short: bool = 
         return str(value)
     if grain is Grain.HOUR:
         return _hour(value, code)
+    if grain is Grain.SPAN:
+        return _days(str(value), code)
     day = parse(value)
     if day is None:
         return "" if value is None else str(value)
@@ -75,6 +79,14 @@ def _hour(value: Cell, code: str) -> str:
         return str(value)
     day = period(str(value)[:10], Grain.DAY, code, short=True)
     return f"{day}, {pattern.format(hour=int(match[4]))}"
+
+
+def _days(value: str, code: str) -> str:
+    """A span of days as it stands in a filter, by its months where they are whole."""
+    first, _, last = value.partition("/")
+    begin, end = parse(first), parse(last)
+    is_whole = begin and end and begin.day == 1 and end == last_day(end, Grain.MONTH)
+    return span(first, last, Grain.MONTH if is_whole else Grain.DAY, code)
 
 
 def span(first: Cell, last: Cell, grain: Grain | None, code: str = "en") -> str:

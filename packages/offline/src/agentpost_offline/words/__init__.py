@@ -20,8 +20,8 @@ def table(language: str) -> dict[str, dict[str, str]]:
 
 @functools.cache
 def nouns() -> dict[str, list[str]]:
-    """The names of things, a thing an item, with semicolons between what it is called: of ``rows``,
-    of ``figures``, and of ``others``."""
+    """The names of things, a thing an item, with semicolons between what it is called: of
+    ``people`` and other ``rows``, of ``figures``, and of ``others``."""
     return tomllib.loads((resources.files(__name__) / "nouns.toml").read_text("utf-8"))
 
 

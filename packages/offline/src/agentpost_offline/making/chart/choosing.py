@@ -78,7 +78,7 @@ def _best(grid: Grid) -> Choice:
         return Choice("heatmap")
     if grid.is_timed:
         is_column = keys < 3 or (
-            lines < 2 and (grid.grain in dates.CYCLES or (grid.additive and keys <= 24))
+            lines < 2 and (grid.grain in dates.DISCRETE or (grid.additive and keys <= 24))
         )
         return Choice("column" if is_column else "line")
     if lines < 2:
@@ -161,7 +161,7 @@ def time_labels(grid: Grid, code: str) -> tuple[Sequence[str], Sequence[tuple[in
     """Short labels for periods, and the years that stand below them."""
     tongue = language(code)
     days = [day for key in grid.keys if (day := dates.parse(key)) is not None]
-    if grid.grain in dates.CYCLES or len(days) < len(grid.keys):
+    if grid.grain in dates.DISCRETE or len(days) < len(grid.keys):
         return [dates.period(key, grid.grain, code, short=True) for key in grid.keys], ()
     if grid.grain is Grain.YEAR:
         return [f"{day.year}" for day in days], ()

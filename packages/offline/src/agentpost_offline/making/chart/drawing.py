@@ -92,7 +92,7 @@ def _claim_for(claims: Sequence[Claim], part: Grid) -> Claim | None:
 
 def _span(whole: Grid, code: str) -> str:
     """From when to when the picture reaches."""
-    if not whole.is_timed or not whole.keys or whole.grain in dates.CYCLES:
+    if not whole.is_timed or not whole.keys or whole.grain in dates.DISCRETE:
         return ""
     return dates.span(whole.keys[0], whole.keys[-1], whole.grain, code)
 

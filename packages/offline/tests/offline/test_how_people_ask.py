@@ -1,0 +1,135 @@
+"""What people put around their requests, and how they go on: purposes, remarks, several demands in
+one message, and fragments behind a question that nobody answered."""
+
+from pathlib import Path
+
+import pytest
+
+from agentpost_offline.frame import Thing
+from tests.offline.conversations import Conversation, csv_file, frame
+
+STAYS = """res no,guest,channel,nights,total,breakfast,status,arrival
+101,Ann,Direct,2,200,yes,confirmed,2024-01-01
+102,Bo,Phone,1,90,no,cancelled,2024-03-05
+103,Cy,Phone,4,400,yes,confirmed,2024-03-20
+104,Di,Direct,2,180,no,confirmed,2024-05-02
+105,Ed,Agency,3,330,yes,no-show,2024-08-01
+106,Flo,Phone,2,210,no,confirmed,2024-09-12
+107,Gus,Agency,5,500,yes,confirmed,2024-11-30
+108,Hal,Direct,1,80,no,confirmed,2024-12-31
+"""
+FUEL = """station,driver,litres,price per litre,amount
+Esso,Kev,40,1.45,58.00
+Esso,Sue,30,1.37,41.10
+BP,Kev,50,1.40,70.00
+BP,Sue,20,1.38,27.60
+"""
+SUBS = """player,team,fee,paid,how,kit given
+Jo,U9,90,90,cash,yes
+Kim,U9,90,0,,no
+Lee,U11,110,110,card,no
+Max,U11,110,55,cash,no
+"""
+VANS = """van,reg,leased,MOT due
+Van 1,AB1,no,2025-05-30
+Van 2,CD2,yes,2025-11-12
+Van 3,EF3,yes,2026-03-08
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "answer"),
+    [
+        # For whom it is, and what else somebody does, changes nothing about an answer.
+        (STAYS, "total nights by channel for the area manager", "- Phone: 7\n"),
+        (STAYS, "morning, total nights by channel for the partners meeting thursday", "Phone: 7"),
+        (STAYS, "total nights by channel, need it for the notice board", "- Agency: 8\n"),
+        (STAYS, "total nights, the housekeeper has to make the beds",
+         "“the housekeeper has to make the beds” changes nothing about it.\nTotal Nights: 20."),
+        (STAYS, "total nights. i need to ring them", "Total Nights: 20."),
+        (STAYS, "total nights für den Vorstand nach channel", "- Agency: 8\n"),
+        # What does not count stands behind its name as well.
+        (STAYS, "total nights by channel, cancelled ones dont count", "- Phone: 6\n"),
+        (STAYS, "total nights by channel, cancelled ones dont count", "Status ≠ cancelled"),
+        # A second demand is about the rows of the first.
+        (STAYS, "how many no shows did we have and how much money is that", "Total Total: 330."),
+        (STAYS, "which channel has the most nights and which the fewest",
+         "Direct: 5 (lowest: total Nights)"),
+        (STAYS, "best and worst month by nights", "(lowest: total Nights)"),
+        (FUEL, "total and average litres by driver", "- Kev: 90, 45\n"),
+        (STAYS, "average number of nights by channel", "- Agency: 4\n"),
+        # Spans of as many months are compared, in several figures.
+        (STAYS, "compare march to may with sept to nov, total nights",
+         "(March 2024 to May 2024) and 7 (September 2024 to November 2024)"),
+        (STAYS, "nights and total, january vs march", "Total Total grew"),
+        # The rows have other names, their numbers are no figures, and money is what it cost.
+        (STAYS, "how many bookings by channel", "- Direct: 3\n"),
+        (FUEL, "fuel cost by driver", "- Kev: 128\n"),
+        (FUEL, "which station is cheapest?", "BP: 1.39 (lowest: average Price per litre)"),
+        (SUBS, "how many paid cash", "Number of rows: 2."),
+        (SUBS, "which kids have no kit yet", "- Kim: Fee 90, Paid 0\n"),
+        (VANS, "which vans are leased and when is the MOT due on those",
+         "- Van 2: MOT due 12 November 2025\n"),
+    ],
+)  # fmt: skip
+async def test_a_request_is_answered(tmp_path: Path, table: str, message: str, answer: str) -> None:
+    name = {STAYS: "reservations.csv", FUEL: "fuel.csv", VANS: "vans.csv"}.get(table, "subs.csv")
+    turn = await Conversation().say(message, csv_file(tmp_path, table, name))
+    assert answer in turn.text, (turn.text, turn.questions, turn.choices)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "total nights by channel, we want net figures",  # a demand, and no remark
+        "chart of total nights by channel, they get a cake",  # it costs
+        "total nights for the zorble",
+        "total nights for Bristol",
+        "i need the zorble",
+        "how many letters did we send",
+    ],
+)
+async def test_what_may_be_a_demand_is_asked_about(tmp_path: Path, message: str) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, STAYS, "reservations.csv"))
+    assert turn.questions, turn.text
+    assert not turn.started
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a letter to the guests by channel", "nice, as a bar chart"),
+        ("zorble of nights by channel", "can u put that in excel"),
+        ("nights of the guests with kids", "which of those have breakfast"),
+        ("zorble by channel", "draw it as a pie"),
+    ],
+)
+async def test_a_fragment_behind_an_open_question_is_no_request(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    """Nothing is made of the whole file, and nothing of what was answered earlier."""
+    talk = Conversation()
+    await talk.say("total nights by channel", csv_file(tmp_path, STAYS, "reservations.csv"))
+    assert (await talk.say(first)).questions
+    turn = await talk.say(second)
+    assert turn.questions
+    assert not turn.started
+    assert not turn.text
+
+
+async def test_those_listed_last_are_listed_under_one_more_condition(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("list the guests with more than 1 nights", csv_file(tmp_path, STAYS))
+    turn = await talk.say("which of those have breakfast")
+    assert "Breakfast = yes" in turn.text
+    assert "In all: 4" in turn.text
+
+
+async def test_halves_of_a_year_are_drawn_side_by_side(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "bar chart: nights first half vs second half", csv_file(tmp_path, STAYS)
+    )
+    (job,) = turn.started
+    query = frame(job).queries[0]
+    assert frame(job).thing is Thing.CHART
+    assert query.filters[0].values == ("2024-01-01/2024-06-30", "2024-07-01/2024-12-31")
