@@ -243,8 +243,6 @@ B1,South,Olwen,50,no
         (VISITS, ["fee in May 2024", "the year by month in excel for our bookkeeper"],
          "a spreadsheet: total Fee by month, 2024"),
         (VISITS, ["which species do we see most, roughly"], "top 1: number of rows by Species"),
-        (VISITS, ["average fee per species and how many of each we had"],
-         "average Fee and number of rows by Species"),
         (VISITS, ["compare the fees of march to april 2024 with may 2024"],
          "total Fee, March 2024 to April 2024 + total Fee, May 2024"),
         (VISITS, ["which species brings in the best fees and which the worst, roughly"],

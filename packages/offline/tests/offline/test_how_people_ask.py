@@ -30,6 +30,23 @@ Kim,U9,90,0,,no
 Lee,U11,110,110,card,no
 Max,U11,110,55,cash,no
 """
+TILLS = """receipt,item,amount £,payment,sold
+1,lamp,20,card,yes
+2,chair,40,cash,yes
+3,table,90,,no
+4,rug,30,,no
+"""
+RIDES = """ride,driver,mins,fare
+1,Kev,30,9
+2,Kev,20,8
+3,Sue,26,7
+4,Sue,10,6
+"""
+DUES = """姓名,组别,会费,已缴
+王,八岁组,200,否
+李,八岁组,100,是
+张,十岁组,150,是
+"""
 VANS = """van,reg,leased,MOT due
 Van 1,AB1,no,2025-05-30
 Van 2,CD2,yes,2025-11-12
@@ -58,6 +75,10 @@ Van 3,EF3,yes,2026-03-08
         (STAYS, "best and worst month by nights", "(lowest: total Nights)"),
         (FUEL, "total and average litres by driver", "- Kev: 90, 45\n"),
         (STAYS, "average number of nights by channel", "- Agency: 4\n"),
+        (STAYS, "average nights by channel and how many of each we had", "- Agency: 2, 4\n"),
+        (STAYS, "bookings and revenue by channel", "- Agency: 2, 830\n"),
+        (STAYS, "revenue and number of bookings by channel", "- Agency: 2, 830\n"),
+        (STAYS, "number, total nights and average total by channel", "- Agency: 2, 8, 415\n"),
         # Spans of as many months are compared, in several figures.
         (STAYS, "compare march to may with sept to nov, total nights",
          "(March 2024 to May 2024) and 7 (September 2024 to November 2024)"),
@@ -66,8 +87,15 @@ Van 3,EF3,yes,2026-03-08
         (STAYS, "how many bookings by channel", "- Direct: 3\n"),
         (FUEL, "fuel cost by driver", "- Kev: 128\n"),
         (FUEL, "which station is cheapest?", "BP: 1.39 (lowest: average Price per litre)"),
+        (SUBS, "everything over 100 pounds", "- Lee: Fee 110, Paid 110\n"),
         (SUBS, "how many paid cash", "Number of rows: 2."),
         (SUBS, "which kids have no kit yet", "- Kim: Fee 90, Paid 0\n"),
+        (TILLS, "how many paid by card", "Number of rows: 1."),
+        (TILLS, "how many items unsold", "Number of rows: 2."),
+        (TILLS, "what percent was sold and how much money is that", "Total Amount: £60."),
+        (RIDES, "which driver is slowest", "Kev: 25 (highest: average Mins)"),
+        (DUES, "每个组收了多少会费", "- 八岁组：300\n"),
+        (DUES, "哪些人没缴", "- 王：会费 200"),
         (VANS, "which vans are leased and when is the MOT due on those",
          "- Van 2: MOT due 12 November 2025\n"),
     ],

@@ -36,6 +36,8 @@ class Comparing:
     text: str = ""
     has_unit: bool = False
     """Whether a currency or the unit of a column stands at the number."""
+    has_money: bool = False
+    """Whether it is a currency."""
 
 
 @dataclass(slots=True)
@@ -70,8 +72,8 @@ class Draft:
     """``what which who when why many much list passage``."""
     marks: set[str] = field(default_factory=set)
     """Single words: ``only versus difference all it too change about undo split carry.sold``;
-    ``both_ends``: the best and the worst; ``judged``: "worst first" does not say whether the
-    highest are meant."""
+    ``count_too``: the rows beside a figure; ``both_ends``: the best and the worst; ``judged``:
+    "worst first" does not say whether the highest are meant."""
     talk: str | None = None
     control: str | None = None
     model: list[tuple[str, str]] = field(default_factory=list)

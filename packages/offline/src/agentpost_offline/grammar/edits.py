@@ -232,13 +232,18 @@ def _sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work])
     if query is None or material is None or query.having or (query.order and query.order.count):
         return None
     measures = query.measures
-    if all(one.aggregate in _COUNTS and one.derived is None for one in measures):  # rows
+    if all(
+        one.aggregate in _COUNTS and one.derived in (None, Derivation.SHARE) for one in measures
+    ):  # rows
         names = [one.column for one in draft.measures] or (
             material.takings or material.concepts.get("revenue") or material.concepts.get("amount")
         )
-        if not names or len(names) != 1 or not is_additive(material.column(names[0])):
+        columns = [material.column(name) for name in names or ()]
+        if len(columns) != 1 or not (
+            is_additive(columns[0]) or material.is_price_of_row(columns[0])
+        ):  # fmt: skip
             return None
-        measures = (Measure(names[0], Aggregate.SUM),)
+        measures = (Measure(columns[0].name, Aggregate.SUM),)
     elif draft.measures or len(measures) != 1 or not _is_sum(measures[0], draft, material):
         return None
     return _over_same_rows(works[0].frame, query, measures, draft.text)

@@ -294,10 +294,15 @@ def value_meant(material: Material, meaning: str) -> list[tuple[str, str]]:
         for column in material.table.columns if column.distinct <= _FEW
         for value in column.values if value.casefold() in _MEANT.get(meaning, ())
     ]  # fmt: skip
+    if meaning == "unsold" and not pairs:
+        return [(one.name, no_value(one)) for one in material.table.columns
+                if carry_of(one.name) == "sold" and no_value(one)]  # fmt: skip
     if meaning != "unpaid" or pairs:
         return pairs
-    paid = [one for one in material.table.columns
-            if _PAID & {word.casefold() for word in name_tokens(one.name)}]  # fmt: skip
+    paid = [
+        one for one in material.table.columns
+        if _PAID & {one.name, *(word.casefold() for word in name_tokens(one.name))}
+    ]  # fmt: skip
     return [(one.name, no_value(one)) for one in paid if no_value(one)] or [
         (one.name, "") for one in paid if one.kind is Kind.DATE and one.missing
     ]

@@ -41,6 +41,8 @@ _SIGNS: Final = {
 }  # fmt: skip
 """A slash is none: of "takings/costs" both are meant."""
 _SEVERAL: Final = (2, 3, 4, 5, 6)
+_ONE: Final = ("one", "ones")
+"""What stands for a noun: "the spring one", "a shorter one"."""
 _ROWS: Final = ("people", "rows")
 """The kinds of nouns that a table's rows are called by."""
 _PURPOSE: Final = 6
@@ -516,7 +518,7 @@ class _Parser:
         term = self.phrases[at]
         if not term.has("not.not", "not.missing") or self._names(term):
             return 0
-        end = self._skip(at + 1, "small.in", "small.of")
+        end = self._skip(at + 1, "small.in", "small.of", "small.still")
         if term.has("not.missing"):
             near = self._at(end) or self._at(at)
             column = self._column(near) if near is not None else None
@@ -528,6 +530,9 @@ class _Parser:
         if size := self._denied_thing(at, start):
             return size
         lacking = self._at(end)
+        if lacking is not None and (flag := self._flag_with(lacking.text)) is not None:
+            self.draft.filters.append(self._answers_no(flag))
+            return end + 1 - at
         after = self._at(self._skip(end + 1))
         if lacking is not None and lacking.columns and not lacking.values and not (
             after is not None and after.values
@@ -591,6 +596,14 @@ class _Parser:
             draft.row_nouns = [one for one in draft.row_nouns if one != noun]
             draft.mentions = [one for one in draft.mentions if one != noun]
         return 1
+
+    def _flag_with(self, character: str) -> Column | None:
+        """The only column of yes and no whose name has a Han character: "没取" of "是否取件"."""
+        if self.language != "zh" or self.material is None or len(character) > 1:
+            return None
+        flags = [one for one in self.material.table.columns
+                 if character in one.name and yes_value(one)]  # fmt: skip
+        return flags[0] if len(flags) == 1 else None
 
     @staticmethod
     def _answers_no(column: Column) -> Filter:
@@ -662,9 +675,8 @@ class _Parser:
         if after is not None and self._is_row_word(end, after):
             self.draft.comparing[-1].column = ROWS
             return end + 1 - at
-        self.draft.comparing[-1].has_unit = any(
-            one.has("unit.money") for one in self.phrases[at:end]
-        )
+        has_money = any(one.has("unit.money") for one in self.phrases[at:end])
+        self.draft.comparing[-1].has_unit = self.draft.comparing[-1].has_money = has_money
         name = self.draft.comparing[-1].column
         is_unit = after is not None and after.has("unit", "grain") and name is not None and (
             self.material is not None and self.material.column(name).unit is not None
@@ -1018,6 +1030,8 @@ class _Parser:
                 self.pending = Aggregate(str(one.key("aggregate")))
             elif end > start and self._lists(end):
                 pass
+            elif end == start and one.values and not per:
+                return end - at  # "paid by card"
             else:
                 break
             end += 1
@@ -1103,6 +1117,13 @@ class _Parser:
         term = self.phrases[at]
         if not term.has("ask") or self._names(term):
             return 0
+        if term.has("ask.number") and not term.has(
+            "ask.many"
+        ):  # "number, total price and average miles"
+            if self._counts_beside(at):
+                self.draft.marks.add("count_too")
+                return 1
+            return 0
         key = str(term.key("ask"))
         for name in ("passage", "many", "much", "list"):
             if term.has(f"ask.{name}"):
@@ -1111,12 +1132,37 @@ class _Parser:
         is_averaged = self.pending not in (None, Aggregate.SUM, Aggregate.DISTINCT)
         if key == "many" and is_averaged and after is not None and self._is_measure(after):
             return 1  # "average number of nights"
+        if key == "many" and self._counts_beside(at):
+            self.draft.marks.add("count_too")
+            return 1
         if term.has("ask.many") and key == "much":  # "combien" is both
             self.draft.marks.add("many")
         if key == "why":
             self.draft.model.append(("why", term.text))
         self.draft.asks.add(key)
         return 1
+
+    def _stands_beside_figure(self, at: int) -> bool:
+        """As the bookings of "bookings and revenue by channel"."""
+        joint, beside = self._at(at + 1), self._at(self._skip(at + 2, "aggregate"))
+        if _joins_words(joint) and beside is not None and self._is_measure(beside):
+            return True
+        return _joins_words(self._at(at - 1)) and self.last_measure_at == at - 2 and at > 1
+
+    def _counts_beside(self, at: int) -> bool:
+        """Whether rows are counted beside a figure: "the number of bookings and the revenue", "the
+        revenue and how many bookings"."""
+        after = at + 1 if _joins_words(self._at(at + 1)) else self._skip(at + 1, "small.of")
+        noun = self._at(after)
+        if noun is not None and not _joins_words(noun):
+            if not self._is_row_word(after, noun):
+                return False
+            after += 1
+        joint, beside = self._at(after), self._at(self._skip(after + 1, "aggregate"))
+        if _joins_words(joint):
+            return beside is not None and self._is_measure(beside)
+        ends = joint is None or joint.has("by") or joint.kind == "mark"
+        return bool(self.draft.measures) and ends and _joins_words(self._at(at - 1))
 
     def aggregate(self, at: int) -> int:
         term = self.phrases[at]
@@ -1506,7 +1552,9 @@ class _Parser:
             draft.marks.add("unable")
         elif term.has("model") and not self._is_of_rows(at):
             draft.model.append((str(term.key("model")), term.text))
-        elif term.has("rows") or self._is_own(term):
+        elif term.has("rows") or self._is_own(term) or self._is_article(term):
+            if self._stands_beside_figure(at):
+                draft.marks.add("count_too")
             draft.is_own_name = not term.has("rows") and (draft.is_own_name or not draft.counts)
             draft.counts.append(term.text)
         elif term.has("only.where"):
@@ -1538,6 +1586,14 @@ class _Parser:
         if term.has("small.it", "small.all"):
             draft.marks |= {"it"} if term.has("small.it") else {"all"}
         return 1
+
+    def _is_article(self, term: Term) -> bool:
+        """Whether a word for goods is one for the rows: no column says which they are, or how many
+        of them each row has."""
+        if self.material is None or not term.has("concept.product", "goods"):
+            return False
+        says_which = self.material.concepts.keys() & {"product", "quantity", "sold"}
+        return "many" in self.draft.asks and not says_which
 
     def _is_of_rows(self, at: int) -> bool:
         """Whether a word for what a model writes names the rows: "newsletters" of
@@ -1612,6 +1668,10 @@ class _Parser:
         ):  # fmt: skip
             return 0  # "until June", of several years
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
+        if term.text.casefold() in _ONE and at and (
+            self._names(before := self.phrases[at - 1]) or before.has("edit", "extreme", "thing")
+        ):  # fmt: skip
+            return 1
         if term.has("axis"):  # "clients down, quarters across"
             return int(any(one.has("option.pivot", "kind.heatmap") for one in self.phrases))
         if term.has("small.still"):
@@ -1621,6 +1681,8 @@ class _Parser:
             )
             return int(goes_on or self.has_images)
         is_unit = self._is_unit(term) or (term.text == "%" and at > 0)
+        asks = self._at(at - 1)
+        is_unit = is_unit or (term.has("unit.money") and asks is not None and asks.has("ask.much"))
         after = self._at(at + 1)
         is_unit = is_unit or (
             term.has("number.1") and after is not None and after.has("thing", "kind")
@@ -1640,6 +1702,10 @@ class _Parser:
             return False
         code = _CURRENCIES.get(term.text.casefold()[:3], term.text)
         return any(column.unit == code for column in self.material.table.columns)
+
+
+def _joins_words(term: Term | None) -> bool:
+    return term is not None and (term.has("small.and") or term.text in ",،，、")
 
 
 def _is_without_sense(term: Term) -> bool:

@@ -311,6 +311,11 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
                 each.has("thing", "kind") and not each.has("kind.grouped", "kind.stacked")
                 for each in phrases[start:at]
             )
+        if one.has("ask.many") and not any(
+            each.has("by", "ask", "thing", "kind", "aggregate") or each.values
+            for each in phrases[start:at]
+        ):  # fmt: skip
+            return False  # "revenue and number of bookings by channel"
         if one.has("ask.many", "ask.much", "ask.which", "ask.who", "ask.why") or (
             one.has("ask.what") and any(each.has("aggregate") for each in phrases[at : at + 6])
         ):  # fmt: skip

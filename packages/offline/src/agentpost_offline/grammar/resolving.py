@@ -218,9 +218,11 @@ class Resolved:
             draft.grains or draft.is_trend or (has_measure and not draft.ranking)
         ):  # fmt: skip
             self.groups = draft.row_nouns[:1]
+        if "all" in draft.marks and draft.comparing and not (draft.measures or draft.asks):
+            draft.asks.add("list")  # "everything over 100 euros"
         lists_rows = draft.asks & {"which", "list"} or "all" in draft.marks
         of_rows = draft.counts or (
-            (draft.values or "flag" in draft.marks) and "which" not in draft.asks
+            (draft.values or draft.comparing or "flag" in draft.marks) and "which" not in draft.asks
         )
         if lists_rows and of_rows and self.thing is Thing.ANSWER and not (
             draft.row_nouns or self.groups or draft.mentions or draft.measures
@@ -429,6 +431,10 @@ class Resolved:
                                               or self.time or draft.aggregate):  # fmt: skip
             return []
         is_of_row = draft.ranking is not None and draft.ranking.concept not in ("", "rows", "sold")
+        lists = draft.ranking or draft.comparing or draft.asks & {"which", "who", "list"}
+        if "count_too" in draft.marks and draft.measures and not lists:
+            rows = Measure(None, Aggregate.COUNT)
+            return [rows, *dict.fromkeys(map(self._measure, draft.measures))]
         if self._is_counting or (draft.counts and not draft.measures and not is_of_row):
             return self._counting()
         if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
@@ -553,8 +559,8 @@ class Resolved:
             return [Measure(None, Aggregate.COUNT)]
         if draft.mentions:
             return [self._counted_mention(draft.mentions[0])]
-        if "flag" in draft.marks:
-            draft.counts.append("")
+        if "flag" in draft.marks or ("spent" in draft.marks and draft.values):
+            draft.counts.append("")  # "how many paid by card"
             return [Measure(None, Aggregate.COUNT)]
         things = {column for column, _ in draft.values} & {
             name for concept in ("product", "category")
@@ -754,13 +760,17 @@ class Resolved:
     def _ranked_concept(self, ranking: Ranking) -> Measure:
         """The figure of "cheapest" and "longest": of each row, of groups their sum."""
         concepts = self.material.concepts
-        names = concepts.get(ranking.concept, [])
+        is_pace = ranking.concept == "pace"
+        names = concepts.get("hours" if is_pace else ranking.concept, [])
         if not names and ranking.concept == "price" and (
             not self.groups or self._is_row_each
         ):  # fmt: skip
             names = self.material.takings or concepts.get("cost", [])
-        if not names and ranking.concept == "hours":
-            names = [one.name for one in self.material.numbers if one.unit in ("min", "h", "s")]
+        if not names and ranking.concept in ("hours", "pace"):
+            names = [
+                one.name for one in self.material.numbers
+                if one.unit in ("min", "h", "s") or words.names(one.name, "duration")
+            ]  # fmt: skip
         if not names:
             self.draft.unknown.append(ranking.word)
         if len(names) != 1:
@@ -771,7 +781,7 @@ class Resolved:
             self.groups = []  # "longest job? with date and kind": the row is shown with all of it
         if (self.groups or self.time) and adds:
             return Measure(column.name, Aggregate.SUM)
-        if self.groups and column.role is Role.RATE and not self._is_row_each:
+        if self.groups and (column.role is Role.RATE or is_pace) and not self._is_row_each:
             return Measure(column.name, Aggregate.MEAN)  # the cheapest station on the whole
         return Measure(column.name, Aggregate.MAX if ranking.is_top else Aggregate.MIN)
 
@@ -897,6 +907,11 @@ class Resolved:
         if one.column is not None:
             return one.column
         takings = self.material.takings
+        concepts = self.material.concepts
+        money = takings or concepts.get("revenue") or concepts.get("cost") or ()
+        money = [name for name in money if self.material.column(name).kind is Kind.NUMBER]
+        if one.has_money and len(money) == 1:  # "over 1000 euros"
+            return money[0]
         numbers = sorted(self.material.numbers, key=lambda each: each.name not in takings)
         of_groups = bool(self.groups or self.time)  # whose totals may be larger than any row
         reached = {column.name for column in numbers if of_groups or _reaches(column, one)}

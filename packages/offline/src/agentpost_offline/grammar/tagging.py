@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agentpost_offline.grammar.material import Keys, Material, value_meant
+from agentpost_offline.grammar.material import Keys, Material, value_meant, yes_value
 from agentpost_offline.grammar.text import (
     Token,
     fold,
@@ -235,21 +235,7 @@ class _Tagger:
         is_literal = bool(columns)
         if columns and len(plain) == 1:
             columns = self._spelt_alike(plain[0], columns)
-        for meaning in meanings:
-            if not columns and meaning.startswith("concept."):
-                columns = material.concepts.get(meaning.removeprefix("concept."), [])
-        if not columns and "concept.revenue" in meanings:
-            columns = material.takings
-        if not columns and "concept.cost" in meanings:
-            columns = material.spendings
-        only_names = all(one.startswith(("concept.", "carry.", "derived.")) for one in meanings)
-        if not columns and len(keys) == 1 and only_names:
-            columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []
-            if not columns and len(plain[0]) >= _ROOT and meanings:
-                columns = [
-                    one.name for one in material.table.columns
-                    if any(_is_part_or_kin(plain[0], fold(word)) for word in name_tokens(one.name))
-                ]  # fmt: skip
+        columns = columns or self._columns_meant(plain, keys, meanings)
         is_whole = any(fold(name) == fold(spelling) for name in columns)
         values = material.values.get(plain) or [
             one for one in material.values.get(keys, ())
@@ -281,6 +267,35 @@ class _Tagger:
             or not (is_small or (len(value) <= _TINY and meanings))
         )  # fmt: skip
         return tuple(columns), is_literal, (*by_name, *by_meaning)
+
+    def _columns_meant(self, plain: Keys, keys: Keys, meanings: Sequence[str]) -> list[str]:
+        """The columns that a phrase means where none is called so: by what it is about, by what a
+        verb says, by a part of their names."""
+        assert self.material is not None, "there are columns"
+        material = self.material
+        columns: list[str] = []
+        for meaning in meanings:
+            if not columns and meaning.startswith("concept."):
+                columns = material.concepts.get(meaning.removeprefix("concept."), [])
+        if not columns and "concept.revenue" in meanings:
+            columns = material.takings
+        if not columns and "concept.cost" in meanings:
+            columns = material.spendings
+        if not columns and len(plain) == 1 and any(one.startswith("carry.") for one in meanings):
+            columns = [
+                one.name
+                for one in material.table.columns
+                if yes_value(one) and is_inflection(plain[0], fold(one.name))
+            ]  # "vendus" of "Vendu"
+        only_names = all(one.startswith(("concept.", "carry.", "derived.")) for one in meanings)
+        if not columns and len(keys) == 1 and only_names:
+            columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []
+            if not columns and len(plain[0]) >= _ROOT and meanings:
+                columns = [
+                    one.name for one in material.table.columns
+                    if any(_is_part_or_kin(plain[0], fold(word)) for word in name_tokens(one.name))
+                ]  # fmt: skip
+        return columns
 
     def _spelt_alike(self, typed: str, columns: list[str]) -> list[str]:
         """The columns that a word's stem names, unless a word of another one's name is spelt alike:
@@ -330,7 +345,13 @@ class _Tagger:
                 break
             end += 1
         start, stop = self.tokens[at].start, self.tokens[end - 1].end
-        return [Term(self.text[start:stop], "word", start, stop)], end - at
+        term = Term(self.text[start:stop], "word", start, stop)
+        names = [one.name for one in self.material.groups if one.name.startswith(term.text)] if (
+            self.material
+        ) else []  # fmt: skip
+        if len(names) == 1:  # "组" of "组别"
+            term.columns, term.typo_of, term.is_other_name = (names[0],), names[0], True
+        return [term], end - at
 
     def _compound(self, token: Token) -> list[Term]:
         """As in "Umsatzdiagramm": two terms, where both parts are known."""
