@@ -64,6 +64,13 @@ class Shape(Struct, metaclass=_ShapeMeta, frozen=True):
         return _ENCODER.encode(self)
 
     @classmethod
+    def with_fields_of(cls, record: object, **own: Any) -> Self:
+        """With the record's value of each field that has the same name there and is not given."""
+        names = (name for name in cls.__struct_fields__ if name not in own)
+        copied = {name: getattr(record, name) for name in names if hasattr(record, name)}
+        return cls(**copied, **own)
+
+    @classmethod
     def from_stored(cls, values: Mapping[str, Any], **fresh: Any) -> Self:
         """One of which a part was kept as JSON, perhaps by another version: fields unknown here are
         dropped, fields that are missing stay away. ``fresh`` is what was not kept."""

@@ -1,7 +1,7 @@
 """What was asked of the API and what it answered (design: The request log)."""
 
 import shlex
-from typing import Annotated, Any, Final, Literal, Protocol, Self
+from typing import Annotated, Final, Literal, Protocol, Self
 
 from agentpost.contract.shape import Shape, Time, about
 from agentpost.domain.limits import (
@@ -34,23 +34,9 @@ class LoggedRequestShape(Shape):
     traceparent: Annotated[str | None, about("The W3C trace context it came with.")]
 
     @classmethod
-    def of(cls, record: RequestRecord, key_name: str | None, **more: Any) -> Self:
+    def of(cls, record: RequestRecord, key_name: str | None) -> Self:
         """From its record."""
-        return cls(
-            id=record.id,
-            created_at=iso(record.at),
-            key_id=record.key_id,
-            key_name=key_name,
-            method=record.method,
-            path=record.path,
-            status=record.status,
-            error=record.error,
-            ms=record.ms,
-            request_bytes=record.request_bytes,
-            response_bytes=record.response_bytes,
-            traceparent=record.traceparent,
-            **more,
-        )
+        return cls.with_fields_of(record, created_at=iso(record.at), key_name=key_name)
 
 
 _KEPT = (
@@ -64,12 +50,6 @@ class LoggedRequestDetailsShape(LoggedRequestShape):
 
     request_body: Annotated[str | None, about(_KEPT)]
     response_body: Annotated[str | None, about(_KEPT)]
-
-    @classmethod
-    def of(cls, record: RequestRecord, key_name: str | None, **more: Any) -> Self:
-        """From its record."""
-        bodies = {"request_body": record.request_body, "response_body": record.response_body}
-        return super().of(record, key_name, **bodies, **more)
 
 
 class LoggedRequestListShape(Shape):

@@ -121,17 +121,12 @@ class ScheduleShape(Shape):
                 message_id=record.last_message_id,
                 error=record.last_error,
             )
-        return cls(
-            id=record.id,
-            status=record.status,
-            cron=record.cron,
-            timezone=record.timezone,
-            missed=record.missed,
+        return cls.with_fields_of(
+            record,
             message=loads(record.message_json),
             created_at=iso(record.created_at),
             next_run_at=iso_or_none(record.next_at),
             last_run=last,
-            missed_runs=record.missed_runs,
         )
 
 

@@ -66,9 +66,4 @@ class UploadShape(Shape):
     @classmethod
     def of(cls, record: UploadRecord) -> Self:
         """From the record of an upload that is ready."""
-        return cls(
-            upload_id=record.id,
-            filename=record.filename,
-            content_type=record.content_type,
-            size=record.size,
-        )
+        return cls.with_fields_of(record, upload_id=record.id)

@@ -116,19 +116,12 @@ class DeliveryShape(Shape):
     @classmethod
     def of(cls, record: DeliveryRecord, **more: Any) -> Self:
         """From its record."""
-        return cls(
+        return cls.with_fields_of(
+            record,
             id=record.event_id,
-            event=record.event,
-            status=record.status,
-            attempts=record.attempts,
-            last_status_code=record.last_status_code,
-            last_error=record.last_error,
-            last_response=record.last_response,
-            last_ms=record.last_ms,
             created_at=iso(record.created_at),
             delivered_at=iso_or_none(record.delivered_at),
             next_attempt_at=iso_or_none(record.next_attempt_at),
-            message_id=record.message_id,
             **more,
         )
 
@@ -145,13 +138,7 @@ class AttemptShape(Shape):
     @classmethod
     def of(cls, record: AttemptRecord) -> Self:
         """From its record."""
-        return cls(
-            at=iso(record.at),
-            status_code=record.status_code,
-            error=record.error,
-            response=record.response,
-            ms=record.ms,
-        )
+        return cls.with_fields_of(record, at=iso(record.at))
 
 
 class LoggedDeliveryShape(DeliveryShape):
@@ -187,15 +174,12 @@ class EndpointShape(Shape):
 
     @classmethod
     def of(cls, record: EndpointRecord, **more: Any) -> Self:
-        """From its record, without its secret."""
-        return cls(
-            id=record.id,
-            url=record.url,
+        """From its record."""
+        return cls.with_fields_of(
+            record,
             events=loads(record.events_json),
-            description=record.description,
             created_at=iso(record.created_at),
             disabled_at=iso_or_none(record.disabled_at),
-            disabled_reason=record.disabled_reason,
             failing_since=iso_or_none(record.failing_since),
             **more,
         )
@@ -205,11 +189,6 @@ class NewEndpointShape(EndpointShape):
     """An endpoint just made, with its secret: this is the only time it is shown."""
 
     secret: str
-
-    @classmethod
-    def of(cls, record: EndpointRecord, **more: Any) -> Self:
-        """From its record."""
-        return super().of(record, secret=record.secret, **more)
 
 
 class EndpointWithDeliveriesShape(EndpointShape):
@@ -244,11 +223,8 @@ class RotatedSecretShape(Shape):
     @classmethod
     def of(cls, record: EndpointRecord) -> Self:
         """From the endpoint's record."""
-        return cls(
-            id=record.id,
-            secret=record.secret,
-            old_secret_until=iso_or_none(record.old_secret_until),
-        )
+        until = iso_or_none(record.old_secret_until)
+        return cls(id=record.id, secret=record.secret, old_secret_until=until)
 
 
 class DeliveryListShape(Shape):
