@@ -4,7 +4,6 @@ Files of agents never run on this origin: no sniffing, a sandbox without scripts
 is not plainly safe to show comes as an attachment.
 """
 
-from collections.abc import AsyncIterator
 from typing import Literal
 
 import structlog
@@ -22,7 +21,7 @@ from agentpost.http import conditions
 from agentpost.jobs import works
 from agentpost.messages.shapes import FileObject
 from agentpost.record.records import FileRecord
-from agentpost.storage.base import BlobMissing
+from agentpost.storage.base import BlobMissing, open_checked
 from agentpost.storage.signing import LinkSigner, LinkState, compact_revision
 from agentpost.storage.sniff import is_previewable
 
@@ -75,13 +74,11 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
         if request.method == "HEAD":
             await api.ctx.storage.size(file.blob)
             return Response(status_code=status, headers=headers, media_type=file.content_type)
-        rest = api.ctx.storage.open(file.blob, start, end)
-        first = await anext(rest, b"")
+        body = await open_checked(api.ctx.storage, file.blob, start, end)
     except BlobMissing:
         await _file_of_link(api, file_id, rev)  # deleted or replaced this moment
         log.error("bytes_lost", file_id=file_id, blob=file.blob)  # somebody else's doing
         raise not_found("file") from None
-    body = _all(first, rest)
     return StreamingResponse(body, status, headers, media_type=file.content_type)
 
 
@@ -93,12 +90,6 @@ async def _file_of_link(api: Api, file_id: str, rev: str) -> FileRecord:
             ErrorCode.FILE_CHANGED, "The file changed since this link was created; get a fresh one."
         )
     return file
-
-
-async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    async for chunk in rest:
-        yield chunk
 
 
 def _headers(file: FileRecord) -> dict[str, str]:

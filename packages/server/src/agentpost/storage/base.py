@@ -90,9 +90,7 @@ class Storage(Protocol):
 
     async def check(self, name: str) -> None:
         """Store a few bytes, read them and remove them; raises what keeps that from working.
-
-        ``name`` is the caller's own: checks of two callers do not meet. No blob is made by it.
-        """
+        ``name`` is the caller's own: checks of two callers do not meet. No blob is made by it."""
 
     async def identity(self) -> str | None:
         """The name this store was given; None when it has none. Raises when it cannot be read."""
@@ -115,6 +113,22 @@ class Storage(Protocol):
 
     async def aclose(self) -> None:
         """Release connections."""
+
+
+async def open_checked(
+    storage: Storage, key: str, start: int = 0, end: int | None = None
+) -> AsyncIterator[bytes]:
+    """`Storage.open` with its first chunk read already: raises `BlobMissing` before an answer of
+    these bytes begins."""
+    chunks = storage.open(key, start, end)
+    first = await anext(chunks, b"")
+
+    async def whole() -> AsyncIterator[bytes]:
+        yield first
+        async for chunk in chunks:
+            yield chunk
+
+    return whole()
 
 
 def checked_key(key: str) -> str:

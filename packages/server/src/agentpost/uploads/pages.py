@@ -5,7 +5,6 @@ These two answer in JSON, since the page's script calls them; what is refused sa
 """
 
 import re
-from collections.abc import AsyncIterator
 from typing import Final
 
 from starlette.requests import Request
@@ -15,7 +14,7 @@ from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.file_names import content_disposition
 from agentpost.record import reading
-from agentpost.storage.base import BlobMissing
+from agentpost.storage.base import BlobMissing, open_checked
 from agentpost.uploads import actions as uploads
 from agentpost.uploads.actions import NewUpload
 from agentpost.users.role_rules import Right
@@ -60,9 +59,8 @@ async def download(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     message_id = request.path_params["message_id"]
     file = await reading.attachment(ctx, viewer.account_id, message_id, int(number))
     assert file.blob is not None, "only stored ones are found"
-    pieces = ctx.storage.open(file.blob, 0, file.size)
     try:
-        first = await anext(pieces, b"")  # found out before the answer begins
+        pieces = await open_checked(ctx.storage, file.blob, 0, file.size)
     except BlobMissing:
         raise not_found("file") from None
     headers = {
@@ -71,15 +69,7 @@ async def download(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "Cache-Control": "private, no-store",
     }
-    return StreamingResponse(
-        _all(first, pieces), headers=headers, media_type="application/octet-stream"
-    )
-
-
-async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    async for piece in rest:
-        yield piece
+    return StreamingResponse(pieces, headers=headers, media_type="application/octet-stream")
 
 
 PAGES = (

@@ -4,7 +4,6 @@ An uploaded file is an upload of the API that is ready. Its ``purpose`` is taken
 """
 
 import io
-from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -24,7 +23,7 @@ from agentpost.doors import bodies
 from agentpost.http.headers import header
 from agentpost.jobs import works
 from agentpost.record.records import FileRecord, UploadRecord
-from agentpost.storage.base import BlobMissing
+from agentpost.storage.base import BlobMissing, open_checked
 from agentpost.storage.post_policy import PostRefused
 from agentpost.uploads import actions as uploads
 from agentpost.uploads.actions import NewUpload
@@ -100,24 +99,17 @@ async def content(api: Api, request: Request, caller: Caller) -> Response:
     """The bytes of a file that was uploaded, or that the account's work has made."""
     file = await _file(api, request, caller)
     name = file.name if isinstance(file, FileRecord) else file.filename
-    rest = api.ctx.storage.open(file.blob, 0, file.size)
     try:
-        first = await anext(rest, b"")
+        chunks = await open_checked(api.ctx.storage, file.blob, 0, file.size)
     except BlobMissing:
         raise not_found("file") from None
-
-    async def content() -> AsyncIterator[bytes]:
-        yield first
-        async for chunk in rest:
-            yield chunk
-
     headers = {
         "Content-Length": str(file.size),
         "Content-Disposition": content_disposition(name),
         "Content-Security-Policy": "sandbox; default-src 'none'",
         "X-Content-Type-Options": "nosniff",
     }
-    return StreamingResponse(content(), headers=headers, media_type=file.content_type)
+    return StreamingResponse(chunks, headers=headers, media_type=file.content_type)
 
 
 async def _file(api: Api, request: Request, caller: Caller) -> UploadRecord | FileRecord:
