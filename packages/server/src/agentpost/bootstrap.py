@@ -89,10 +89,8 @@ def upgrade_database(settings: Settings) -> None:
 @dataclass(frozen=True, slots=True)
 class Installation:
     """The context with the adapters that the settings ask for, and what a server needs besides.
-
     ``receiver`` takes posted uploads, where clients post them to this server. ``checks`` are those
-    of the parts that not every server has.
-    """
+    of the parts that not every server has."""
 
     ctx: AppContext
     receiver: Receiver | None

@@ -29,23 +29,20 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The `Clock` of the machine."""
 
     def now(self) -> int:
-        """See `Clock.now`."""
         return time.time_ns() // 1_000
 
     def passed(self) -> int:
-        """See `Clock.passed`."""
         return time.monotonic_ns() // 1_000
 
     def chance(self) -> float:
-        """See `Clock.chance`."""
         return random.random()  # noqa: S311 (it keeps no secret)
 
 
 class ManualClock:
-    """A clock that stands still until it is moved; its `chance` is 0.5."""
+    """A `Clock` that stands still until it is moved; its `chance` is 0.5."""
 
     def __init__(self, now: int = 1_800_000_000 * SECOND) -> None:
         self._now = now
@@ -53,15 +50,12 @@ class ManualClock:
         self._passed = 0
 
     def now(self) -> int:
-        """See `Clock.now`."""
         return self._now
 
     def passed(self) -> int:
-        """See `Clock.passed`."""
         return self._passed
 
     def chance(self) -> float:
-        """See `Clock.chance`."""
         return next(self._chances)
 
     def deal(self, chances: Iterable[float]) -> None:

@@ -23,11 +23,8 @@ class DaemonThreadExecutor:
         self._free = asyncio.Semaphore(threads)
 
     async def run(self, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call ``fn`` and return or raise what it does.
-
-        A cancelled caller returns at once; the thread cannot be stopped and occupies its slot until
-        it ends.
-        """
+        """Call ``fn`` and return or raise what it does. A cancelled caller returns at once; the
+        thread cannot be stopped and occupies its slot until it ends."""
         await self._free.acquire()
         loop = asyncio.get_running_loop()
         answer: Future[T] = Future()

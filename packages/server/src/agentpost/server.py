@@ -172,11 +172,8 @@ class Server:
                 runner.runs.on_diverged = tell
 
     async def stop(self) -> bool:
-        """End what runs; unfinished turns and jobs go on at the next start.
-
-        False when a part could not be ended: it may still be running, only the process' end is
-        left.
-        """
+        """End what runs; unfinished turns and jobs go on at the next start. False when a part could
+        not be ended: it may still be running, only the process' end is left."""
         parts = self._parts
         # What runs ends before the pool: a step whose worker dies under it would count as failed.
         runners = [runner for runner in (parts.turns, parts.jobs) if runner is not None]
@@ -201,10 +198,8 @@ class Server:
 
 
 async def start(settings: Settings, clock: Clock | None = None) -> Server:
-    """Start a server and take up what was left behind.
-
-    Raises `DatabaseBusy`, and `OSError` and `ValueError` for settings that cannot be used.
-    """
+    """Start a server and take up what was left behind. Raises `DatabaseBusy`, and `OSError` and
+    `ValueError` for settings that cannot be used."""
     folder = prepare_folder(settings)
     alone = not settings.database_url.get_secret_value()
     if alone and settings.role != "all":
@@ -275,10 +270,8 @@ async def _start(parts: Parts) -> FirstAccount | None:
 
 
 async def _warm_up(load: Callable[[], Awaitable[None]]) -> None:
-    """Let the agent load what its turns need, before the first message asks for it.
-
-    On the agent loop: a thread beside it would load the same twice when a message comes meanwhile.
-    """
+    """Let the agent load what its turns need, before the first message asks for it. On the agent
+    loop: a thread beside it would load the same twice when a message comes meanwhile."""
     await asyncio.sleep(WARM_UP_AFTER_SECONDS)
     await load()
 

@@ -16,10 +16,8 @@ _UseCase = Callable[Concatenate[AppContext, P], Coroutine[Any, Any, T]]
 
 
 def write_transaction(function: _Function[P, T]) -> _UseCase[P, T]:
-    """Run ``function(tx, ctx, …)`` in a write transaction; callers ``await function(ctx, …)``.
-
-    The function may run again, so it has no effect but its SQL (`Database.write`).
-    """
+    """Run ``function(tx, ctx, …)`` in a write transaction; callers ``await function(ctx, …)``. The
+    function may run again, so it has no effect but its SQL (`Database.write`)."""
 
     @wraps(function)
     def use_case(ctx: AppContext, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:

@@ -65,7 +65,7 @@ WALKS = {
     "blobs.account_rows._RECOUNT": "a command that an operator types when a number is wrong",
     "operations.doctor_rows._QUERIES": "a command that an operator types, to look at everything",
     "sessions.rows._ALL_LIVE": "a command that an operator types; a session ends after 30 days",
-    "sessions.rows._END_BY_BEGINNING": "a command that an operator types, as the one before",
+    "sessions.rows.delete_by_beginning": "a command that an operator types, as the one before",
     "webhooks.delivery_rows.give_back_all": "once, when a server that is alone starts",
 }
 """Statements that may walk, and why."""

@@ -73,7 +73,7 @@ async def test_health_is_what_became_of_the_newest(own: Account) -> None:
     endpoint = await own.endpoint()
     own.clock.advance(1)
     other = await own.endpoint()
-    (nothing, _) = await health.all_of(own.ctx, own.id)
+    (nothing, _) = await own.ctx.db.read(lambda tx: health.of_account(tx, own.id))
     assert (nothing.endpoint.id, nothing.statuses, nothing.last) == (other, [], None)
     for error in (None, None, "no"):
         own.clock.advance(1)
@@ -81,7 +81,7 @@ async def test_health_is_what_became_of_the_newest(own: Account) -> None:
         await own.attempt(error)
     own.clock.advance(1)
     await own.event(endpoint)
-    _, found = await health.all_of(own.ctx, own.id)
+    _, found = await own.ctx.db.read(lambda tx: health.of_account(tx, own.id))
     assert [str(each) for each in found.newest] == ["delivered"] * 2 + ["pending"] * 2
     assert (found.ended, found.delivered, found.waiting) == (2, 2, 2)
     assert (found.typical_ms, found.slow_ms, found.is_failing) == (3, 3, True)

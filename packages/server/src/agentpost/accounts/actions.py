@@ -230,10 +230,8 @@ async def set_hosting_fees(ctx: AppContext, id_or_email: str, due: bool) -> None
 
 @write_transaction
 def set_disabled(tx: Tx, ctx: AppContext, id_or_email: str, *, disabled: bool) -> AccountRecord:
-    """Refuse the account's keys, sessions and schedules, or take them again (docs/cli.md).
-
-    Work that runs goes on to its end, and its webhooks are sent. Raises ``not_found``.
-    """
+    """Refuse the account's keys, sessions and schedules, or take them again (docs/cli.md). Work
+    that runs goes on to its end, and its webhooks are sent. Raises ``not_found``."""
     account = account_rows.find(tx, id_or_email)
     if account is None:
         raise not_found("account")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -77,8 +76,11 @@ def keys_list() -> Result:
     from agentpost.accounts import actions as accounts
 
     keys = [_key(key) for key in with_context(accounts.all_keys)]
-    lists = {name: _join(name) for name in ("scopes", "allow_ips")}
-    return listing(keys, _COLUMNS, compute=lists, is_indented=True)
+    as_options = {  # with commas and no blanks
+        "scopes": lambda key: ",".join(key["scopes"]),
+        "allow_ips": lambda key: ",".join(key["allow_ips"]),
+    }
+    return listing(keys, _COLUMNS, compute=as_options, is_indented=True)
 
 
 @command(
@@ -141,11 +143,6 @@ def keys_revoke(key_id: KeyId) -> Result:
 
 
 # --- parts ----------------------------------------------------------------------------------------
-def _join(name: str) -> Callable[[dict[str, Any]], str]:
-    """A list as the options take it: with commas and no blanks."""
-    return lambda key: ",".join(key[name])
-
-
 def _new_key(shape: dict[str, Any], secret: str, about: str) -> Result:
     """``about`` goes to standard error, for people only: a script takes the key alone."""
 

@@ -46,9 +46,7 @@ OVERLAPS: Final = (
 @dataclass(frozen=True, slots=True)
 class Line:
     """A key in the list; ``state``, ``scopes`` and ``networks`` are what people read.
-
-    ``old_until``: how long the secret before the last rotation still works.
-    """
+    ``old_until``: how long the secret before the last rotation still works."""
 
     key: KeyRecord
     state: str

@@ -63,9 +63,7 @@ def allow(
     tx: Tx, ctx: AppContext, key_id: str, allowed: Sequence[Network], account_id: str | None = None
 ) -> KeyRecord:
     """From where a live key may be used from now on, within a second; no network: from everywhere.
-
-    Raises ``not_found``, also for the key of another account than the one given.
-    """
+    Raises ``not_found``, also for the key of another account than the one given."""
     key = _live(tx, key_id, account_id, ctx.clock.now())
     key.networks = networks.to_stored(allowed)
     account_rows.save_networks(tx, key_id, key.networks)

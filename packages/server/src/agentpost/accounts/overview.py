@@ -148,11 +148,7 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
 
 
 def state_of(tx: Tx, work: WorkRecord, jobs: list[JobRecord]) -> WorkState:
-    """How a work stands.
-
-    Args:
-        jobs: those of the work that still have a future.
-    """
+    """How a work stands. ``jobs``: those of the work that still have a future."""
     if any(job.state is not JobState.QUEUED for job in jobs):
         return WorkState.RUNNING
     if jobs:

@@ -67,11 +67,9 @@ async def with_count(api: Api, handler: Handler, request: Request) -> Response:
 
 
 async def _admit(api: Api, request: Request, caller: Caller) -> None:
-    """Let a known caller in.
-
-    Raises ``rate_limited`` when the key's minute is full, then ``unavailable`` while the API is
-    switched off: only a caller with a live key learns that, and its budget is still counted.
-    """
+    """Let a known caller in. Raises ``rate_limited`` when the key's minute is full, then
+    ``unavailable`` while the API is switched off: only a caller with a live key learns that, and
+    its budget is still counted."""
     state = state_of(request.scope)
     state.caller = caller
     decision = await admission.request(api.ctx, caller)

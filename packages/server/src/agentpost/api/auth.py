@@ -33,11 +33,8 @@ class Keys:
         ctx.external_commit.add(self.forget)
 
     async def caller(self, request: Request) -> Caller:
-        """The caller of a request. Reads no body.
-
-        Raises ``unauthorized``, and ``forbidden`` when the key may not be used from where the
-        request comes.
-        """
+        """The caller of a request. Reads no body. Raises ``unauthorized``, and ``forbidden`` when
+        the key may not be used from where the request comes."""
         secret = _bearer(headers(request, b"authorization"))
         if secret is None:
             raise Refusal(ErrorCode.UNAUTHORIZED, "Send an API key: Authorization: Bearer <key>.")

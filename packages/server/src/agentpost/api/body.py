@@ -207,10 +207,8 @@ def _parse_object(
     refuse_first: RefuseFirst | None,
     texts: dict[str, LongText] | None = None,
 ) -> dict[str, Any]:
-    """The object; text that cannot be stored is refused by the name of its field.
-
-    ``texts``: those that were set aside, by what stands for them in ``data``.
-    """
+    """The object; text that cannot be stored is refused by the name of its field. ``texts``: those
+    that were set aside, by what stands for them in ``data``."""
     if has_too_many_values(data):
         refuse(None, _TOO_MANY_VALUES)
     try:

@@ -31,11 +31,8 @@ REASONS: Mapping[str, Mapping[Any, reasons.Meaning]] = {
 
 
 def errors(base: str) -> bytes:
-    """Every code and reason with its meaning and advice; a code has its own anchor.
-
-    Args:
-        base: the address of the server, without a slash at its end.
-    """
+    """Every code and reason with its meaning and advice; a code has its own anchor. ``base``: the
+    address of the server, without a slash at its end."""
     return _render("errors.html", base=base, errors=CATALOGUE, reasons=REASONS)
 
 

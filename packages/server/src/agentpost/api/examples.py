@@ -30,11 +30,9 @@ class _Links:
     """Links of a server that is nowhere."""
 
     def chat(self, work_id: str) -> str:
-        """See `contract.shape.Links`."""
         return f"https://agent.example.com/chat/{work_id}"
 
     def file(self, file_id: str, revision: str) -> str:
-        """See `contract.shape.Links`."""
         return f"https://agent.example.com/files/{file_id}?exp=1769855400&sig=…"
 
 

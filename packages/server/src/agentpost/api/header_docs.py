@@ -104,9 +104,7 @@ def components() -> dict[str, Any]:
 
 def of_answer(status: int, more: tuple[Header, ...] = ()) -> dict[str, Any]:
     """The headers of an answer with this status, each a reference; ``more``: besides the usual.
-
-    Only a live key has a budget, and a server error may happen before the key is looked up.
-    """
+    Only a live key has a budget, and a server error may happen before the key is looked up."""
     headers = [REQUEST_ID, *more]
     if status not in (401, 500):
         headers += BUDGET

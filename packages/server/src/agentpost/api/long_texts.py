@@ -32,10 +32,8 @@ _HIGH_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 
 
 class LongText(InPieces):
-    """A text of a JSON body, as it came, in blocks: escaped, without its quotes.
-
-    `examine` comes first: the other methods take the text for good.
-    """
+    """A text of a JSON body, as it came, in blocks: escaped, without its quotes. `examine` comes
+    first: the other methods take the text for good."""
 
     def __init__(self, blocks: Sequence[bytes | bytearray]) -> None:
         self._blocks = blocks
@@ -144,12 +142,8 @@ class TooMuchElse(Exception):
 
 
 class TakenApart:
-    """A JSON body on its way. Whether it is JSON at all is for the parser to say.
-
-    Args:
-        token: text that nobody can have put into the body; a long text is stood for by it and a
-            number.
-    """
+    """A JSON body on its way. Whether it is JSON at all is for the parser to say. ``token``: text
+    that nobody can have put into the body; a long text is stood for by it and a number."""
 
     def __init__(self, token: str) -> None:
         self._token = token

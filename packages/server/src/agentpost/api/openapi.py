@@ -245,9 +245,7 @@ def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class Link:
     """How a response of ``origin`` and its request fill the parameters of each operation in ``to``.
-
-    ``values``: the runtime expression (OpenAPI, "Link Object") of every such parameter.
-    """
+    ``values``: the runtime expression (OpenAPI, "Link Object") of every such parameter."""
 
     origin: str
     to: tuple[str, ...]

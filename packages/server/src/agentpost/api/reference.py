@@ -239,7 +239,10 @@ class _Reader:
         """Without the reference, and without the alternative null."""
         schema = self._resolve(schema)
         others = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
-        return self._plain({**others[0], **_without(schema, "anyOf")}) if others else schema
+        if not others:
+            return schema
+        own = {name: value for name, value in schema.items() if name != "anyOf"}
+        return self._plain({**others[0], **own})
 
     def _type(self, schema: Json) -> str:
         plain = self._plain(schema)
@@ -303,7 +306,3 @@ class _Reader:
 
 def _by_name(name: str) -> Any:
     return _VALUES.get(name, _VALUES.get(name.rpartition(".")[2]))
-
-
-def _without(schema: Json, name: str) -> Json:
-    return {key: value for key, value in schema.items() if key != name}

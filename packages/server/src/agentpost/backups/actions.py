@@ -78,10 +78,8 @@ class Copying:
 
 async def make(ctx: AppContext, folder: Path) -> tuple[Backup, Copying]:
     """Make a backup in a folder, in the place of the one that is there. No blob is deleted on any
-    node meanwhile.
-
-    Raises `ValueError` and `OSError` when the database cannot be copied, or the folder not be used.
-    """
+    node meanwhile. Raises `ValueError` and `OSError` when the database cannot be copied, or the
+    folder not be used."""
     await asyncio.to_thread(make_private, folder)
     lock = os.open(folder, os.O_RDONLY)
     try:

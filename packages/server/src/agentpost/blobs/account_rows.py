@@ -63,9 +63,7 @@ _OF_ACCOUNT = (
 
 def add(tx: Tx, account_id: str, size: int, most: int) -> bool:
     """Count ``size`` bytes more; False, and nothing is counted, when that would be over ``most``.
-
-    Exact under concurrency: who adds at the same time waits for this commit.
-    """
+    Exact under concurrency: who adds at the same time waits for this commit."""
     if size == 0:
         return True
     return size <= most and tx.execute(_ADD, (account_id, size, most)) == 1

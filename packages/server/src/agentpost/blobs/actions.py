@@ -55,21 +55,26 @@ async def sweep(ctx: AppContext) -> None:
     no other; `operations.doctor` tells about it. While a backup is made, nothing is deleted
     (`blobs.hold`)."""
     now = ctx.clock.now()
-    if not await ctx.resting.due("sweep_blobs", _any_due):
+
+    def find_due(tx: Tx, at: int) -> list[bool]:
+        return [True] if deletion_rows.any_due(tx, at) else []
+
+    if not await ctx.resting.due("sweep_blobs", find_due):
         return
     deleted = [b for b in await ctx.db.write(partial(_claim, now)) if await _delete(ctx, b)]
+
+    def forget(tx: Tx) -> None:
+        for blob in deleted:
+            deletion_rows.forget(tx, blob)
+
     if deleted:
-        await ctx.db.write(partial(_forget, deleted))
+        await ctx.db.write(forget)
 
 
 async def tidy(ctx: AppContext) -> None:
     """Remove what never became a blob."""
     await ctx.storage.tidy()
     await ctx.incoming.tidy()
-
-
-def _any_due(tx: Tx, at: int) -> list[bool]:
-    return [True] if deletion_rows.any_due(tx, at) else []
 
 
 def _claim(now: int, tx: Tx) -> list[str]:
@@ -94,8 +99,3 @@ async def _delete(ctx: AppContext, blob: str) -> bool:
         log.warning("blob_not_deleted", blob=blob, error=reason_of(error))
         return False
     return True
-
-
-def _forget(deleted: list[str], tx: Tx) -> None:
-    for blob in deleted:
-        deletion_rows.forget(tx, blob)

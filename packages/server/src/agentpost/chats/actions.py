@@ -24,11 +24,8 @@ from agentpost.users.role_rules import Right, may
 
 
 async def say(ctx: AppContext, account_id: str, new: NewMessage, chat_id: str | None = None) -> str:
-    """Send it into a chat; the id of its conversation. Does not wait for the answer.
-
-    ``chat_id``: a work or a conversation, None for a new one. Raises as `sending.post`, and
-    ``not_found``.
-    """
+    """Send it into a chat; the id of its conversation. Does not wait for the answer. ``chat_id``: a
+    work or a conversation, None for a new one. Raises as `sending.post`, and ``not_found``."""
     if new.is_empty:
         raise Refusal(ErrorCode.EMPTY_MESSAGE, "Write something, or add a file.")
     caller, conversation_id = await _caller(ctx, account_id, chat_id)

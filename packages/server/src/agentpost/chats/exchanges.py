@@ -81,11 +81,9 @@ class JobCard:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A message with what became of it.
-
-    ``author``: the e-mail address of who wrote it in the app, the name of the API key that sent it,
-    or "" when that is not known. ``attachments``: each with the file, None before it was fetched.
-    """
+    """A message with what became of it. ``author``: the e-mail address of who wrote it in the app,
+    the name of the API key that sent it, or "" when that is not known. ``attachments``: each with
+    the file, None before it was fetched."""
 
     message: MessageRecord
     author: str

@@ -40,10 +40,8 @@ _HIGHEST_ID: Final = f"{ids.WORK}{'z' * 32}"  # above every id, whatever way the
 @dataclass(frozen=True, slots=True)
 class ChatLine:
     """A chat in the list: a work, or a conversation that has none (then ``id`` is its id).
-
     ``is_own``: it began in the app, and the line stands for the whole conversation. ``author``: who
-    began it, see `exchanges.Exchange`; ``begun_by``: see `Conversation`.
-    """
+    began it, see `exchanges.Exchange`; ``begun_by``: see `Conversation`."""
 
     id: str
     conversation_id: str
@@ -196,10 +194,8 @@ def _message_state(message: MessageRecord) -> WorkState:
 def conversation(
     tx: Tx, ctx: AppContext, account_id: str, chat_id: str, before: int | None = None
 ) -> Conversation:
-    """A page of a chat, by the id of a work or a conversation; raises ``not_found``.
-
-    A work's page is the newest one that shows something of the work.
-    """
+    """A page of a chat, by the id of a work or a conversation; raises ``not_found``. A work's page
+    is the newest one that shows something of the work."""
     chat, work = find(tx, account_id, chat_id)
     if before is None and work is not None:
         last = chat_rows.last_turn(tx, work.id)

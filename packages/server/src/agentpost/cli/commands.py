@@ -151,12 +151,9 @@ class Group(TyperGroup):
 
 class Command(TyperCommand):
     """A command that a shell completes without pydantic, whose import takes longer than the rest.
-
-    For completion it only matters which options were typed, so their values are not converted.
-    """
+    For completion it only matters which options were typed, so their values are not converted."""
 
     def invoke(self, ctx: Any) -> Any:
-        """See `TyperCommand.invoke`."""
         prints_json.set(bool(ctx.params.get("as_json")))
         return super().invoke(ctx)
 

@@ -98,10 +98,8 @@ def resolve(profile: str | None = None) -> Server:
 
 
 def selected_server(profile: str | None = None) -> Server | None:
-    """The server that commands call, None when neither variables nor a profile name one.
-
-    Raises `ConfigError`, `UnusableProfiles` and `NoSuchProfile`.
-    """
+    """The server that commands call, None when neither variables nor a profile name one. Raises
+    `ConfigError`, `UnusableProfiles` and `NoSuchProfile`."""
     from agentpost_client.config import resolve_config
 
     if profile is None and any(os.environ.get(name, "").strip() for name in _VARIABLES):
@@ -121,11 +119,9 @@ def selected_server(profile: str | None = None) -> Server | None:
 
 @contextmanager
 def errors_told(server: Server | None, unusable: int = exits.NO_ANSWER) -> Iterator[None]:
-    """Turn every error a caller can meet into one clear line, and end the command.
-
-    ``unusable`` is the code for an address or key that cannot be used: they are settings, unless
-    the command was called with them.
-    """
+    """Turn every error a caller can meet into one clear line, and end the command. ``unusable`` is
+    the code for an address or key that cannot be used: they are settings, unless the command was
+    called with them."""
     from agentpost_client import AgentpostError
 
     try:

@@ -23,10 +23,8 @@ def one_line(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """A line on standard error, in the one shape that errors and notices have.
-
-    ``text`` may come from a server: it is printed without control characters.
-    """
+    """A line on standard error, in the one shape that errors and notices have. ``text`` may come
+    from a server: it is printed without control characters."""
     print(f"{NAME}: {displayable(text)}", file=sys.stderr, flush=True)
 
 

@@ -27,10 +27,8 @@ def pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
 def moment(
     text: str | None, option: str, now: datetime | None = None, *, ahead: bool = False
 ) -> datetime | None:
-    """An ISO 8601 time or day, in UTC unless it says otherwise, or an age: ``90m``, ``3d``.
-
-    With ``ahead`` it is no age, but the time from now on.
-    """
+    """An ISO 8601 time or day, in UTC unless it says otherwise, or an age: ``90m``, ``3d``. With
+    ``ahead`` it is no age, but the time from now on."""
     if text is None:
         return None
     if match := _AGE.fullmatch(text):

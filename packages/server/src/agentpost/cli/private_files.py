@@ -13,26 +13,20 @@ FOLDER = "agentpost"
 
 
 def config_folder() -> Path:
-    """Where settings of the person are: ``~/.config/agentpost``, or below XDG_CONFIG_HOME.
-
-    Raises `OSError` when neither is known.
-    """
+    """Where settings of the person are: ``~/.config/agentpost``, or below XDG_CONFIG_HOME. Raises
+    `OSError` when neither is known."""
     return _below("XDG_CONFIG_HOME", ".config")
 
 
 def state_folder() -> Path:
     """Where places to continue from are: ``~/.local/state/agentpost``, or below XDG_STATE_HOME.
-
-    Raises `OSError` when neither is known.
-    """
+    Raises `OSError` when neither is known."""
     return _below("XDG_STATE_HOME", ".local/state")
 
 
 def write(path: Path, text: str) -> None:
-    """Write the file with mode 0600, in one step; folders that are missing are made with 0700.
-
-    A link is followed: the file it leads to is replaced. Raises `OSError`.
-    """
+    """Write the file with mode 0600, in one step; folders that are missing are made with 0700. A
+    link is followed: the file it leads to is replaced. Raises `OSError`."""
     target = path.resolve()
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")

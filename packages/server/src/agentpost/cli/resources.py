@@ -28,10 +28,8 @@ METHODS: Final = {"show": "get"}
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of the table; see `agentpost.api.operation.Command`.
-
-    ``subject`` is the id that it is called with, ``page_max`` how many records a page may have.
-    """
+    """A command of the table; see `agentpost.api.operation.Command`. ``subject`` is the id that it
+    is called with, ``page_max`` how many records a page may have."""
 
     words: str
     summary: str

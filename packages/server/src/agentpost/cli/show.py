@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -285,7 +284,8 @@ def reason_words(reason: str) -> str:
 
 def _hints(message: Message) -> Iterator[str]:
     if message.resume == "add_credits":
-        until = f" until {_moment(message.resume_by)}" if message.resume_by else ""
+        when = message.resume_by
+        until = f" until {when.strftime('%Y-%m-%d %H:%M %Z').strip()}" if when else ""
         yield f"it waits for credits{until} and continues as soon as there are some"
     if message.reason == "too_many_running":
         yield "wait for running work, or end some with: agentpost work stop WORK_ID"
@@ -297,19 +297,12 @@ def _hints(message: Message) -> Iterator[str]:
         yield f"watch it with: agentpost follow {message.id}"
 
 
-def _moment(when: datetime) -> str:
-    return when.strftime("%Y-%m-%d %H:%M %Z").strip()
-
-
 _MISSED = "…"
 
 
 class LiveText:
-    """The text that is on the screen and has no end yet.
-
-    Only one text is written at a time: pieces of another one are left out, as are those behind a
-    gap. All of them come with their entry.
-    """
+    """The text that is on the screen and has no end yet. Only one text is written at a time: pieces
+    of another one are left out, as are those behind a gap. All of them come with their entry."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         """``write`` shows a piece as it is, without a line end."""

@@ -13,10 +13,8 @@ from agentpost.jobs.rules import Reason
 
 
 class LedgerKind(StrEnum):
-    """A line of the ledger: balance = grants - charges, held = holds - releases.
-
-    A held step that succeeds writes a release and a charge. A grant below zero takes credits back.
-    """
+    """A line of the ledger: balance = grants - charges, held = holds - releases. A held step that
+    succeeds writes a release and a charge. A grant below zero takes credits back."""
 
     GRANT = "grant"
     HOLD = "hold"
@@ -66,9 +64,7 @@ def admission(
     *, hosting_fees_due: bool, executing: int, slots: int, available: int
 ) -> Reason | None:
     """Why new work may not start, or None. When several reasons apply the order is fixed.
-
-    ``out_of_credits`` queues the work, the other two refuse it for good (design: Credits).
-    """
+    ``out_of_credits`` queues the work, the other two refuse it for good (design: Credits)."""
     if hosting_fees_due:
         return Reason.HOSTING_FEES
     if executing >= slots:

@@ -110,11 +110,9 @@ def statements(version: int, *, postgres: bool) -> Iterator[str]:
 
 
 def upgrade_sqlite(path: Path) -> None:
-    """Make the file, readable by its owner alone, or bring it up to date.
-
-    Raises `OSError`, with what to do, when it is not ours, newer than this program, damaged, cannot
-    be written, or a migration failed.
-    """
+    """Make the file, readable by its owner alone, or bring it up to date. Raises `OSError`, with
+    what to do, when it is not ours, newer than this program, damaged, cannot be written, or a
+    migration failed."""
     try:
         # SQLite gives its companions (the write-ahead log holds all there is) the same permissions.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -163,11 +161,9 @@ def usable(path: Path) -> Iterator[None]:
 
 
 def upgrade_postgres(url: str) -> None:
-    """Bring the database up to date.
-
-    Raises `ConnectionError` when it cannot be reached, `ValueError` when the URL cannot be read,
-    and `OSError` as `upgrade_sqlite` and `check_database` do.
-    """
+    """Bring the database up to date. Raises `ConnectionError` when it cannot be reached,
+    `ValueError` when the URL cannot be read, and `OSError` as `upgrade_sqlite` and `check_database`
+    do."""
     import psycopg
 
     from agentpost.db.postgres_check import check_database

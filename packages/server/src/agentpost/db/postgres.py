@@ -328,11 +328,8 @@ _FOLLOWS: Final = (
 
 
 class Outage:
-    """The server's absence, as far as this process notices. Safe on any thread.
-
-    Args:
-        now: seconds of a clock that nobody sets.
-    """
+    """The server's absence, as far as this process notices. Safe on any thread. ``now``: seconds of
+    a clock that nobody sets."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now

@@ -33,11 +33,8 @@ def require(program: str) -> str:
 
 
 def dump(tx: Tx, url: str, target: Path) -> None:
-    """Write the database as ``tx`` sees it, without the rows of `meta` and without its version,
-    to a file in pg_dump's own format.
-
-    Raises `OSError` with what the program said.
-    """
+    """Write the database as ``tx`` sees it, without the rows of `meta` and without its version, to
+    a file in pg_dump's own format. Raises `OSError` with what the program said."""
     row = tx.one("SELECT pg_export_snapshot()")
     assert row is not None
     target.touch(mode=0o600)
@@ -47,9 +44,7 @@ def dump(tx: Tx, url: str, target: Path) -> None:
 
 def restore(url: str, source: Path) -> None:
     """Put a dump into an empty database in one transaction; `migrate.mark_version` comes last.
-
-    Raises `OSError` with what the program said; then nothing was changed.
-    """
+    Raises `OSError` with what the program said; then nothing was changed."""
     options = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction"]
     name = _environment(url).get("PGDATABASE", "")
     _run([require(RESTORE), *options, f"--dbname={name}", str(source)], url)

@@ -357,9 +357,7 @@ class DatabaseFile:
 
     def check(self, *, is_writing: bool = False) -> None:
         """Raises `StoreUnavailable` when another file, or none, is where the open one was.
-
-        ``is_writing``: the connection that writes is open, so SQLite has not removed the log.
-        """
+        ``is_writing``: the connection that writes is open, so SQLite has not removed the log."""
         if self._file is None:
             return
         if _identity(self.path) != self._file:

@@ -86,10 +86,8 @@ class Group:
         *,
         careful: bool,
     ) -> None:
-        """Begin a transaction and run what waits in it; the commit is the caller's.
-
-        ``careful``: in savepoints from the start, so that nothing has to run again.
-        """
+        """Begin a transaction and run what waits in it; the commit is the caller's. ``careful``: in
+        savepoints from the start, so that nothing has to run again."""
         _begin(connection, self.items[0].queued_at)
         until = time.monotonic() + _SECONDS_MAX
         _run_one(connection, self.items[0], in_savepoint=False)  # nothing stands before it
@@ -131,10 +129,8 @@ def _begin(connection: sqlite3.Connection, queued_at: float) -> None:
 
 def _run_one(connection: sqlite3.Connection, item: Write, *, in_savepoint: bool) -> bool:
     """Run a function, perhaps once more. Returns False when it failed outside of a savepoint: then
-    what stood before it in the transaction was taken back as well.
-
-    Raises when the whole transaction is lost: a full disk makes SQLite take all of it back.
-    """
+    what stood before it in the transaction was taken back as well. Raises when the whole
+    transaction is lost: a full disk makes SQLite take all of it back."""
     tx = SqliteTx(connection)
     item.error, item.callbacks, item.changed = None, [], False
     before = connection.total_changes

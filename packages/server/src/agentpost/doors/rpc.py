@@ -97,11 +97,8 @@ def refusals_as(
     scope: Scope,
 ) -> Iterator[None]:
     """Ask for a scope of the key, and raise a refusal as the protocol says it, of which the request
-    log learns. An SDK would give the text of a fault to the client.
-
-    Args:
-        own: the errors of the protocol, which pass.
-    """
+    log learns. An SDK would give the text of a fault to the client. ``own``: the errors of the
+    protocol, which pass."""
     try:
         scope_rules.check(caller.scopes, scope)
         yield
@@ -115,11 +112,8 @@ def refusals_as(
 
 def rpc_error(malformed_status: int, docs_url: str, request: Request, refusal: Refusal) -> Response:
     """The response to a refused request; its ``data`` has our error code and what to do.
-
-    Args:
-        malformed_status: the HTTP status when the body is no call. The other refusals have the
-            status of the API.
-    """
+    ``malformed_status``: the HTTP status when the body is no call. The other refusals have the
+    status of the API."""
     text, advice = in_words(refusal)
     code = _INTERNAL_ERROR if refusal.code in OURS else _INVALID_REQUEST
     error = {

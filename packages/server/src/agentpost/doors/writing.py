@@ -21,9 +21,7 @@ tens of thousands."""
 @dataclass(frozen=True, slots=True)
 class Said:
     """A piece of text from ``offset`` on; or ``reset``: what was said before is taken back.
-
-    ``source`` is the message for its turn, or a job; None with ``reset``: all of them.
-    """
+    ``source`` is the message for its turn, or a job; None with ``reset``: all of them."""
 
     source: str | None
     offset: int = 0
@@ -42,10 +40,8 @@ def read(piece: str) -> Said:
 
 @dataclass(slots=True)
 class Text:
-    """What is known of a text: its characters from ``start`` on.
-
-    ``attempt`` counts how often it was taken back.
-    """
+    """What is known of a text: its characters from ``start`` on. ``attempt`` counts how often it
+    was taken back."""
 
     start: int = 0
     known: str = ""

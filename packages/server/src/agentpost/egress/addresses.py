@@ -63,10 +63,8 @@ _LOOPBACK = IPv4Address("127.0.0.1")
 
 
 def is_public(address: Address) -> bool:
-    """True when anybody on the internet reaches the same host under this address.
-
-    An IPv4-mapped IPv6 address is judged by the address inside.
-    """
+    """True when anybody on the internet reaches the same host under this address. An IPv4-mapped
+    IPv6 address is judged by the address inside."""
     address = unmap(address)
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _V4_REFUSED)

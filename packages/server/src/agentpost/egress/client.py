@@ -24,6 +24,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urljoin
@@ -55,10 +56,8 @@ _COARSE_CLOCK_SECONDS = 0.02
 @dataclass(frozen=True, slots=True)
 class PostResult:
     """One delivery attempt: ``status`` is the HTTP status, or None and then ``error`` says why.
-
     ``ms`` is how long it took; ``snippet`` the beginning of the answer's body as text; ``headers``
-    those of the answer, one in a line, cut.
-    """
+    those of the answer, one in a line, cut."""
 
     status: int | None
     ms: int
@@ -130,13 +129,10 @@ class Egress:
         answer, error = PostAnswer(None, "", ""), None
         try:
             target = self._admitted(url, WEBHOOK_URL_CHARACTERS_MAX, WEBHOOK_PORTS)
-            # What sends webhooks, on the event loop that first asked for it; raises
-            # `RuntimeError`.
             if self._poster is None:
                 self._poster = Poster(self._names, self._ssl_context)
-            self._poster.check_loop()
-            poster = self._poster
-            answer = await poster.post(target, headers, body, seconds + _COARSE_CLOCK_SECONDS)
+            most_seconds = seconds + _COARSE_CLOCK_SECONDS
+            answer = await self._poster.post(target, headers, body, most_seconds)
         except (BadUrl, EgressError) as failure:
             error = str(failure)
         except TimeoutError:
@@ -268,8 +264,8 @@ class Egress:
         if self._connections is None:
             async with self._connecting:
                 if self._connections is None:
-                    make = await asyncio.to_thread(_import_aiohttp)
-                    self._connections = make(self._names, await self._ssl_context())
+                    module = await asyncio.to_thread(import_module, "agentpost.egress.connections")
+                    self._connections = module.Connections(self._names, await self._ssl_context())
         return self._connections
 
 
@@ -284,12 +280,6 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
         # people make for themselves. Whoever names one trusts it.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return context
-
-
-def _import_aiohttp() -> type[Connections]:
-    from agentpost.egress.connections import Connections
-
-    return Connections
 
 
 def _redirect_url(base: str, location: str) -> str:

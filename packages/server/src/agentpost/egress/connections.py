@@ -149,7 +149,6 @@ class GuardedReader(ResponseHandler):
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        """See `ResponseHandler`."""
         self.has_answered = True
         super().data_received(data)
 

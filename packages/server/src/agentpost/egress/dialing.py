@@ -39,14 +39,9 @@ async def dial(
     protocol: Callable[[], P],
     until: float,
 ) -> P:
-    """Connect, with TLS if ``tls`` is given.
-
-    Args:
-        until: the deadline by the loop's clock. The caller cancels at it; this looks once more,
-            since the library that races the addresses may swallow that.
-
-    Raises `EgressRefused`, `FetchFailed`, `TimeoutError`.
-    """
+    """Connect, with TLS if ``tls`` is given. ``until``: the deadline by the loop's clock. The
+    caller cancels at it; this looks once more, since the library that races the addresses may
+    swallow that. Raises `EgressRefused`, `FetchFailed`, `TimeoutError`."""
     addresses = [url.ip] if url.ip is not None else await _looked_up(url, names)
     infos: list[AddrInfoType] = []
     for address in addresses:

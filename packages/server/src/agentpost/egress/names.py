@@ -31,7 +31,6 @@ class SystemLookup:
         self._threads = DaemonThreadExecutor("egress-lookup", _LOOKUP_THREADS)
 
     async def __call__(self, host: str) -> Sequence[str]:
-        """See `Lookup`."""
         running = self._running.get(host)
         if running is None:
             running = self._running[host] = asyncio.create_task(
@@ -58,10 +57,8 @@ def _getaddrinfo(host: str) -> list[str]:
 
 
 class CheckedNames:
-    """Answers with the addresses of a name if *all* of them may be called.
-
-    One bad address among good ones refuses the name: no honest name mixes them.
-    """
+    """Answers with the addresses of a name if *all* of them may be called. One bad address among
+    good ones refuses the name: no honest name mixes them."""
 
     def __init__(self, allow: AllowList, deny: DenyList, lookup: Lookup) -> None:
         self._allow = allow

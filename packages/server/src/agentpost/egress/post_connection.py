@@ -86,7 +86,6 @@ class PostConnection(asyncio.Protocol):
 
     # --- what the transport calls -----------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See `asyncio.Protocol`."""
         self._transport = cast("asyncio.Transport", transport)
         self._is_tls = transport.get_extra_info("ssl_object") is not None
         self._parser = httptools.HttpResponseParser(self)
@@ -106,7 +105,6 @@ class PostConnection(asyncio.Protocol):
             self._parser = None  # which refers back
 
     def data_received(self, data: bytes) -> None:
-        """See `asyncio.Protocol`."""
         if self._ended is None or self._parser is None:
             # Before the first request, who refuses everybody may answer; later nothing may come.
             if self._early is not None and len(self._early) <= _ANSWER_BYTES_MAX:

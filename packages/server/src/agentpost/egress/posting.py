@@ -57,10 +57,10 @@ class Poster:
         self, url: Url, headers: Mapping[str, str], body: bytes, seconds: float
     ) -> PostAnswer:
         """Send, and once more when a kept connection was closed meanwhile. No redirect is followed.
-
         Raises `TimeoutError` when there was no status after ``seconds``, `EgressRefused`,
-        `FetchFailed`; `ValueError` for a header that is none.
-        """
+        `FetchFailed`; `ValueError` for a header that is none."""
+        if asyncio.get_running_loop() is not self._loop:
+            raise RuntimeError("an Egress belongs to the event loop that first used it")
         until = self._loop.time() + seconds
         request = _head(url, headers, len(body)) + body
         place = (url.scheme, url.host, url.port)
@@ -85,11 +85,6 @@ class Poster:
                 raise TimeoutError
             if not (was_kept and connection.failure == HUNG_UP):
                 raise FetchFailed(connection.failure)
-
-    def check_loop(self) -> None:
-        """Raises `RuntimeError` on another event loop than it was made on."""
-        if asyncio.get_running_loop() is not self._loop:
-            raise RuntimeError("an Egress belongs to the event loop that first used it")
 
     def close(self) -> None:
         """Close the connections that are idle, and those in use when they are not any more."""

@@ -24,21 +24,16 @@ class JobExecutor(Protocol):
 
 
 class Engine:
-    """Dispatches jobs to the worker of this process.
-
-    Args:
-        node: this process' id; jobs placed here are owned by it at once.
-    """
+    """Dispatches jobs to the worker of this process. ``node``: this process' id; jobs placed here
+    are owned by it at once."""
 
     def __init__(self, node: str) -> None:
         self._node = node
         self._executor: JobExecutor | None = None
 
     def dispatch(self, tx: Transaction, job_id: str, epoch: int) -> str | None:
-        """A job shall run once ``tx`` is committed.
-
-        Returns the node that owns it from that commit on, or None when whoever takes it claims it.
-        """
+        """A job shall run once ``tx`` is committed. Returns the node that owns it from that commit
+        on, or None when whoever takes it claims it."""
         if self._executor is None:
             return None
         tx.after(partial(self._executor.run, job_id, epoch))

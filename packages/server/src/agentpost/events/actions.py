@@ -48,11 +48,9 @@ class EventFilter:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place among an account's events: after the event with that number.
-
-    ``expired``: the cursor is older than events are kept for readers, so some may be missing.
-    ``is_now``: no cursor was given; the answer is wanted for its cursor.
-    """
+    """A place among an account's events: after the event with that number. ``expired``: the cursor
+    is older than events are kept for readers, so some may be missing. ``is_now``: no cursor was
+    given; the answer is wanted for its cursor."""
 
     n: int
     expired: bool = False
@@ -69,10 +67,8 @@ class EventPage:
 
 
 async def begin(ctx: AppContext, caller: Caller, cursor: str | None) -> Position:
-    """Where a reader begins: at its cursor, else now. From here on events are kept for it.
-
-    Raises ``bad_cursor``.
-    """
+    """Where a reader begins: at its cursor, else now. From here on events are kept for it. Raises
+    ``bad_cursor``."""
     account_id = caller.account_id
     if cursor is not None:
         read = ctx.cursors.read(cursor)
@@ -112,10 +108,7 @@ async def page(
     hung_up: HungUp,
 ) -> EventPage:
     """The next events; an empty page comes after ``wait_seconds``, and behind a cursor after a
-    second at least: a client that asks in a loop cannot ask too often.
-
-    Raises `KeyEnded`.
-    """
+    second at least: a client that asks in a loop cannot ask too often. Raises `KeyEnded`."""
     least = 0 if begins.expired or begins.is_now else EVENTS_WAIT_SECONDS_MIN
     until = ctx.clock.passed() + seconds(max(0 if begins.expired else wait_seconds, least))
     n = begins.n
@@ -133,10 +126,8 @@ async def page(
 async def follow(
     ctx: AppContext, caller: Caller, begins: Position, event_filter: EventFilter, hung_up: HungUp
 ) -> AsyncGenerator[EventPage]:
-    """Pages of events as they come; an empty one when none came for a while.
-
-    Ends when the client hangs up and when the server stops; raises `KeyEnded`.
-    """
+    """Pages of events as they come; an empty one when none came for a while. Ends when the client
+    hangs up and when the server stops; raises `KeyEnded`."""
     account_id, n = caller.account_id, begins.n
     kept_at, is_hinted = ctx.clock.passed(), True
     with HeldCall(ctx.held_calls, caller.holds, account_id, hung_up) as wait:

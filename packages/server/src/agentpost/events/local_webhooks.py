@@ -18,8 +18,6 @@ from agentpost.cli import private_files
 from agentpost.cli.errors import NAME
 
 if TYPE_CHECKING:
-    import httpx2
-
     from agentpost.cli.connection import Server
     from agentpost.record.events import EventName
     from agentpost.webhooks.event_shapes import EventShape
@@ -50,10 +48,8 @@ class Outcome:
 
 
 class Forwarder:
-    """Sends events to one address of this machine or another.
-
-    Use it as a context. ``now`` gives unix seconds.
-    """
+    """Sends events to one address of this machine or another. Use it as a context. ``now`` gives
+    unix seconds."""
 
     def __init__(self, url: str, secret: str, now: Callable[[], int]) -> None:
         import httpx2
@@ -96,17 +92,11 @@ class Forwarder:
         ms = _ms(began)
         if answer.is_success:
             return Outcome(answer.status_code, ms)
-        return Outcome(answer.status_code, ms, _refusal(answer), answer=_beginning(answer))
-
-
-def _refusal(answer: httpx2.Response) -> str:
-    """As the server words it: redirects are not followed by it, so not here."""
-    note = " (redirects are not followed)" if answer.is_redirect else ""
-    return f"it answered with HTTP status {answer.status_code}{note}"
-
-
-def _beginning(answer: httpx2.Response) -> str:
-    return " ".join(answer.text.split())[:_ANSWER_CHARACTERS]
+        # As the server words it: redirects are not followed by it, so not here.
+        note = " (redirects are not followed)" if answer.is_redirect else ""
+        refusal = f"it answered with HTTP status {answer.status_code}{note}"
+        beginning = " ".join(answer.text.split())[:_ANSWER_CHARACTERS]
+        return Outcome(answer.status_code, ms, refusal, answer=beginning)
 
 
 def _ms(began: float) -> int:
@@ -115,9 +105,7 @@ def _ms(began: float) -> int:
 
 def checked_url(url: str) -> str:
     """An address to send to; ``localhost:3000/hooks``, ``3000/hooks`` and ``3000`` are completed.
-
-    Raises `typer.BadParameter`.
-    """
+    Raises `typer.BadParameter`."""
     address = url.strip()
     if _PORT.match(address):
         address = f"localhost:{address}"
@@ -136,10 +124,8 @@ def checked_url(url: str) -> str:
 
 
 def secret_of(server: Server) -> str:
-    """The secret for the events of that server and key: created once, then always the same.
-
-    Raises `OSError`.
-    """
+    """The secret for the events of that server and key: created once, then always the same. Raises
+    `OSError`."""
     from agentpost.webhooks.signing import new_secret
 
     path, name = private_files.config_folder() / _SECRETS, place_name(server)
@@ -190,9 +176,7 @@ class _Links:
     base: str
 
     def chat(self, work_id: str) -> str:
-        """See `contract.shape.Links`."""
         return f"{self.base}/chat/{work_id}"
 
     def file(self, file_id: str, revision: str) -> str:
-        """See `contract.shape.Links`."""
         return f"{self.base}/files/{file_id}"

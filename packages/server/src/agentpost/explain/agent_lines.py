@@ -3,7 +3,6 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 
 import structlog
 
@@ -49,9 +48,9 @@ async def keep(ctx: AppContext, owner: str, lines: Sequence[AgentLine]) -> None:
     """
     run = new_id(ids.REQUEST, ctx.clock.now())
     line_ids = [f"{run}_{n:03}" for n in range(len(lines))]  # several may be of one microsecond
-    await ctx.db.write(partial(_insert, owner, line_ids, lines))
 
+    def insert(tx: Tx) -> None:
+        if timeline_rows.hold_owner(tx, owner):
+            timeline_rows.insert(tx, owner, line_ids, lines)
 
-def _insert(owner: str, line_ids: Sequence[str], lines: Sequence[AgentLine], tx: Tx) -> None:
-    if timeline_rows.hold_owner(tx, owner):
-        timeline_rows.insert(tx, owner, line_ids, lines)
+    await ctx.db.write(insert)

@@ -27,11 +27,8 @@ _CALLS_DRAWN = 30
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
     """Something that happened: ``source`` is signal, call, output, entry, event, delivery or
-    attempt.
-
-    ``body``: more facts, as JSON. It is read when somebody looks: a log may have 20,000 entries, of
-    which a page shows some.
-    """
+    attempt. ``body``: more facts, as JSON. It is read when somebody looks: a log may have 20,000
+    entries, of which a page shows some."""
 
     at: int
     source: str
@@ -100,10 +97,8 @@ class SentDelivery:
 @dataclass(frozen=True, slots=True)
 class Timeline:
     """A message with its jobs, a summary of both, its events in order, what took time, what was
-    sent with it, what was made for it, and the deliveries of its events.
-
-    ``total``: how many events there are, of which ``lines`` may be the last.
-    """
+    sent with it, what was made for it, and the deliveries of its events. ``total``: how many events
+    there are, of which ``lines`` may be the last."""
 
     message: MessageRecord
     jobs: Sequence[JobRecord]
@@ -238,11 +233,9 @@ def _reply_signal(tx: Tx, message: MessageRecord, reply: str) -> s.TurnReplied:
 def _recorded_lines(
     tx: Tx, message_id: str, owners: Sequence[str], last: int, *, full: bool
 ) -> list[TimelineEvent]:
-    """The last calls, signals and lines of each owner, and the last entries of the log.
-
-    ``full``: with the causes of failures, and what the agent's code said there: neither is meant
-    for the agent's users.
-    """
+    """The last calls, signals and lines of each owner, and the last entries of the log. ``full``:
+    with the causes of failures, and what the agent's code said there: neither is meant for the
+    agent's users."""
     lines = []
     for owner in owners:
         for n, at, what in timeline_rows.calls(tx, owner, last):

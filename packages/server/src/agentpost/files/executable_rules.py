@@ -38,11 +38,9 @@ _LFANEW_AT = 0x3C
 
 
 def second_header_at(head: bytes) -> int | None:
-    """The offset of the `SECOND_HEADER_BYTES` that `is_executable` wants besides the head.
-
-    ``head`` is the file's first `HEAD_BYTES` (less when it is shorter). None: nothing more is
-    needed. The offset is read from the file, so it may lie past its end: then read nothing.
-    """
+    """The offset of the `SECOND_HEADER_BYTES` that `is_executable` wants besides the head. ``head``
+    is the file's first `HEAD_BYTES` (less when it is shorter). None: nothing more is needed. The
+    offset is read from the file, so it may lie past its end: then read nothing."""
     at = _lfanew(head)
     if at is None or at + SECOND_HEADER_BYTES <= len(head):
         return None

@@ -21,21 +21,17 @@ class SignedLinks:
         self._expires_at: int | None = None
 
     def chat(self, work_id: str) -> str:
-        """See `Links.chat`."""
         return f"{self._app_url}/chat/{work_id}"
 
     def file(self, file_id: str, revision: str) -> str:
-        """See `Links.file`."""
         return self._signer.link(file_id, revision, self.expiry())
 
     def expiry(self) -> int:
-        """See `SigningLinks.expiry`."""
         if self._expires_at is not None:
             return self._expires_at
         return int(self._clock.now() / SECOND + self._link_seconds)
 
     def until(self, expires_at: int) -> Links:
-        """See `SigningLinks.until`."""
         links = copy(self)
         links._expires_at = expires_at
         return links

@@ -117,9 +117,7 @@ def is_too_large(file: FileRecord) -> bool:
 
 async def contents_of(ctx: AppContext, file: FileRecord) -> dict[str, Any] | None:
     """What an Office document or an archive holds, see `contents.look`; None for other files.
-
-    Raises ``not_found``, `Overloaded`.
-    """
+    Raises ``not_found``, `Overloaded`."""
     look = look_of(file)
     if look not in APART or is_too_large(file):
         return None
@@ -146,10 +144,8 @@ async def word_page(ctx: AppContext, file: FileRecord) -> bytes | None:
 
 
 async def picture_of_pages(ctx: AppContext, file: FileRecord) -> bytes | None:
-    """The first pages of a PDF file as PNG; None when there is no such picture.
-
-    Raises ``not_found``, `Overloaded`.
-    """
+    """The first pages of a PDF file as PNG; None when there is no such picture. Raises
+    ``not_found``, `Overloaded`."""
     if look_of(file) is not Look.PAGES or is_too_large(file):
         return None
     async with _turn(file.account_id):

@@ -27,12 +27,8 @@ UNSCANNED = "it could not be scanned for malware"
 
 async def is_infected(ctx: AppContext, contents: bytes | Path, **fields: str | None) -> bool:
     """Whether a file of these contents must not be taken; False when there is no scanner.
-
-    Args:
-        fields: what the log says of the file.
-
-    Raises `Overloaded` when the scanner failed, unless ``scan_failure`` accepts such files.
-    """
+    ``fields``: what the log says of the file. Raises `Overloaded` when the scanner failed, unless
+    ``scan_failure`` accepts such files."""
     if ctx.scanner is None:
         return False
     if isinstance(contents, Path):

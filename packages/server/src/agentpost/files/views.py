@@ -91,10 +91,8 @@ def _goes_with(file: FileRecord, other: FileRecord) -> bool:
 
 # --- what people sent -----------------------------------------------------------------------------
 def attachment_as_file(attachment: AttachmentRecord, account_id: str) -> FileRecord | None:
-    """A file of a message in the shape of one that was made: its message stands for the work.
-
-    None before it was fetched.
-    """
+    """A file of a message in the shape of one that was made: its message stands for the work. None
+    before it was fetched."""
     if attachment.blob is None:
         return None
     return FileRecord(

@@ -74,9 +74,7 @@ def look(tx: Tx, ctx: AppContext, caller: Caller, message_id: str, after: int = 
 
 async def look_at_maker(ctx: AppContext, caller: Caller, source: tuple[str, str]) -> Moment:
     """The message of that key which has that id, or the one that started the job with that id.
-
-    ``source``: the message and the job, one of which there is. Raises ``not_found``.
-    """
+    ``source``: the message and the job, one of which there is. Raises ``not_found``."""
     message_id, job_id = source
 
     def fn(tx: Tx) -> str:

@@ -95,10 +95,8 @@ async def events(
     wait_seconds: int,
     hung_up: HungUp,
 ) -> Page:
-    """The next page of a message's log; an empty one comes after at least a second.
-
-    Raises `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`.
-    """
+    """The next page of a message's log; an empty one comes after at least a second. Raises
+    `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`."""
     await messages.get(ctx, caller, message_id)
     oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
     seq, expired = _position(ctx, caller, message_id, cursor, oldest)

@@ -29,9 +29,7 @@ class TimeUp(BaseException):
 @dataclass
 class Watch:
     """One message that is read along with: what is shown, which it is, and how far it was read.
-
-    ``show`` gets each entry; with ``streams`` also the pieces of text between them.
-    """
+    ``show`` gets each entry; with ``streams`` also the pieces of text between them."""
 
     client: Client
     show: Callable[[Part], object]
@@ -139,11 +137,8 @@ def interruptible(watch: Watch) -> Iterator[None]:
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
-    """Raise `TimeUp` in the block after that many seconds; None: never.
-
-    Where the system has no such signal (Windows) it never is; a program that needs a limit there
-    has `--no-wait`.
-    """
+    """Raise `TimeUp` in the block after that many seconds; None: never. Where the system has no
+    such signal (Windows) it never is; a program that needs a limit there has `--no-wait`."""
     can = hasattr(signal, "SIGALRM") and current_thread() is main_thread()
     if seconds is None or not can:
         yield

@@ -128,7 +128,8 @@ class Application:
         request, began = Request(scope, receive, send), time.perf_counter()
         methods = self._methods(scope)
         if methods is None:
-            handler = self._unknown(scope)
+            handlers = (group.unknown(scope) for group in self._groups)
+            handler = next(handler for handler in handlers if handler is not None)
         else:
             handler = methods.handlers.get(scope["method"], methods.refuse)
         response, status = None, GONE_STATUS
@@ -162,7 +163,3 @@ class Application:
                     scope["path_params"] = match.groupdict()
                     return candidate
         return methods
-
-    def _unknown(self, scope: Scope) -> Handler:
-        handlers = (group.unknown(scope) for group in self._groups)
-        return next(handler for handler in handlers if handler is not None)

@@ -258,11 +258,8 @@ class Arrivals:
 
 class TurnedAway(asyncio.Protocol):
     """A connection whose first request is answered with 503 and not read. One that is let in all
-    the same is given to the protocol that ``admit`` makes.
-
-    ``in_crowd``: it came while too many waited. ``data``: what came of it already, and ``let_in``
-    what was decided then.
-    """
+    the same is given to the protocol that ``admit`` makes. ``in_crowd``: it came while too many
+    waited. ``data``: what came of it already, and ``let_in`` what was decided then."""
 
     def __init__(
         self,

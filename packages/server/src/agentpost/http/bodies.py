@@ -48,10 +48,8 @@ class TooSlow(Exception):
 
 
 async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
-    """The body as it arrives, in pieces of moderate size.
-
-    Only time spent waiting for the client counts. Raises `TooSlow`, and `ClientDisconnect`.
-    """
+    """The body as it arrives, in pieces of moderate size. Only time spent waiting for the client
+    counts. Raises `TooSlow`, and `ClientDisconnect`."""
     now, state = asyncio.get_running_loop().time, state_of(request.scope)
     size, waiting_seconds, more = 0, 0.0, True
     while more:
@@ -108,10 +106,8 @@ def has_body(request: Request) -> bool:
 # --- places ---------------------------------------------------------------------------------------
 class BodySlot(AsyncExitStack):
     """Where one body of any legal size may be held: a context that leaves the places it took.
-
     ``count`` is what `count` calls the first time; what it raises refuses the body. It is taken
-    back at the end, unless something refused the body: then an exception ends the context.
-    """
+    back at the end, unless something refused the body: then an exception ends the context."""
 
     def __init__(self, budget: "BodyBudget", account_id: str, count: Count) -> None:
         super().__init__()

@@ -81,23 +81,19 @@ class LightEvent(asyncio.Event):
         self._awaited: asyncio.Event | None = None
 
     def is_set(self) -> bool:
-        """See `asyncio.Event.is_set`."""
         return self._is_set
 
     def set(self) -> None:
-        """See `asyncio.Event.set`."""
         self._is_set = True
         if self._awaited is not None:
             self._awaited.set()
 
     def clear(self) -> None:
-        """See `asyncio.Event.clear`."""
         self._is_set = False
         if self._awaited is not None:
             self._awaited.clear()
 
     async def wait(self) -> Literal[True]:
-        """See `asyncio.Event.wait`."""
         if self._is_set:
             return True
         if self._awaited is None:
@@ -120,10 +116,8 @@ class LightFlow(FlowControl):
 
 class Connection(HttpToolsProtocol):
     """uvicorn's protocol for an `Application`, to be given as ``http`` to its Config.
-
     ``connections``: those it is one of. The slots are uvicorn's attributes and ours: with so many,
-    a dictionary for them is over 1.5 KiB.
-    """
+    a dictionary for them is over 1.5 KiB."""
 
     parser: Any
     cycle: Exchange

@@ -30,10 +30,7 @@ class Closable(Protocol):
 
 class Connections:
     """The open connections, and which of them are idle: no request is being read or answered.
-
-    Args:
-        most: connections at once.
-    """
+    ``most``: connections at once."""
 
     def __init__(self, most: int, clock: Clock) -> None:
         self._most = most

@@ -21,7 +21,7 @@ MEDIA_TYPE = "text/event-stream"
 SLOW_SECONDS = 15.0
 """A reader has so long to take what was sent before; the socket's buffers come on top of it."""
 KEEP_ALIVE = b": \n\n"
-_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 def event(data: bytes, *, name: str = "", id_: str = "") -> bytes:
@@ -48,18 +48,15 @@ def retry(milliseconds: int) -> bytes:
 
 
 class EventStream(Response):
-    """Sends what ``pieces`` makes, and closes it whatever happens.
-
-    The response has begun by then: an error in ``pieces`` is logged and ends it, and the client
-    comes back.
-    """
+    """Sends what ``pieces`` makes, and closes it whatever happens. The response has begun by then:
+    an error in ``pieces`` is logged and ends it, and the client comes back."""
 
     def __init__(self, pieces: AsyncGenerator[bytes]) -> None:
         # Not Response.__init__, which gives it a body and its length.
         self.status_code = 200
         self.background = None
         self.media_type = MEDIA_TYPE
-        self.init_headers(_HEADERS)
+        self.init_headers(HEADERS)
         self._pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

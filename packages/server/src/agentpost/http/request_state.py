@@ -44,10 +44,8 @@ class Peer(Protocol):
 
 @dataclass(slots=True)
 class RequestState:
-    """One request, from its first line to its answer.
-
-    ``at`` is when it came, in microseconds; ``began`` the same on the performance counter.
-    """
+    """One request, from its first line to its answer. ``at`` is when it came, in microseconds;
+    ``began`` the same on the performance counter."""
 
     id: str
     at: int

@@ -129,11 +129,8 @@ def record_call(
     charges: Sequence[Charge] = (),
 ) -> bool:
     """Record an answer; a held cost becomes a charge, or is given back on an error. ``charges`` are
-    those that the call's body made.
-
-    Raises `Fenced`, and `OutOfCredits` when charges found none: the call is recorded, and the job
-    parked until the rest can be charged (`charge_owed`).
-    """
+    those that the call's body made. Raises `Fenced`, and `OutOfCredits` when charges found none:
+    the call is recorded, and the job parked until the rest can be charged (`charge_owed`)."""
     now = ctx.clock.now()
     account = account_rows.lock(tx, claim.account_id) if cost or charges else None
     writer.count_call(tx, claim.job_id, claim.epoch)
@@ -252,10 +249,8 @@ def write_file(
     cost: int,
     charges: Sequence[Charge] = (),
 ) -> bool:
-    """A file lands in the work, its cost is charged, the log says so.
-
-    Raises as `record_call`, and `StorageFull`: then nothing happened.
-    """
+    """A file lands in the work, its cost is charged, the log says so. Raises as `record_call`, and
+    `StorageFull`: then nothing happened."""
     now = ctx.clock.now()
     file.created_at = now
     account = account_rows.lock(tx, claim.account_id) if cost or charges else None
@@ -276,10 +271,8 @@ def write_file(
 def read_inbox(
     tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, after: int, *, keep_empty: bool
 ) -> str | None:
-    """Record the follow-ups since number ``after``; None when there are none (and not kept).
-
-    The recorded value: ``{"last": n, "said": [[message_id, text, at], …]}``. Raises `Fenced`.
-    """
+    """Record the follow-ups since number ``after``; None when there are none (and not kept). The
+    recorded value: ``{"last": n, "said": [[message_id, text, at], …]}``. Raises `Fenced`."""
     now = ctx.clock.now()
     follow_ups = journal_rows.inbox(tx, claim.job_id, after, 100)
     if not follow_ups and not keep_empty:
@@ -381,10 +374,8 @@ def _charge_body(
     charges: Sequence[Charge],
     now: int,
 ) -> bool:
-    """Charge what a call's body has done; False: the job is parked, and owes what is left.
-
-    The body has run and is recorded, so it is not run again for the credits it found too late.
-    """
+    """Charge what a call's body has done; False: the job is parked, and owes what is left. The body
+    has run and is recorded, so it is not run again for the credits it found too late."""
     total = 0
     left: Sequence[Charge] = ()
     for n, one in enumerate(charges):
@@ -412,10 +403,8 @@ def _settle_hold(
     cost: int,
     now: int,
 ) -> None:
-    """The held step ended: its cost is charged, or given back when it raised. Raises `Fenced`.
-
-    The caller has checked that this node still owns the job: else the hold is gone already.
-    """
+    """The held step ended: its cost is charged, or given back when it raised. Raises `Fenced`. The
+    caller has checked that this node still owns the job: else the hold is gone already."""
     # Raises `Fenced` when a crash of the database took the hold back: with ``normal`` durability
     # PostgreSQL may forget its last commits, while the step that they pay for runs.
     if ctx.settings.durability == "normal" and account_rows.held_for(tx, claim.job_id) < cost:

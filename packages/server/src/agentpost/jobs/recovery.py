@@ -26,10 +26,8 @@ def recover(
     tx: Tx, ctx: AppContext, caller: Caller, message_id: str, max_credits: int | None = None
 ) -> dict[str, RecoveryState]:
     """Each work of the message with its state, in the message's order; raises ``not_found``.
-
     ``max_credits``: what its work may use from now on, in millionths; work that waits for that
-    ceiling continues when there is room. Safe to repeat: what is watched already stays as it is.
-    """
+    ceiling continues when there is room. Safe to repeat: what is watched already stays as it is."""
     now = ctx.clock.now()
     message = message_rows.of_key(tx, message_id, caller.key_id, now)
     if max_credits is not None:
@@ -40,9 +38,7 @@ def recover(
 @write_transaction
 def recover_for(tx: Tx, ctx: AppContext, account_id: str, message_id: str) -> RecoveryState:
     """The same for a person of the account, whichever key sent the message: the worst state.
-
-    ``settled`` for a message without work.
-    """
+    ``settled`` for a message without work."""
     now = ctx.clock.now()
     message = message_rows.of_account(tx, message_id, account_id, now)
     states = _recover_works(tx, ctx, message, now)

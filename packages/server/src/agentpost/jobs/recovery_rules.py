@@ -21,10 +21,8 @@ KEPT_RESULTS = frozenset({JobState.LATE_COMPLETED, JobState.LATE_FAILED, JobStat
 
 
 def can_recover(state: JobState, recover_requests: int) -> bool:
-    """Whether a recover changes the job: its watch is armed again, or its result is there.
-
-    A result that is there is always given out; only watching again is limited.
-    """
+    """Whether a recover changes the job: its watch is armed again, or its result is there. A result
+    that is there is always given out; only watching again is limited."""
     if state is JobState.OVERDUE:
         return recover_requests < RECOVER_REQUESTS_MAX
     return state in KEPT_RESULTS

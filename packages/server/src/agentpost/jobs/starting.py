@@ -49,10 +49,8 @@ def start_job(
     tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, start: Start
 ) -> dict[str, str | None]:
     """Start, queue or refuse a job; never raises for credits or the cap (agent rule 5). The answer
-    of `Turn.start` as it is recorded.
-
-    Raises `Fenced`, and `LookupError` when ``start.work_id`` is no work of the account.
-    """
+    of `Turn.start` as it is recorded. Raises `Fenced`, and `LookupError` when ``start.work_id`` is
+    no work of the account."""
     now, confirmed_at = ctx.clock.now(), ctx.lease.now()
     start_row = message_rows.lock_starting(tx, ticket.latest[0])
     if start_row is None:

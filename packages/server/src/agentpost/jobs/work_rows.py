@@ -3,7 +3,7 @@
 from agentpost.blobs import account_rows, deletion_rows
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import NO_FILES, Tx
-from agentpost.db.statements import All, ChangeOf, First, Whether
+from agentpost.db.statements import All, ChangeOf, First, SentChangeOf, Whether
 from agentpost.domain import ids
 from agentpost.messages.rows import FILES
 from agentpost.record.records import FileRecord, WorkRecord, WorkShown
@@ -80,14 +80,10 @@ is_running = Whether[str](
 )
 
 
-def save_result(
-    tx: Tx, work_id: str, *, text: str, question: str | None, state_json: str, now: int
-) -> None:
-    """The result that a job leaves in its work."""
-    tx.execute_nowait(
-        "UPDATE works SET text = ?, question = ?, state_json = ?, updated_at = ? WHERE id = ?",
-        (text, question, state_json, now, work_id),
-    )
+# The result that a job leaves in its work: its text, question and memory, and when.
+save_result = SentChangeOf[str, str, str | None, str, int](
+    "UPDATE works SET text = ?, question = ?, state_json = ?, updated_at = ? WHERE id = ?"
+)
 
 
 # From here on the work and its files answer 404.

@@ -143,10 +143,8 @@ class AccountThreads:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, account_id: str, work: Callable[[], Result]) -> Result:
-        """Call ``work`` on a thread, after all else of the account; raises what it raises.
-
-        The place is taken until ``work`` has ended, also when the caller is cancelled meanwhile.
-        """
+        """Call ``work`` on a thread, after all else of the account; raises what it raises. The
+        place is taken until ``work`` has ended, also when the caller is cancelled meanwhile."""
         lock = self._locks.get(account_id)
         if lock is None:
             lock = self._locks[account_id] = asyncio.Lock()

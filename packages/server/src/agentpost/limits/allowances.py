@@ -102,9 +102,7 @@ def validate(changes: Mapping[str, int | None]) -> Mapping[str, int | None]:
 @write_transaction
 def override(tx: Tx, ctx: AppContext, id_or_email: str, changes: Mapping[str, int | None]) -> None:
     """Set an account's own numbers; None takes one back to the settings. Effective in a second.
-
-    Raises ``not_found``, and what `validate` raises.
-    """
+    Raises ``not_found``, and what `validate` raises."""
     validate(changes)
     account_id = _find(tx, id_or_email).id
     overrides = json.loads(rows.lock(tx, account_id).limits_json)

@@ -55,9 +55,7 @@ class Intake:
 
     def check(self, account_id: str) -> None:
         """Raise `Overloaded` when as many wait as may, or when the account has its share of them.
-
-        Asked before anything is read of a message, since reading costs more than refusing.
-        """
+        Asked before anything is read of a message, since reading costs more than refusing."""
         state = fair_share.room(self._most, self._total, self._of_account.get(account_id, 0))
         if state is fair_share.Room.FREE:
             return

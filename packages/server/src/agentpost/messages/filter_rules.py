@@ -9,11 +9,9 @@ from agentpost.messages.rules import MessageStatus
 
 @dataclass(frozen=True, slots=True)
 class MessageFilter:
-    """Which messages a list shows; None or empty: all.
-
-    ``text``: a part of the text, conversation's name, idempotency key or metadata, in small or
-    capital letters. ``ids`` and ``conversation_ids`` have an index: all messages are searched.
-    """
+    """Which messages a list shows; None or empty: all. ``text``: a part of the text, conversation's
+    name, idempotency key or metadata, in small or capital letters. ``ids`` and ``conversation_ids``
+    have an index: all messages are searched."""
 
     status: MessageStatus | None = None
     key_id: str | None = None
@@ -24,11 +22,9 @@ class MessageFilter:
 
 @dataclass(frozen=True, slots=True)
 class ListFilter:
-    """Which messages of a key are listed; None: all.
-
-    ``conversation`` is a name, ``metadata`` are (label, text), the times are in microseconds:
-    ``created_after`` <= created < ``created_before``.
-    """
+    """Which messages of a key are listed; None: all. ``conversation`` is a name, ``metadata`` are
+    (label, text), the times are in microseconds: ``created_after`` <= created <
+    ``created_before``."""
 
     status: MessageStatus | None = None
     conversation: str | None = None

@@ -14,10 +14,8 @@ _FIRST, _REPEAT = "first attempt", "repeat"
 
 
 def key_of(header: str | None) -> str | None:
-    """The key as it counts: longer ones are cut, an empty one is none.
-
-    Blanks around a header's value are no part of it, and proxies drop them.
-    """
+    """The key as it counts: longer ones are cut, an empty one is none. Blanks around a header's
+    value are no part of it, and proxies drop them."""
     return (header or "").strip(" \t")[:IDEMPOTENCY_KEY_CHARACTERS_MAX] or None
 
 

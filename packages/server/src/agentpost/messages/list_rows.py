@@ -19,9 +19,7 @@ def page(
     tx: Tx, key_id: str, filters: ListFilter, now: int, *, before: str, limit: int
 ) -> tuple[list[str], str | None]:
     """The ids of messages of the key that fit and are older than the id ``before``, newest first.
-
-    The second value is where to go on, see `filtered.newest`.
-    """
+    The second value is where to go on, see `filtered.newest`."""
     column, value = "key_id", key_id
     if filters.conversation is not None:
         conversation_id = conversation_rows.find(tx, key_id, filters.conversation)

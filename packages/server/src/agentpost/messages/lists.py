@@ -18,7 +18,7 @@ from agentpost.messages.rules import OPEN_TURNS, TurnFailure, TurnState
 from agentpost.record import signals as s, writer
 from agentpost.record.records import MessageRecord, Snapshot
 from agentpost.retention import actions as retention, rows as retention_rows
-from agentpost.transactions import read_transaction, write_transaction
+from agentpost.transactions import write_transaction
 from agentpost.turns import actions as turns, conversation_rows
 
 LOOKS_MAX: Final = 3
@@ -52,27 +52,24 @@ async def list_page(
     looks = 0
     while place is not None and len(message_ids) <= limit and looks < LOOKS_MAX:
         looks += 1
-        left = limit + 1 - len(message_ids)
-        more, place = await _look(ctx, caller.key_id, list_filter, place, left)
+        look = partial(
+            list_rows.page,
+            key_id=caller.key_id,
+            filters=list_filter,
+            now=ctx.clock.now(),
+            before=place,
+            limit=limit + 1 - len(message_ids),
+        )
+        more, place = await ctx.db.read(look)
         message_ids += more
-    page_ids = message_ids[:limit]
     full = len(message_ids) > limit
-    snapshots = await _snapshots(ctx, page_ids)
-    return MessagePage(snapshots, full or place is not None, None if full else place)
 
+    def read(tx: Tx) -> list[Snapshot]:
+        records = [message_rows.get(tx, message_id) for message_id in message_ids[:limit]]
+        return [message_rows.snapshot(tx, each) for each in records if each is not None]
 
-@read_transaction
-def _look(
-    tx: Tx, ctx: AppContext, key_id: str, list_filter: ListFilter, before: str, limit: int
-) -> tuple[list[str], str | None]:
-    now = ctx.clock.now()
-    return list_rows.page(tx, key_id, list_filter, now, before=before, limit=limit)
-
-
-@read_transaction
-def _snapshots(tx: Tx, _: AppContext, message_ids: list[str]) -> list[Snapshot]:
-    records = [message_rows.get(tx, message_id) for message_id in message_ids]
-    return [message_rows.snapshot(tx, each) for each in records if each is not None]
+    has_more = full or place is not None
+    return MessagePage(await ctx.db.read(read), has_more, None if full else place)
 
 
 @write_transaction
@@ -129,10 +126,8 @@ def _cancel(tx: Tx, ctx: AppContext, unlocked_message: MessageRecord) -> Snapsho
 
 
 async def delete(ctx: AppContext, caller: Caller, message_id: str) -> None:
-    """Delete a final message with what its retention would delete.
-
-    Raises ``not_found``, also when it was deleted before, and ``not_final``.
-    """
+    """Delete a final message with what its retention would delete. Raises ``not_found``, also when
+    it was deleted before, and ``not_final``."""
     await _expire(ctx, caller, message_id)
     await retention.purge_message(ctx, message_id)
 

@@ -78,11 +78,8 @@ class NewMessage:
     """That it counts against its account's limit of messages, until it turns out to be none."""
 
     def fingerprint(self) -> str:
-        """What makes another message with the same idempotency key the same.
-
-        Every field is a part of it, unless `_NOT_COMPARED` names the field; or ``original_hash``
-        is all of it.
-        """
+        """What makes another message with the same idempotency key the same. Every field is a part
+        of it, unless `_NOT_COMPARED` names the field; or ``original_hash`` is all of it."""
         if self.original_hash is not None:
             return self.original_hash
         terms = {f.name: value for f in _TERMS if (value := getattr(self, f.name)) != f.default}

@@ -23,10 +23,8 @@ def find(tx: Tx, key_id: str, attempt: Attempt, now: int) -> MessageRecord | Non
 
 
 def take_key(tx: Tx, message: MessageRecord, attempt: Attempt) -> bool:
-    """Give a new message the next key of its attempt.
-
-    False: a message that stands for the attempt has been committed since `find`.
-    """
+    """Give a new message the next key of its attempt. False: a message that stands for the attempt
+    has been committed since `find`."""
     newest = message_rows.highest_of_prefix(tx, message.key_id, attempt.prefix)
     if newest is not None and _is_of(attempt, newest, message.created_at):
         return False

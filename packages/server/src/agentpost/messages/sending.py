@@ -54,11 +54,9 @@ from agentpost.webhooks import endpoint_rows
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """The message that stands for a call.
-
-    ``is_new`` is False for an idempotent replay; ``is_rearmed``: the replay gave a busy message
-    another chance. ``snapshot``: a new message as it was accepted, for a call that does not wait.
-    """
+    """The message that stands for a call. ``is_new`` is False for an idempotent replay;
+    ``is_rearmed``: the replay gave a busy message another chance. ``snapshot``: a new message as it
+    was accepted, for a call that does not wait."""
 
     message: MessageRecord
     is_new: bool
@@ -141,13 +139,9 @@ async def send(
 async def post(
     ctx: AppContext, caller: Caller, new: NewMessage, message_id: str | None = None
 ) -> MessageRecord:
-    """Check the message and take it in without waiting for its turn.
-
-    ``message_id`` is a fresh one, for a caller that listens to it already. A message that the call
-    repeats has another.
-
-    Raises what `POST /v1/messages` refuses, `RateLimited`, `Overloaded` and `Overtaken`.
-    """
+    """Check the message and take it in without waiting for its turn. ``message_id`` is a fresh one,
+    for a caller that listens to it already. A message that the call repeats has another. Raises
+    what `POST /v1/messages` refuses, `RateLimited`, `Overloaded` and `Overtaken`."""
     if not new.scheduled:
         ctx.intake.check(caller.account_id)
     if new.response_schema is None and new.answer is None:

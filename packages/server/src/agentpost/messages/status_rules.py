@@ -110,10 +110,8 @@ def is_final(turn: TurnState, jobs: Sequence[JobFacts]) -> bool:
 
 
 def _question(question: str | None, jobs: Sequence[JobFacts]) -> str | None:
-    """The last question asked: jobs end after the turn, so theirs come later.
-
-    One that came after the watch is kept for a recover, like the rest of a late result.
-    """
+    """The last question asked: jobs end after the turn, so theirs come later. One that came after
+    the watch is kept for a recover, like the rest of a late result."""
     questions = [job.question for job in jobs if job.question and job.state is JobState.COMPLETED]
     return questions[-1] if questions else question
 

@@ -99,11 +99,8 @@ def lines(tx: Tx, ctx: AppContext) -> list[NodeLine]:
 
 
 def state_of(node: NodeRecord, now: int, served: bool | None) -> str:
-    """What a node does at ``now``: ``running``, ``draining``, ``silent`` or ``ended``.
-
-    Args:
-        served: whether a server has the data folder; None where nodes beat.
-    """
+    """What a node does at ``now``: ``running``, ``draining``, ``silent`` or ``ended``. ``served``:
+    whether a server has the data folder; None where nodes beat."""
     if served is False:
         return "ended"
     if served is None and node.is_silent(now):

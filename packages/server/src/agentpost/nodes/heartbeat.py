@@ -45,12 +45,9 @@ class _Seen:
 
 
 class Heartbeat:
-    """Beats from `start` to `stop`, which renews ``lease``. Safe on any thread.
-
-    Args:
-        rejoin: called at the next beat after a gap in which others may have taken this node for
-            dead, and at the beat after that.
-    """
+    """Beats from `start` to `stop`, which renews ``lease``. Safe on any thread. ``rejoin``: called
+    at the next beat after a gap in which others may have taken this node for dead, and at the beat
+    after that."""
 
     def __init__(
         self, beats: Beats, lease: Lease, rejoin: Callable[[], None] = lambda: None

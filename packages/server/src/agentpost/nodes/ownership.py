@@ -17,9 +17,7 @@ from agentpost.record.tickets import TurnTicket
 
 async def confirm_job(ctx: AppContext, claim: JobClaim) -> float:
     """Beat and read who owns the job; the time, by the node's lease, at which this node owned it.
-
-    Raises `Fenced`.
-    """
+    Raises `Fenced`."""
 
     def is_ours(tx: Tx) -> bool:
         job = job_rows.get(tx, claim.job_id)

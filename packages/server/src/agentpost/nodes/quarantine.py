@@ -44,11 +44,8 @@ class Quarantine:
         """With what has ended: there is no more of it than dead processes left."""
 
     def admit(self, owner: str, deaths: int) -> bool:
-        """Whether the turn or job may begin here now; if so, it counts as begun.
-
-        Args:
-            deaths: its deaths in a row.
-        """
+        """Whether the turn or job may begin here now; if so, it counts as begun. ``deaths``: its
+        deaths in a row."""
         if not poison_rules.is_suspect(deaths) or poison_rules.is_poison(deaths):
             return True  # what is given up does not run
         before, now = self._begun.get(owner), self._clock()

@@ -226,7 +226,6 @@ def _printable(name: str, value: Any) -> Any:
 
 class _LibraryHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        """See `logging.Handler.emit`."""
         try:
             about = {"logger": record.name, "message": record.getMessage()}
             level = logging.ERROR if record.levelno >= logging.ERROR else logging.WARNING

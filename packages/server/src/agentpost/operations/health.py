@@ -52,10 +52,8 @@ async def check_blobs(ctx: AppContext) -> None:
 
 
 class PartCheck:
-    """Check one part repeatedly, one check at a time, to keep `AppContext.health` up to date.
-
-    A check that hangs is not repeated but waited for: each one may hold a thread.
-    """
+    """Check one part repeatedly, one check at a time, to keep `AppContext.health` up to date. A
+    check that hangs is not repeated but waited for: each one may hold a thread."""
 
     def __init__(self, health: Health, name: str, check: Check) -> None:
         self._health = health

@@ -35,12 +35,8 @@ PROBLEMS: Final = {
 
 
 class Health:
-    """The parts that fail now. Safe on any thread.
-
-    Attributes:
-        free_bytes: room left for files when it was last looked at; None where there is no limit,
-            or nobody has looked yet.
-    """
+    """The parts that fail now. Safe on any thread. ``free_bytes``: room left for files when it was
+    last looked at; None where there is no limit, or nobody has looked yet."""
 
     def __init__(self) -> None:
         self.free_bytes: int | None = None

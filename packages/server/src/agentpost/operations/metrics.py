@@ -34,11 +34,8 @@ _NONE: Final = Counted(0, None)
 
 
 class Metrics:
-    """All metrics of a process. For its event loop.
-
-    Args:
-        is_ready: whether requests can be served.
-    """
+    """All metrics of a process. For its event loop. ``is_ready``: whether requests can be
+    served."""
 
     def __init__(self, ctx: AppContext, is_ready: Callable[[], bool]) -> None:
         from prometheus_client import CollectorRegistry, ProcessCollector
@@ -99,7 +96,6 @@ class _Collector:
         self._families = families
 
     def collect(self) -> Iterable[Metric]:
-        """See `prometheus_client.registry.Collector`."""
         return self._families()
 
 

@@ -46,7 +46,7 @@ async def show(ctx: AppContext, request: Request, _: Viewer, new: Form | None = 
     overview = await server_overview.server(ctx, text, listing.before)
     model = {**listing.model(overview.more), "server": overview, "search": text, "new": new}
     model["mails"] = password_links.sends_mail(ctx)
-    model["sign_ins"] = await oidc.failures(ctx)
+    model["sign_ins"] = await ctx.db.read(oidc.failures)
     return PageView("operations/operator.html", "Operator", model, 422 if new.errors else 200)
 
 

@@ -17,9 +17,7 @@ FOLDER: Final = "PYTHONPYCACHEPREFIX"
 
 def is_kept(module: ModuleType = pydantic) -> bool:
     """Whether the byte code of an installed library that is loaded lies where Python looks for it.
-
-    One that was loaded has been written unless it cannot be, and then no other's will be.
-    """
+    One that was loaded has been written unless it cannot be, and then no other's will be."""
     where = module.__spec__.cached if module.__spec__ is not None else None
     return where is None or Path(where).exists()
 
@@ -32,8 +30,5 @@ def folder(data: Path) -> Path | None:
 
 def environment(folder: Path | None) -> dict[str, str]:
     """What makes a worker, and the programs it starts, keep byte code in ``folder`` and nowhere
-    else; None: as the server does.
-
-    Python makes the folder. It may be deleted at any time.
-    """
+    else; None: as the server does. Python makes the folder. It may be deleted at any time."""
     return {} if folder is None else {NOT_WRITTEN: "", FOLDER: str(folder)}

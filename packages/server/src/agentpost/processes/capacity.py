@@ -31,11 +31,8 @@ def processors() -> int:
 
 
 def default_memory_bytes(host_bytes: int | None = None) -> int:
-    """A quarter of the memory that there is, within bounds.
-
-    Args:
-        host_bytes: the memory of the host or container; looked up when not given.
-    """
+    """A quarter of the memory that there is, within bounds. ``host_bytes``: the memory of the host
+    or container; looked up when not given."""
     if host_bytes is None:
         host_bytes = memory_bytes()
     return max(MEMORY_BYTES_MIN, min(host_bytes // _HOST_SHARE, MEMORY_BYTES_MAX))

@@ -81,11 +81,8 @@ class Starter(Generic[Process]):
             (self._scratch / _ELSEWHERE).unlink(missing_ok=True)
 
     async def start(self, interpreter: Interpreter | None = None) -> Process:
-        """Start a process; it has not been told anything yet. Raises `OSError`.
-
-        Args:
-            interpreter: what runs it; None: what runs an author's code.
-        """
+        """Start a process; it has not been told anything yet. Raises `OSError`. ``interpreter``:
+        what runs it; None: what runs an author's code."""
         interpreter = interpreter or self.interpreter
         await asyncio.to_thread(self._scratch.mkdir, parents=True, exist_ok=True)
         if self.prefix is not None:

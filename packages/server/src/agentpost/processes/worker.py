@@ -307,9 +307,7 @@ _LAST_CHUNKS: Final = 32
 
 class OutputPipes:
     """A pipe for each standard stream of one worker. Belongs to the event loop it is started on.
-
-    ``stdout`` and ``stderr`` are the descriptors for the worker. Raises `OSError`.
-    """
+    ``stdout`` and ``stderr`` are the descriptors for the worker. Raises `OSError`."""
 
     def __init__(self) -> None:
         self._output = Output({})

@@ -33,12 +33,9 @@ _ANSWERED = "that question has been answered"
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """A message that may answer a question, compared with it.
-
-    ``is_named``: by ``answer_to``; else the question is the one right before it, and a text that
-    does not fit is no answer. ``refusal``: why it cannot be taken, for one that repeats no other
-    message.
-    """
+    """A message that may answer a question, compared with it. ``is_named``: by ``answer_to``; else
+    the question is the one right before it, and a text that does not fit is no answer. ``refusal``:
+    why it cannot be taken, for one that repeats no other message."""
 
     message_id: str
     conversation_id: str | None
@@ -58,10 +55,8 @@ async def check_schema(
     field: str = "response_schema",
     check: Callable[[object], dict[str, Any]] = schemas.check,
 ) -> dict[str, Any]:
-    """The schema of an account's caller, as one of draft 2020-12.
-
-    Raises ``invalid_request``, which names the field, for a schema that cannot be used.
-    """
+    """The schema of an account's caller, as one of draft 2020-12. Raises ``invalid_request``, which
+    names the field, for a schema that cannot be used."""
     try:
         return await ctx.account_threads.run(account_id, partial(check, schema))
     except ValueError as error:
@@ -178,10 +173,8 @@ def take(
     tx: Tx, conversation: ConversationRecord, answering: Answering | None, message_id: str
 ) -> str | None:
     """Let a new message of the locked conversation answer its question, once; what it answers, as
-    JSON. The next message has no question before it, unless there is a new one.
-
-    Raises ``invalid_request`` for a question that was answered meanwhile.
-    """
+    JSON. The next message has no question before it, unless there is a new one. Raises
+    ``invalid_request`` for a question that was answered meanwhile."""
     if conversation.asking_message_id is not None:
         conversation_rows.set_asking(tx, conversation.id, None)
     if answering is None or not answering.answers:

@@ -18,9 +18,7 @@ _CONSTRAINTS: Final = {"minimum": "min", "maximum": "max", "maxLength": "maxleng
 @dataclass(frozen=True, slots=True)
 class AnswerField:
     """A field: ``kind`` is text, number or choice, ``key`` the property, "" for the value itself.
-
-    ``options``: of a choice, as JSON and as people read it.
-    """
+    ``options``: of a choice, as JSON and as people read it."""
 
     name: str
     key: str

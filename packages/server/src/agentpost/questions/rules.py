@@ -22,10 +22,8 @@ def format_of(snapshot: Snapshot) -> str | None:
 
 
 def output_of(snapshot: Snapshot) -> str | None:
-    """The JSON of a message's output: its turn's, else that of the last completed job it started.
-
-    A job that it only joined gave its output for another message's schema.
-    """
+    """The JSON of a message's output: its turn's, else that of the last completed job it started. A
+    job that it only joined gave its output for another message's schema."""
     given = [
         link.job.output_json
         for link in snapshot.links

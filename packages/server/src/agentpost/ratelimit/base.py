@@ -48,12 +48,9 @@ class RateLimiter(Protocol):
     """Counts calls. For the event loop that called `start`."""
 
     async def acquire(self, subject: str, rules: Sequence[Rule], now: int) -> RateDecision:
-        """Count a call of ``subject`` (a key or account) in every window, or in none.
-
-        ``now`` comes from the caller's clock, in microseconds. A clock that steps back counts as
-        one that stands still, at most as long as the window. A rule's limit may change from call to
-        call.
-        """
+        """Count a call of ``subject`` (a key or account) in every window, or in none. ``now`` comes
+        from the caller's clock, in microseconds. A clock that steps back counts as one that stands
+        still, at most as long as the window. A rule's limit may change from call to call."""
 
     async def give_back(self, subject: str, rules: Sequence[Rule], decision: RateDecision) -> None:
         """Forget a counted call: what it was counted for did not come about."""

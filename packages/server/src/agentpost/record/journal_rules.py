@@ -103,10 +103,8 @@ def left_out(calls: Iterable[Call], call_count: int) -> Divergence | None:
 
 # --- how two calls differ -------------------------------------------------------------------------
 def compare(number: int, recorded: str, current: str) -> Divergence:
-    """The two calls by their summaries (`values.identify`), which may have been cut.
-
-    ``recorded`` is empty for a call that an earlier version recorded.
-    """
+    """The two calls by their summaries (`values.identify`), which may have been cut. ``recorded``
+    is empty for a call that an earlier version recorded."""
     before, after = _parse(recorded), _parse(current)
     names = _name(recorded, before), _name(current, after)
     if before is None or after is None or before[0] != after[0]:

@@ -59,10 +59,8 @@ def current(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
 
 @write_transaction
 def get_settled(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
-    """The message after every commit that came before this call (design: The POST window).
-
-    Read under the message's lock, so a turn that says it was delivered in time is seen.
-    """
+    """The message after every commit that came before this call (design: The POST window). Read
+    under the message's lock, so a turn that says it was delivered in time is seen."""
     message = message_rows.lock(tx, message_id)
     assert message is not None, "a message that was just accepted is there"
     return message_rows.snapshot(tx, message)

@@ -327,10 +327,8 @@ class MailRecord:
 
 @dataclass(slots=True)
 class RequestRecord:
-    """One request; bodies are there when they were small, without secrets.
-
-    ``message_id`` is the message that the bodies are about; they go with it.
-    """
+    """One request; bodies are there when they were small, without secrets. ``message_id`` is the
+    message that the bodies are about; they go with it."""
 
     id: str
     at: Time

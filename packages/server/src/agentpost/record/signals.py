@@ -66,10 +66,8 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class ShortOfCredits:
-    """No credits at the start, or too few for the next step; ``needed`` in millionths.
-
-    ``ceiling``: which one leaves too few, None: the balance. ``waits_until``: when it leaves more.
-    """
+    """No credits at the start, or too few for the next step; ``needed`` in millionths. ``ceiling``:
+    which one leaves too few, None: the balance. ``waits_until``: when it leaves more."""
 
     needed: int
     ceiling: Ceiling | None = None
@@ -107,10 +105,8 @@ class Progressed:
 @dataclass(frozen=True, slots=True)
 class CodeChanged:
     """The job made another call than the one recorded; it waits for code that makes that one.
-
     ``text`` names both calls; ``cause`` has their values, for the operator. ``is_new``: nothing was
-    told of this difference yet.
-    """
+    told of this difference yet."""
 
     text: str
     cause: str | None = None

@@ -243,10 +243,8 @@ def release_ownership(tx: Tx, ctx: AppContext) -> None:
 
 
 def spend(tx: Tx, ctx: AppContext, job_id: str, epoch: int, amount: int, now: int) -> None:
-    """Add charged credits (millionths) to the job and tell its messages; raises `Fenced`.
-
-    After the watch the message is final: until somebody recovers it, only the ledger knows.
-    """
+    """Add charged credits (millionths) to the job and tell its messages; raises `Fenced`. After the
+    watch the message is final: until somebody recovers it, only the ledger knows."""
     job = job_rows.lock(tx, job_id)
     if job is None or not _owns(job, epoch):
         raise Fenced(f"job {job_id} is not ours any more")
@@ -269,14 +267,7 @@ def _save_work(tx: Tx, job: JobRecord, state_json: str | None, now: int) -> None
     if state_json is None:
         work = work_rows.get(tx, job.work_id, job.account_id)
         state_json = work.state_json if work else "{}"
-    work_rows.save_result(
-        tx,
-        job.work_id,
-        text=job.result or "",
-        question=job.question,
-        state_json=state_json,
-        now=now,
-    )
+    work_rows.save_result(tx, job.work_id, job.result or "", job.question, state_json, now)
 
 
 def _update_messages(
@@ -315,11 +306,9 @@ def _settle(
     work_id: str | None = None,
     links: list[JobLink] | None = None,
 ) -> None:
-    """Append the entry, derive the status from the current jobs, write, send, wake.
-
-    ``job``: whose change it is, None: the message's own. ``visible_change``: a held read is to
-    answer (status, reply or a job's status may have changed). ``links``: see `apply_turn`.
-    """
+    """Append the entry, derive the status from the current jobs, write, send, wake. ``job``: whose
+    change it is, None: the message's own. ``visible_change``: a held read is to answer (status,
+    reply or a job's status may have changed). ``links``: see `apply_turn`."""
     version_before = message.version
     if entry is not None:
         message.seq += 1

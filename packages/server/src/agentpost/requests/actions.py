@@ -211,7 +211,9 @@ class RequestLog:
                 lambda tx: request_rows.deleted_messages(tx, lines, self._clock.now())
             )
             for message_id in deleted:
-                await self._db.write(partial(_forget, message_id))
+                await self._db.write(
+                    lambda tx: request_rows.forget_bodies(tx, message_id, _BATCH)  # noqa: B023
+                )
 
     def _log_refused(self) -> None:
         now = time.monotonic()
@@ -266,17 +268,11 @@ def _long_bytes(body: bytes | LargeBody) -> int:
 
 def _insert(tx: Tx, lines: list[RequestRecord], now: int) -> None:
     deleted = request_rows.deleted_messages(tx, lines, now)
-    request_rows.REQUESTS.insert_all(
-        tx, [_bare(line) if line.message_id in deleted else line for line in lines]
-    )
-
-
-def _bare(line: RequestRecord) -> RequestRecord:
-    return replace(line, request_body=None, response_body=None)
-
-
-def _forget(message_id: str, tx: Tx) -> None:
-    request_rows.forget_bodies(tx, message_id, _BATCH)
+    bare_lines = [
+        replace(line, request_body=None, response_body=None) if line.message_id in deleted else line
+        for line in lines
+    ]
+    request_rows.REQUESTS.insert_all(tx, bare_lines)
 
 
 def _touch(used_at: dict[str, int], tx: Tx) -> None:

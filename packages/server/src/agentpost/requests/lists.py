@@ -47,10 +47,8 @@ class RequestPage:
 async def list_requests(
     ctx: AppContext, caller: Caller, filters: RequestFilter, *, before: str | None, limit: int
 ) -> RequestPage:
-    """The requests that fit and are older than the id ``before``, newest first.
-
-    Raises ``forbidden``, see `_visible`.
-    """
+    """The requests that fit and are older than the id ``before``, newest first. Raises
+    ``forbidden``, see `_visible`."""
     filters = _visible(caller, filters)
     until = _settled_until(ctx)
     records: list[RequestRecord] = []

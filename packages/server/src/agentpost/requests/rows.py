@@ -41,10 +41,8 @@ forget_bodies = Change[str, int](
 def of_account(
     tx: Tx, account_id: str, filters: RequestFilter, *, before: str, limit: int
 ) -> tuple[list[RequestRecord], str | None]:
-    """An account's requests older than the id ``before``, newest first, without their bodies.
-
-    The second value: see `filtered.newest`.
-    """
+    """An account's requests older than the id ``before``, newest first, without their bodies. The
+    second value: see `filtered.newest`."""
     fits = _fitting(filters)
     owners: tuple[str, ...] = (account_id,)
     column = "account_id"

@@ -54,11 +54,8 @@ def old_messages(ctx: AppContext) -> str:
 
 
 async def messages(ctx: AppContext, after: str = "") -> str | None:
-    """Purge messages past their retention.
-
-    Looks at a page of old messages behind the id ``after``; returns where to go on, or None at the
-    end.
-    """
+    """Purge messages past their retention. Looks at a page of old messages behind the id ``after``;
+    returns where to go on, or None at the end."""
     now, before = ctx.clock.now(), old_messages(ctx)
     page = await ctx.db.read(lambda tx: retention_rows.page(tx, after, before, PAGE))
     count = 0
@@ -73,9 +70,7 @@ async def messages(ctx: AppContext, after: str = "") -> str | None:
 
 async def messages_with_jobs(ctx: AppContext, after: DueCursor = (0, "")) -> DueCursor | None:
     """Purge messages past their retention that have jobs; as `messages`, by the time they are due.
-
-    Their retention begins with the last job's deadline, so their ids do not say when it ends.
-    """
+    Their retention begins with the last job's deadline, so their ids do not say when it ends."""
     now = ctx.clock.now()
     page = await ctx.db.read(
         lambda tx: retention_rows.expired_with_jobs(tx, now, *after, MESSAGES_PER_SWEEP)
@@ -91,22 +86,20 @@ def keyed_messages(ctx: AppContext) -> str:
 
 
 async def keys(ctx: AppContext, after: str = "") -> str | None:
-    """Free idempotency keys held long enough, of a page behind ``after``; as `messages`.
-
-    A key is freed in the order of the messages' ids: what was looked at once is done.
-    """
+    """Free idempotency keys held long enough, of a page behind ``after``; as `messages`. A key is
+    freed in the order of the messages' ids: what was looked at once is done."""
     now, hold = ctx.clock.now(), seconds(ctx.settings.idempotency_seconds)
     before = keyed_messages(ctx)
     page = await ctx.db.read(lambda tx: retention_rows.page(tx, after, before, PAGE))
     lapsed = [m.id for m in page if m.has_key and m.created_at + hold <= now < m.expires_at]
+
+    def free(tx: Tx) -> None:
+        for message_id in lapsed:
+            writer.free_idempotency_key(tx, message_id)
+
     if lapsed:
-        await ctx.db.write(partial(_free_keys, lapsed))
+        await ctx.db.write(free)
     return page[-1].id if len(page) == PAGE else None
-
-
-def _free_keys(message_ids: list[str], tx: Tx) -> None:
-    for message_id in message_ids:
-        writer.free_idempotency_key(tx, message_id)
 
 
 async def _purge_or_log(ctx: AppContext, message_id: str) -> None:
@@ -200,28 +193,27 @@ async def entries(ctx: AppContext, after: LogCursor = ("", 0)) -> LogCursor | No
     before = old_entries(ctx)
     page = await ctx.db.read(lambda tx: retention_rows.entries_page(tx, *after, before, PAGE))
     due = {message_id: seq for message_id, seq, at in page if at <= oldest}
+
+    def delete(tx: Tx) -> None:
+        for message_id, seq in due.items():
+            retention_rows.delete_entries(tx, message_id, seq)
+
     if due:
-        await ctx.db.write(partial(_delete_entries, due))
+        await ctx.db.write(delete)
     return (page[-1][0], page[-1][1]) if len(page) == PAGE else None
-
-
-def _delete_entries(due: dict[str, int], tx: Tx) -> None:
-    for message_id, seq in due.items():
-        retention_rows.delete_entries(tx, message_id, seq)
 
 
 # --- the rest -------------------------------------------------------------------------------------
 async def deleted_works(ctx: AppContext) -> None:
     """Delete files and rows of works that clients have deleted."""
 
+    def find(tx: Tx, _: int, limit: int) -> list[str]:
+        return retention_rows.deleted_works(tx, limit)
+
     async def delete(work_id: str) -> None:
         await ctx.db.write(partial(_delete_from_work, ctx, work_id))
 
-    await sweep(ctx, "deleted_works", _deleted_works, delete, chunk=_WORKS_PER_SWEEP)
-
-
-def _deleted_works(tx: Tx, _: int, limit: int) -> list[str]:
-    return retention_rows.deleted_works(tx, limit)
+    await sweep(ctx, "deleted_works", find, delete, chunk=_WORKS_PER_SWEEP)
 
 
 async def delete_work(ctx: AppContext, work_id: str) -> None:

@@ -46,10 +46,8 @@ class Deltas:
             self._tell({"reset": True})
 
     def add(self, text: str, *, reset: bool = False) -> None:
-        """Show a further piece of text; with ``reset`` readers drop what they have first.
-
-        Raises `TypeError` for what is no text.
-        """
+        """Show a further piece of text; with ``reset`` readers drop what they have first. Raises
+        `TypeError` for what is no text."""
         if not isinstance(text, str):
             raise TypeError(f"a delta must be a str, not {type(text).__name__}")
         with self._lock:

@@ -26,11 +26,8 @@ Effect = Callable[[Request, Slot], Awaitable[Any]]
 
 
 class Effects(ABC):
-    """Makes the calls of one turn or job (see `author.objects.Backend`).
-
-    Args:
-        place: whose files the run writes.
-    """
+    """Makes the calls of one turn or job (see `author.objects.Backend`). ``place``: whose files the
+    run writes."""
 
     calls: dict[str, Effect]
     """What each call does, by its name."""

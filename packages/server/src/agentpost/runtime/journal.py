@@ -145,11 +145,8 @@ class Journal(Scope):
         self, slot: Slot, parts: Sequence[object], effect: Callable[[Slot], Awaitable[T]]
     ) -> T:
         """Answer a call that was numbered by `next`: from its record when there is one, else by
-        ``effect``, which does its work and records it.
-
-        Args:
-            parts: the name of the call and its arguments.
-        """
+        ``effect``, which does its work and records it. ``parts``: the name of the call and its
+        arguments."""
         if slot.answer is None:
             if self._run.leaving:
                 await _until_ended()
@@ -226,11 +223,8 @@ class Journal(Scope):
             self.go_on()
 
     async def on_killed_worker(self, error: WorkerKilled, key: str) -> None:
-        """See `runtime.steps.Run.on_killed_worker`.
-
-        Several that were killed at once count as one: only the call that was killed most often is
-        counted on.
-        """
+        """See `runtime.steps.Run.on_killed_worker`. Several that were killed at once count as one:
+        only the call that was killed most often is counted on."""
         self.go_on()
         before = max(self._kills.values(), default=0)
         times = self._kills[key] = self._kills.get(key, 0) + 1
@@ -248,11 +242,8 @@ class Journal(Scope):
 
     async def process_died(self, reason: str, times: int) -> NoReturn:
         """The process that ran the run's own code ended: the run ends here and begins again from
-        its record, unless that was too often.
-
-        Args:
-            times: how often in a row it has ended for this run; 0 when that was another's doing.
-        """
+        its record, unless that was too often. ``times``: how often in a row it has ended for this
+        run; 0 when that was another's doing."""
         self.go_on()
         log.warning("agent_process_lost", owner=self._run.owner, reason=reason, times=times)
         if times:

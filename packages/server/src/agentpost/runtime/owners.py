@@ -19,11 +19,8 @@ from agentpost.nodes import poison_rules
 @dataclass(slots=True)
 class Owner:
     """A turn's, which is short: what is counted is this run's, and nobody is told. All of it may
-    raise `Fenced`.
-
-    Args:
-        confirm: asks the record; the time at which it was ours (`nodes.ownership`).
-    """
+    raise `Fenced`. ``confirm``: asks the record; the time at which it was ours
+    (`nodes.ownership`)."""
 
     ctx: AppContext
     confirm: Callable[[], Coroutine[Any, Any, float]]
@@ -69,11 +66,9 @@ _RETRY_SECONDS_MAX = 10.0
 
 
 async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str) -> None:
-    """Retry until the end is recorded: only this process has the result.
-
-    Raises `Fenced` when another node owns the turn or job; that is also how a second try learns
-    that the first one went through after all.
-    """
+    """Retry until the end is recorded: only this process has the result. Raises `Fenced` when
+    another node owns the turn or job; that is also how a second try learns that the first one went
+    through after all."""
     tries = 0
     while True:
         try:

@@ -46,10 +46,8 @@ log = structlog.get_logger(__name__)
 async def run_job(
     ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run, find: FindJob = values.resolve
 ) -> None:
-    """Run a job's function once and record how it ended (design: How a job ends).
-
-    Cancelled (a stop, a shutdown) it leaves without a word: what is to be recorded already was.
-    """
+    """Run a job's function once and record how it ended (design: How a job ends). Cancelled (a
+    stop, a shutdown) it leaves without a word: what is to be recorded already was."""
     steps = steps.for_account(ticket.job.account_id)
     claim = JobClaim(ticket.job.id, ticket.job.account_id, ticket.epoch)
     owner = JobOwner(ctx, partial(confirm_job, ctx, claim), claim)

@@ -65,11 +65,8 @@ class TurnRunner:
         await self.runs.stop(seconds)
 
     async def _run(self, ctx: AppContext, ticket: TurnTicket, run: Run) -> None:
-        """Run the agent once for a message and record how its turn ended (design: How a turn
-        ends).
-
-        A run that was fenced or failed because of the server writes nothing.
-        """
+        """Run the agent once for a message and record how its turn ended (design: How a turn ends).
+        A run that was fenced or failed because of the server writes nothing."""
         message = ticket.message
         steps = self._steps.for_account(message.account_id)
         owner = Owner(ctx, partial(confirm_turn, ctx, ticket))

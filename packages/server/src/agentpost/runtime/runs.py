@@ -146,9 +146,7 @@ class Runs:
 
     async def wait_until_ended(self) -> None:
         """Returns when all that runs has ended; after `close`, on any loop."""
-        await _wait_until_ended(
-            [run.submission for run in self.open() if run.submission is not None], None
-        )
+        await _wait_until_ended(self.open(), None)
 
     def hold(self) -> None:
         """Begin no more runs until `release`."""
@@ -197,21 +195,20 @@ class Runs:
         runs = self.open()
         for run in runs:
             self.end(run)
-        await _wait_until_ended(
-            [run.submission for run in runs if run.submission is not None], seconds
-        )
+        await _wait_until_ended(runs, seconds)
         return [run.owner for run in runs]
 
     async def stop(self, seconds: float) -> None:
         """Cancel everything and wait until it has ended, at most that long."""
         with self._lock:
             self._closed = True
-        left = [run.submission for run in self.open() if run.submission is not None]
-        for run in self.open():
+        runs = self.open()
+        for run in runs:
             run.give_up()
-        for submission in left:
-            submission.cancel()
-        await _wait_until_ended(left, seconds)
+        for run in runs:
+            if run.submission is not None:
+                run.submission.cancel()
+        await _wait_until_ended(runs, seconds)
 
     def _note_change(self) -> None:
         self._state = object()
@@ -234,8 +231,8 @@ async def _later(
     await work(run)
 
 
-async def _wait_until_ended(submission: list[Submission], seconds: float | None) -> None:
-    """Wait until all of it has ended, at most that long."""
-    if submission:
-        ends = [asyncio.wrap_future(each.ended) for each in submission]
+async def _wait_until_ended(runs: list[Run], seconds: float | None) -> None:
+    """Wait until all of them have ended, at most that long."""
+    ends = [asyncio.wrap_future(run.submission.ended) for run in runs if run.submission is not None]
+    if ends:
         await asyncio.wait(ends, timeout=seconds)

@@ -23,11 +23,8 @@ def run(
 
 
 async def call(owner: str, number: int, call_parts: Sequence[object], effect: Awaitable[T]) -> T:
-    """Await the effect of a call that is not recorded yet, and make its span.
-
-    Args:
-        call_parts: the name of the call and its arguments, of which no values are shown.
-    """
+    """Await the effect of a call that is not recorded yet, and make its span. ``call_parts``: the
+    name of the call and its arguments, of which no values are shown."""
     place = traces.place.get()
     if place is None:
         return await effect

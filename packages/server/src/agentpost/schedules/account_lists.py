@@ -25,10 +25,7 @@ _TEXT_CHARACTERS = 300
 @dataclass(frozen=True, slots=True)
 class ScheduleView:
     """A schedule with the messages of its newest runs, as long as their idempotency keys are kept.
-
-    Attributes:
-        runs: (planned time in microseconds, message).
-    """
+    ``runs``: (planned time in microseconds, message)."""
 
     schedule: ScheduleRecord
     runs: list[tuple[int, MessageSummary]]
@@ -58,11 +55,9 @@ def _runs(tx: Tx, schedule: ScheduleRecord, now: int) -> list[tuple[int, Message
 
 
 async def create(ctx: AppContext, account_id: str, key_id: str, new: NewSchedule) -> ScheduleRecord:
-    """A new schedule of a key of the account.
-
-    Raises `Refusal`: ``bad_request`` for a key that may not send messages, or too many schedules,
-    and what `new_messages.check` and `schedules.create` raise.
-    """
+    """A new schedule of a key of the account. Raises `Refusal`: ``bad_request`` for a key that may
+    not send messages, or too many schedules, and what `new_messages.check` and `schedules.create`
+    raise."""
     check(from_fields(new.message))
     caller = await ctx.db.read(lambda tx: schedules.sender(tx, ctx, account_id, key_id))
     if caller is None:

@@ -48,9 +48,7 @@ all its keys."""
 @dataclass(frozen=True, slots=True)
 class NewSchedule:
     """A schedule as the door understood it: ``cron`` or ``at`` (microseconds), not both.
-
-    ``message``: the fields of the message by their public names, checked.
-    """
+    ``message``: the fields of the message by their public names, checked."""
 
     cron: str | None
     at: int | None

@@ -20,10 +20,8 @@ GENERATED = "generated"
 
 async def server_secrets(db: Database, setting: str, before: str) -> list[bytes]:
     """The secrets that sign links, cursors and upload forms, the same on every node: the one that
-    signs, then the earlier ones, of which ``before`` is a list separated by commas.
-
-    Raises `ValueError` when `GENERATED` is among these and there is no such secret.
-    """
+    signs, then the earlier ones, of which ``before`` is a list separated by commas. Raises
+    `ValueError` when `GENERATED` is among these and there is no such secret."""
     earlier = []
     for name in filter(None, (part.strip() for part in before.split(","))):
         stored = await db.read(lambda tx: meta.get(tx, NAME)) if name == GENERATED else name

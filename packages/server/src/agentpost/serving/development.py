@@ -37,10 +37,8 @@ _COARSE: Final = 20_000
 
 
 class AgentCode:
-    """The code of the agent that ``spec``, a ``module:object``, names.
-
-    Raises `UnknownAgent` for any other text.
-    """
+    """The code of the agent that ``spec``, a ``module:object``, names. Raises `UnknownAgent` for
+    any other text."""
 
     def __init__(self, spec: str) -> None:
         module, _, name = spec.partition(":")
@@ -92,10 +90,8 @@ class AgentCode:
         return {path for path in files if _write_time(path) >= self._begun and self.concerns(path)}
 
     def load(self) -> Agent:
-        """Import it, again or for the first time.
-
-        Raises `UnknownAgent`, and what was imported before is in place again.
-        """
+        """Import it, again or for the first time. Raises `UnknownAgent`, and what was imported
+        before is in place again."""
         self._begun = SystemClock().now() - _COARSE
         self._sums = {path: _sum(path) for path in {*self._sums, *self._beside()}}
         before = dict(self._modules())
@@ -298,10 +294,8 @@ class _Developing:
 
 
 def _key(server: Server, settings: Settings) -> str:
-    """The key of the first start, which is kept for the next ones: it opens nothing but this.
-
-    A key that the author gave is neither shown nor written: it may open more.
-    """
+    """The key of the first start, which is kept for the next ones: it opens nothing but this. A key
+    that the author gave is neither shown nor written: it may open more."""
     path = settings.data_path / _KEY
     bootstrap_key = settings.bootstrap_api_key.get_secret_value()
     if server.first is not None and not bootstrap_key:

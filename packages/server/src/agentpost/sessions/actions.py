@@ -104,7 +104,7 @@ def make_link(tx: Tx, ctx: AppContext, id_or_email: str | None = None) -> LoginL
         ValueError: none was named, and there is none or more than one; the user has not accepted
             the invitation.
     """
-    token = secrets.token_urlsafe(SECRET_BYTES)
+    token = new_secret()
     expires_at = ctx.clock.now() + LOGIN_LINK_SECONDS * SECOND
     account = _only(tx) if id_or_email is None else account_rows.find(tx, id_or_email)
     user = users.own(tx, account) if account else users.find(tx, id_or_email or "")
@@ -202,9 +202,8 @@ async def signed_in(ctx: AppContext, secret: str, address: str = "") -> SignedIn
 
 async def of_user(ctx: AppContext, user_id: str, secret: str) -> list[SessionSummary]:
     """The user's sessions, the newest first; ``secret``: that of the session which asks."""
-    asking, now = digest(secret), ctx.clock.now()
-    found = await ctx.db.read(lambda tx: _live(tx, ctx, user_id, now))
-    return [_summary(each, asking) for each in found]
+    found = await ctx.db.read(lambda tx: _live(tx, ctx, user_id, ctx.clock.now()))
+    return [_summary(each, digest(secret)) for each in found]
 
 
 @read_transaction
@@ -224,7 +223,7 @@ def of_everybody(
 def end_by_operator(tx: Tx, ctx: AppContext, session_id: str) -> None:
     """End a session by the id that `of_everybody` says, at once; raises ``not_found``."""
     now = ctx.clock.now()
-    if not (session_id and session_rows.delete_by_beginning(tx, session_id, _ID_CHARACTERS, now)):
+    if not (session_id and session_rows.delete_by_beginning(tx, _ID_CHARACTERS, session_id, now)):
         raise not_found("session")
 
 

@@ -23,7 +23,6 @@ from agentpost.egress.errors import EgressError
 from agentpost.sessions import actions as sessions, password_links, throttle
 from agentpost.sessions.actions import Visitor
 from agentpost.sessions.password_links import Offer
-from agentpost.transactions import read_transaction
 from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.address_rules import check_mail_address
 from agentpost.users.records import UserRecord
@@ -106,10 +105,8 @@ class Journey:
 
 
 async def begin(ctx: AppContext, callback: str, next_path: str) -> tuple[Journey, str]:
-    """Begin a sign-in: what to keep, and the provider's address to go to.
-
-    ``callback``: our address to return to. Raises `OidcError` when the provider does not answer.
-    """
+    """Begin a sign-in: what to keep, and the provider's address to go to. ``callback``: our address
+    to return to. Raises `OidcError` when the provider does not answer."""
     from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
     metadata = await _metadata(ctx)
@@ -137,10 +134,8 @@ async def finish(
     visitor: Visitor,
 ) -> str | list[Offer]:
     """Somebody returned, with ``query`` in the address: the secret of a new session, or the
-    invitations that they may accept when they have no user.
-
-    Raises `OidcError`, ``rate_limited`` after too many failures.
-    """
+    invitations that they may accept when they have no user. Raises `OidcError`, ``rate_limited``
+    after too many failures."""
     counts = await throttle.count_arrival(ctx, visitor.address, visitor.device)
     if not secrets.compare_digest(query.get("state", "").encode(), journey.state.encode()):
         raise OidcError(_AGAIN)
@@ -180,19 +175,14 @@ async def remember(ctx: AppContext, problem: OidcError) -> None:
 
     def fn(tx: Tx) -> None:
         newest = [(ctx.clock.now(), problem.reason[:_REASON_CHARACTERS])]
-        newest += [(each.at, each.reason) for each in _failures(tx)]
+        newest += [(each.at, each.reason) for each in failures(tx)]
         meta.put(tx, _FAILURES, json.dumps(newest[:_REMEMBERED]))
 
     await ctx.db.write(fn)
 
 
-@read_transaction
-def failures(tx: Tx, _: AppContext) -> list[Failure]:
+def failures(tx: Tx) -> list[Failure]:
     """The last sign-ins that failed, newest first; those that succeed meanwhile stay out of it."""
-    return _failures(tx)
-
-
-def _failures(tx: Tx) -> list[Failure]:
     return [Failure(at, reason) for at, reason in json.loads(meta.get(tx, _FAILURES) or "[]")]
 
 

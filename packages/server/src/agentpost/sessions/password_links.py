@@ -23,7 +23,7 @@ from agentpost.record.records import AccountRecord
 from agentpost.sessions import actions as sessions, rows as session_rows, throttle
 from agentpost.sessions.actions import Visitor
 from agentpost.sessions.passwords import check_password
-from agentpost.transactions import read_transaction, write_transaction
+from agentpost.transactions import write_transaction
 from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.address_rules import check_mail_address
 from agentpost.users.records import LoginTokenRecord, UserMailRecord, UserRecord
@@ -111,11 +111,8 @@ async def create(ctx: AppContext, account: str, email: str, role: Role) -> Passw
 async def invite_first(ctx: AppContext, account_id: str) -> InvitationLink:
     """Send the link to the one who leads an account, or return it; raises ``not_found``."""
 
-    def fn(tx: Tx) -> UserRecord:
-        account = account_rows.get(tx, account_id)
-        return users.own(tx, account)
-
-    return await _hand_over(ctx, await ctx.db.write(fn), None)
+    user = await ctx.db.write(lambda tx: users.own(tx, account_rows.get(tx, account_id)))
+    return await _hand_over(ctx, user, None)
 
 
 @write_transaction
@@ -183,19 +180,23 @@ def tie(tx: Tx, ctx: AppContext, user: UserRecord, subject: str, address: str) -
 
 async def ask_for_mail(ctx: AppContext, email: str, address: str) -> None:
     """Somebody at ``address`` forgot the password of ``email``: mail a link, if that is a user.
-
-    Raises `ValueError` for what is no mail address, ``rate_limited`` when there were too many.
-    """
+    Raises `ValueError` for what is no mail address, ``rate_limited`` when there were too many."""
     address_of_user = users.normal_email(email)
     check_mail_address(address_of_user)
     await throttle.count_mail(ctx, address, address_of_user)
     await ctx.db.write(lambda tx: _queue(tx, ctx, address_of_user, Purpose.RESET))
 
 
-@read_transaction
 def offer(tx: Tx, ctx: AppContext, token: str) -> Offer | None:
     """What a link is for; None when it is unknown, over or spent."""
-    return _offer(tx, ctx, token)
+    link = session_rows.token(tx, digest(token), ctx.clock.now())
+    if link is None or link.purpose is None:
+        return None
+    user, subject = user_rows.get(tx, link.user_id), link.oidc_subject
+    if user is None or (subject is not None and user_rows.by_subject(tx, subject) is not None):
+        return None
+    account = account_rows.get(tx, user.account_id)
+    return Offer(token, user, account, subject, user.is_invitation or subject is not None)
 
 
 async def set_password(ctx: AppContext, token: str, password: str, visitor: Visitor) -> str | None:
@@ -206,7 +207,7 @@ async def set_password(ctx: AppContext, token: str, password: str, visitor: Visi
     or spent. Raises `ValueError` for a password that cannot be, as `users.accept`, `Overloaded`.
     """
     password_hash = ""
-    usable = await offer(ctx, token)
+    usable = await ctx.db.read(lambda tx: offer(tx, ctx, token))
     if usable is None:
         return None  # no work for strangers
     if usable.oidc_subject is None:
@@ -214,19 +215,18 @@ async def set_password(ctx: AppContext, token: str, password: str, visitor: Visi
         password_hash = await ctx.passwords.hash(password)
 
     def fn(tx: Tx) -> str | None:
-        offer = _offer(tx, ctx, token)
-        if offer is None or not session_rows.spend_token(tx, digest(token), ctx.clock.now()):
+        spent = offer(tx, ctx, token)
+        if spent is None or not session_rows.spend_token(tx, digest(token), ctx.clock.now()):
             return None
-        user = users.accept(tx, ctx, offer.user)
-        if offer.user.is_invitation:
+        user = users.accept(tx, ctx, spent.user)
+        if spent.user.is_invitation:
             sessions.audit_own(tx, ctx, user, "users accept", visitor.address)
-        if offer.oidc_subject is not None:
-            tie(tx, ctx, user, offer.oidc_subject, visitor.address)
+        if spent.oidc_subject is not None:
+            tie(tx, ctx, user, spent.oidc_subject, visitor.address)
         else:
             sessions.audit_own(tx, ctx, user, "users password", visitor.address, by="link")
             user_rows.set_password(tx, user.id, password_hash)
-            session_rows.delete_sessions(tx, user.id)
-            session_rows.delete_links(tx, user.id)
+            users.end_sessions(tx, user)
         return sessions.begin(tx, ctx, user, visitor)
 
     return await ctx.db.write(fn)
@@ -247,14 +247,3 @@ def _queue(tx: Tx, ctx: AppContext, email: str, purpose: Purpose) -> None:
     user_rows.USER_MAILS.insert(
         tx, UserMailRecord(new_id(ids.MAIL, now), email, purpose.value, now, now)
     )
-
-
-def _offer(tx: Tx, ctx: AppContext, token: str) -> Offer | None:
-    link = session_rows.token(tx, digest(token), ctx.clock.now())
-    if link is None or link.purpose is None:
-        return None
-    user, subject = user_rows.get(tx, link.user_id), link.oidc_subject
-    if user is None or (subject is not None and user_rows.by_subject(tx, subject) is not None):
-        return None
-    account = account_rows.get(tx, user.account_id)
-    return Offer(token, user, account, subject, user.is_invitation or subject is not None)

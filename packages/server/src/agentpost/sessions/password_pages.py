@@ -62,7 +62,8 @@ async def send(ctx: AppContext, request: Request) -> View:
 async def choose(ctx: AppContext, request: Request, form: Form | None = None) -> View:
     """The form to accept an invitation or to choose a new password. Looking spends nothing."""
     form = form or Form()
-    offer = await password_links.offer(ctx, request.path_params["token"])
+    token = request.path_params["token"]
+    offer = await ctx.db.read(lambda tx: password_links.offer(tx, ctx, token))
     if offer is None:
         return _SPENT
     if offer.is_question:

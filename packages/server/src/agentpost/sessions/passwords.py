@@ -40,11 +40,8 @@ class PasswordCheck:
 
 
 class Passwords:
-    """Hashes and checks, for one event loop.
-
-    Args:
-        hasher: of argon2-cffi, by default with the parameters that OWASP names as the least.
-    """
+    """Hashes and checks, for one event loop. ``hasher``: of argon2-cffi, by default with the
+    parameters that OWASP names as the least."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher
@@ -54,7 +51,7 @@ class Passwords:
 
     async def hash(self, password: str) -> str:
         """How a password is stored; raises `Overloaded`."""
-        return await self._run_bounded(self._hash, password)
+        return await self._run_bounded(lambda: self._make_hasher().hash(_bytes(password)))
 
     async def check(self, stored_hash: str | None, password: str) -> PasswordCheck:
         """Compare with the hash that is kept; None does the same work and is never right. Raises
@@ -69,9 +66,6 @@ class Passwords:
             return await self._threads.run(fn, *args, **kwargs)
         finally:
             self._waiting -= 1
-
-    def _hash(self, password: str) -> str:
-        return self._make_hasher().hash(_bytes(password))
 
     def _check(self, stored_hash: str | None, password: str) -> PasswordCheck:
         from argon2.exceptions import InvalidHashError, VerificationError

@@ -16,7 +16,6 @@ _LIVE_OF_ACCOUNT = (
     f"{SESSIONS.select} WHERE account_id = ? AND expires_at > ? AND last_used_at > ?"
     " ORDER BY created_at DESC"
 )
-_END_BY_BEGINNING = "DELETE FROM sessions WHERE SUBSTR(digest, 1, ?) = ? AND expires_at > ?"
 _END = "UPDATE sessions SET expires_at = ? WHERE digest = ? AND expires_at > ?"
 _END_OTHERS = "DELETE FROM sessions WHERE user_id = ? AND digest <> ?"
 _END_LINKS = "DELETE FROM login_tokens WHERE user_id = ?"
@@ -58,9 +57,10 @@ was_used_from = Whether[str, str](
 was_used = Whether[str]("SELECT 1 FROM sessions WHERE address = ? LIMIT 1")
 
 
-def delete_by_beginning(tx: Tx, beginning: str, characters: int, now: int) -> int:
-    """End the session whose digest begins so, with that many characters; how many ended."""
-    return tx.execute(_END_BY_BEGINNING, (characters, beginning, now))
+# End the session whose digest begins, with so many characters, with that text.
+delete_by_beginning = Change[int, str, int](
+    "DELETE FROM sessions WHERE SUBSTR(digest, 1, ?) = ? AND expires_at > ?"
+)
 
 
 def delete_all(tx: Tx, user_id: str | None, account_id: str | None, now: int) -> int:

@@ -54,7 +54,7 @@ async def _begin(
         if now is None or now.password != stored:
             return None  # changed or removed while we hashed
         if check.better is not None:
-            user_rows.replace_password(tx, now.id, stored, check.better)
+            user_rows.replace_password(tx, check.better, now.id, stored)
         return sessions.begin(tx, ctx, now, visitor)
 
     return await ctx.db.write(fn)

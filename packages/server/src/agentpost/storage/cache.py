@@ -33,10 +33,8 @@ class FileCache:
         make_private(folder)
 
     async def path(self, key: str, version: str, read: Callable[[], AsyncIterator[bytes]]) -> Path:
-        """The copy of a blob, downloaded by ``read`` when this ``version`` of it is not there.
-
-        Two readers at once may both download; the copies are equal, and the later one stays.
-        """
+        """The copy of a blob, downloaded by ``read`` when this ``version`` of it is not there. Two
+        readers at once may both download; the copies are equal, and the later one stays."""
         path = self._copy(key, version)
         if not await asyncio.to_thread(self._mark_used, path):
             chunks = read()

@@ -56,7 +56,6 @@ class LocalStorage:
         self._threads = ThreadPoolExecutor(_THREADS, "blobs")
 
     async def put(self, key: str, data: bytes | Path) -> BlobInfo:
-        """See `Storage.put`."""
         return await self._in_thread(self._put, self._path(key), data)
 
     async def adopt(self, key: str, source: Path) -> os.stat_result:
@@ -65,7 +64,6 @@ class LocalStorage:
         return await self._in_thread(self._adopt, self._path(key), source)
 
     async def open(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
-        """See `Storage.open`."""
         descriptor = await self._in_thread(_open, self._path(key), key)
         try:
             while end is None or start < end:
@@ -80,7 +78,6 @@ class LocalStorage:
             os.close(descriptor)
 
     async def size(self, key: str) -> int:
-        """See `Storage.size`."""
         return await self._in_thread(_size, self._path(key), key)
 
     async def local(self, key: str) -> Path:
@@ -90,7 +87,6 @@ class LocalStorage:
         return path
 
     async def delete(self, key: str) -> None:
-        """See `Storage.delete`."""
         await self._in_thread(self._path(key).unlink, missing_ok=True)
 
     async def check(self, name: str) -> None:
@@ -98,11 +94,9 @@ class LocalStorage:
         await self._in_thread(_check, self._unfinished)
 
     async def identity(self) -> str | None:
-        """See `Storage.identity`."""
         return await self._in_thread(self._identity)
 
     async def set_identity(self, name: str) -> None:
-        """See `Storage.set_identity`."""
         await self._in_thread(self._set_identity, name)
 
     async def free_bytes(self) -> int | None:
@@ -121,7 +115,6 @@ class LocalStorage:
                 yield await self._in_thread(_list_folder, self._root, folder, now)
 
     async def tidy(self) -> None:
-        """See `Storage.tidy`."""
         await self._in_thread(_remove_abandoned, self._unfinished)
 
     async def aclose(self) -> None:

@@ -49,14 +49,12 @@ class LocalIncoming:
         self._arriving.mkdir(mode=0o700, exist_ok=True)
 
     async def form(self, ticket: PostTicket) -> PostForm:
-        """See `Incoming.form`."""
         fields = self.policies.fields(
             ticket.upload_id, ticket.content_type, ticket.max_bytes, ticket.expires_at
         )
         return PostForm(self._url, fields)
 
     async def find(self, upload_id: str) -> Arrived | None:
-        """See `Incoming.find`."""
         try:
             return _describe(await asyncio.to_thread(self._upload_path(upload_id).stat))
         except FileNotFoundError:
@@ -74,15 +72,12 @@ class LocalIncoming:
             raise Replaced
 
     async def delete(self, upload_id: str) -> None:
-        """See `Incoming.delete`."""
         await asyncio.to_thread(self._upload_path(upload_id).unlink, missing_ok=True)
 
     async def tidy(self) -> None:
-        """See `Incoming.tidy`."""
         await asyncio.to_thread(_remove_broken_off, self._arriving)
 
     async def begin(self, upload_id: str) -> "LocalSink":
-        """See `Receiver.begin`."""
         target = self._upload_path(upload_id)
         descriptor, path = await asyncio.to_thread(_locked_file, self._arriving)
         return LocalSink(descriptor, path, target)
@@ -105,15 +100,12 @@ class LocalSink:
         self._busy = threading.Lock()
 
     async def write(self, data: bytes) -> None:
-        """See `Sink.write`."""
         await asyncio.to_thread(self._write, data)
 
     async def keep(self) -> Arrived:
-        """See `Sink.keep`."""
         return await asyncio.to_thread(self._keep)
 
     def discard(self) -> None:
-        """See `Sink.discard`."""
         with self._busy:
             self._file.close()
         self._path.unlink(missing_ok=True)

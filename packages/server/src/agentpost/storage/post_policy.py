@@ -93,9 +93,7 @@ class PolicySigner:
 
     def check(self, fields: Mapping[str, str], now: int) -> Allowance:
         """The limits of a posted form; ``fields`` are those before the file, by lower-case name.
-
-        Raises `PostRefused`.
-        """
+        Raises `PostRefused`."""
         if not fields.get("key"):
             raise PostRefused(
                 400, "InvalidArgument", "Bucket POST must contain a field named 'key'."

@@ -13,11 +13,9 @@ _FAN_OUT_LEVELS = 2
 
 
 def make_private(folder: Path) -> None:
-    """Make the folder, or take everybody else's permissions from the one that is there and from
-    the folders in it; those of another owner stay as they are, with a warning.
-
-    Raises `OSError` when the folder cannot be made; `FileExistsError` when something else is there.
-    """
+    """Make the folder, or take everybody else's permissions from the one that is there and from the
+    folders in it; those of another owner stay as they are, with a warning. Raises `OSError` when
+    the folder cannot be made; `FileExistsError` when something else is there."""
     folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
     try:
         # Nobody could reach a file inside a private folder: then one level is enough.

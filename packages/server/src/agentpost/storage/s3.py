@@ -39,9 +39,7 @@ _NO_BLOBS = (CHECK_PREFIX, "incoming/")
 
 class S3Storage:
     """`Storage` in a bucket; an upload becomes visible as a whole. See the port for the contract.
-
-    Parts of an upload that a crash cut off stay hidden until `S3Incoming.tidy` removes them.
-    """
+    Parts of an upload that a crash cut off stay hidden until `S3Incoming.tidy` removes them."""
 
     def __init__(self, store: S3Store, cache: FileCache, bucket: str) -> None:
         self._store = store
@@ -62,7 +60,6 @@ class S3Storage:
         return cls(_open_store(location), FileCache(cache_folder, cache_bytes_max), location.bucket)
 
     async def put(self, key: str, data: bytes | Path) -> BlobInfo:
-        """See `Storage.put`."""
         import obstore
 
         checked_key(key)
@@ -78,7 +75,6 @@ class S3Storage:
         return BlobInfo(source.size, source.digest.hexdigest())
 
     async def open(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
-        """See `Storage.open`."""
         import obstore
 
         options: dict[str, Any] = {}
@@ -103,7 +99,6 @@ class S3Storage:
             yield bytes(chunk)
 
     async def size(self, key: str) -> int:
-        """See `Storage.size`."""
         return (await self._head(key))["size"]
 
     async def local(self, key: str) -> Path:
@@ -114,7 +109,6 @@ class S3Storage:
         return await self._cache.path(key, version, lambda: self.open(key))
 
     async def delete(self, key: str) -> None:
-        """See `Storage.delete`."""
         import obstore
 
         with suppress(FileNotFoundError):  # S3 itself never says so, some of its kind do
@@ -140,7 +134,6 @@ class S3Storage:
             return None
 
     async def set_identity(self, name: str) -> None:
-        """See `Storage.set_identity`."""
         await self.put(IDENTITY_KEY, name.encode("ascii"))
 
     async def free_bytes(self) -> int | None:

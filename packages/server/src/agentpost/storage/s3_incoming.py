@@ -19,10 +19,8 @@ _OTHER_VERSION = frozenset({"412", "PreconditionFailed"})
 
 
 class S3Incoming:
-    """`Incoming` below ``incoming/`` in the bucket of the blobs. See the port.
-
-    The bucket answers browsers only if its CORS rules allow POST from their pages.
-    """
+    """`Incoming` below ``incoming/`` in the bucket of the blobs. See the port. The bucket answers
+    browsers only if its CORS rules allow POST from their pages."""
 
     def __init__(self, url: str, post_url: str = "") -> None:
         """``url`` as for the blob store; ``post_url``: the bucket's address as clients reach it,
@@ -83,7 +81,6 @@ class S3Incoming:
             raise
 
     async def delete(self, upload_id: str) -> None:
-        """See `Incoming.delete`."""
         await self._call(
             self._client.delete_object, Bucket=self._location.bucket, Key=self._key(upload_id)
         )

@@ -125,10 +125,8 @@ _LIBRARY = mimetypes.MimeTypes()
 
 
 def describe(name: str, head: bytes, declared_type: str | None) -> tuple[str, FileKind]:
-    """Content type (lower case, without parameters) and kind of a file.
-
-    ``head`` is its first `HEAD_BYTES`; ``declared_type`` what its sender called it, in any form.
-    """
+    """Content type (lower case, without parameters) and kind of a file. ``head`` is its first
+    `HEAD_BYTES`; ``declared_type`` what its sender called it, in any form."""
     head = head[:HEAD_BYTES]
     content_type = announced_type(name, head) or _claimed_type(name, head, declared_type)
     return content_type, _kind(content_type)

@@ -37,12 +37,9 @@ class Resting:
         self._looks: dict[str, _Look] = {}
 
     async def due(self, name: str, find: Callable[[Tx, int], list[T]]) -> list[T]:
-        """What is due now.
-
-        Args:
-            find: what is due at a time (microseconds since 1970 UTC), by nothing but the database;
-                what is due at a time is so later, too, unless the database changes.
-        """
+        """What is due now. ``find``: what is due at a time (microseconds since 1970 UTC), by
+        nothing but the database; what is due at a time is so later, too, unless the database
+        changes."""
         now, changes = self._clock.now(), self._db.changes
         if changes is None:
             return await self._db.read(lambda tx: find(tx, now))

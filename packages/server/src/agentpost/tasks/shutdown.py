@@ -16,9 +16,7 @@ End = tuple[str, Callable[[], Awaitable[object]]]
 
 async def end_all(ends: Sequence[End], seconds: float = _PART_SECONDS) -> bool:
     """End one part after the other, each within ``seconds`` and whatever becomes of the others.
-
-    False when one failed or hangs: something of it may still be running.
-    """
+    False when one failed or hangs: something of it may still be running."""
     has_ended = True
     clock = asyncio.get_running_loop().time
     by = clock() + _ALL_SECONDS

@@ -32,7 +32,6 @@ from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.shapes import MessageShape
 from agentpost.processes.pool import Ready, WorkerPool
-from agentpost.record.records import FileRecord
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Run, Steps
@@ -156,7 +155,7 @@ class Conversation:
             answer=answer,
             response_schema=response_schema,
         )
-        self._sent.append(self._do(self._post(new)))
+        self._sent.append(self._do(sending.post(self._ctx, self._caller, new)).id)
         return self.wait() if wait else self._do(self._wait_until(self._turns_only))
 
     def wait(self) -> Outcome:
@@ -221,9 +220,6 @@ class Conversation:
         lost_turns = [owner for owner in self._db.lost if owner.startswith(ids.MESSAGE)]
         return [run.owner for run in self._turns.runs.open()] + lost_turns
 
-    async def _post(self, new: NewMessage) -> str:
-        return (await sending.post(self._ctx, self._caller, new)).id
-
     async def _wait_until(self, is_settled: Callable[[], Awaitable[bool]]) -> Outcome:
         until = asyncio.get_running_loop().time() + self._seconds
         while not await is_settled():
@@ -264,12 +260,11 @@ class Conversation:
     async def _outcome(self, message_id: str) -> Outcome:
         read = await self._ctx.db.read(partial(Read.of, message_id=message_id))
         message_json = json.loads(MessageShape.of(read.snapshot, self._ctx.links).json())
-        contents = [await self._bytes(file) for file in read.snapshot.files]
-        files = dict(zip((f.path for f in read.snapshot.files), contents, strict=True))
+        files = {
+            file.path: (await self._ctx.storage.local(file.blob)).read_bytes()
+            for file in read.snapshot.files
+        }
         return outcome(read, message_json, files, self._db.errors)
-
-    async def _bytes(self, file: FileRecord) -> bytes:
-        return (await self._ctx.storage.local(file.blob)).read_bytes()
 
 
 def _function(agent: AgentFn | object | str) -> AgentFn:

@@ -114,28 +114,22 @@ class FaultyDatabase:
 
     @property
     def external_commits(self) -> int | None:
-        """See `Database.external_commits`."""
         return self._real.external_commits
 
     @property
     def changes(self) -> int | None:
-        """See `Database.changes`."""
         return self._real.changes
 
     def open(self) -> None:
-        """See `Database.open`."""
         self._real.open()
 
     def close(self) -> None:
-        """See `Database.close`."""
         self._real.close()
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.read`."""
         return await self._real.read(fn)
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
-        """See `Database.read_now`."""
         return self._real.read_now(fn)
 
     async def write(self, fn: Callable[[Tx], T]) -> T:

@@ -31,10 +31,8 @@ from agentpost.turns import conversation_rows
 
 # --- beginning ------------------------------------------------------------------------------------
 def is_free(tx: Tx, conversation: ConversationRecord) -> bool:
-    """Whether a turn of the locked conversation may begin: none runs.
-
-    What the conversation names is looked at: a turn that does not run would block it for good.
-    """
+    """Whether a turn of the locked conversation may begin: none runs. What the conversation names
+    is looked at: a turn that does not run would block it for good."""
     message_id = conversation.turn_message_id
     return message_id is None or not message_rows.turn_runs(tx, message_id)
 
@@ -112,9 +110,7 @@ def next_turn(tx: Tx, ctx: AppContext, conversation_id: str, now: int) -> None:
 @write_transaction
 def expire_wait(tx: Tx, ctx: AppContext, message_id: str, waited_until: int = 0) -> None:
     """A waiting turn's patience is over: the message ends ``agent_busy``; nothing ran.
-
-    ``waited_until``: a deadline that has passed although the clock, set back, does not say so.
-    """
+    ``waited_until``: a deadline that has passed although the clock, set back, does not say so."""
     now = ctx.clock.now()
     by = max(now, waited_until)
     message = message_rows.lock(tx, message_id)
@@ -274,10 +270,7 @@ def stop_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, job_id: st
 @write_transaction
 def write_file(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord) -> None:
     """A file for the reply, in the conversation's home work. Raises `Fenced`, and `StorageFull`:
-    then nothing happened.
-
-    ``file.work_id`` and the times are filled in here.
-    """
+    then nothing happened. ``file.work_id`` and the times are filled in here."""
     now = ctx.clock.now()
     conversation, message = _lock_owned(tx, ticket)
     file.work_id = home_of(tx, conversation, now)

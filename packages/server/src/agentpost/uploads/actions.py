@@ -55,11 +55,9 @@ class NewUpload:
 
 
 async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[UploadRecord, PostForm]:
-    """A place for one file, and the form to post it with.
-
-    Raises `Refusal`: ``too_large`` for this file, for all unfinished uploads of the account
-    together or for its storage, ``unavailable`` when there is no room for files.
-    """
+    """A place for one file, and the form to post it with. Raises `Refusal`: ``too_large`` for this
+    file, for all unfinished uploads of the account together or for its storage, ``unavailable``
+    when there is no room for files."""
     record = _announce(ctx, account_id, new)
     ticket = PostTicket(
         upload_id=record.id,
@@ -74,10 +72,8 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
 
 
 async def take(ctx: AppContext, account_id: str, new: NewUpload, data: bytes) -> UploadRecord:
-    """An upload whose file a door has received itself; it is ready.
-
-    Raises `Refusal`: ``too_large`` and ``unavailable`` as `create`, ``executable_refused``.
-    """
+    """An upload whose file a door has received itself; it is ready. Raises `Refusal`: ``too_large``
+    and ``unavailable`` as `create`, ``executable_refused``."""
     record = _announce(ctx, account_id, new)
     record.copies, record.blob = 1, _blob(record.id, 1)
     await ctx.db.write(

@@ -153,10 +153,8 @@ def add(tx: Tx, ctx: AppContext, account_id: str, email: str, role: Role) -> Use
 
 def accept(tx: Tx, ctx: AppContext, invitation: UserRecord) -> UserRecord:
     """The user that an invitation makes; a user is returned as it is. The caller knows that the
-    person with the address accepts.
-
-    Raises ``bad_request`` when the address is a user by now, or belongs to ``oidc_account``.
-    """
+    person with the address accepts. Raises ``bad_request`` when the address is a user by now, or
+    belongs to ``oidc_account``."""
     if not invitation.is_invitation:
         return invitation
     user = replace(invitation, email=invitation.address, invited_email=None)
@@ -232,11 +230,9 @@ async def all_(ctx: AppContext) -> list[UserRecord]:
 
 @write_transaction
 def remove(tx: Tx, _: AppContext, user: str, by: UserRecord | None = None) -> UserRecord:
-    """Remove a user, named by id or address; sessions and links end with them.
-
-    ``by``: who does it, None for a command. Raises ``not_found``, also for somebody of another
-    account; `Refusal` for somebody above ``by``, the last owner and the last operator.
-    """
+    """Remove a user, named by id or address; sessions and links end with them. ``by``: who does it,
+    None for a command. Raises ``not_found``, also for somebody of another account; `Refusal` for
+    somebody above ``by``, the last owner and the last operator."""
     _lock(tx)
     subject = get_managed(tx, user, by)
     _keep_leaders(tx, subject, None)

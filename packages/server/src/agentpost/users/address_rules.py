@@ -17,10 +17,7 @@ def check_mail_address(address: str) -> str:
     sign of the Kelvin) is refused: the address would be taken for another one.
     """
     plain = address.isprintable() and len(address) <= EMAIL_CHARACTERS_MAX
-    if not plain or _turns_plain(address) or not _ADDRESS.fullmatch(address):
+    turns_plain = any(not letter.isascii() and letter.lower().isascii() for letter in address)
+    if not plain or turns_plain or not _ADDRESS.fullmatch(address):
         raise ValueError(f"an e-mail address looks like name@host, not like {address[:80]!a}")
     return address
-
-
-def _turns_plain(address: str) -> bool:
-    return any(not letter.isascii() and letter.lower().isascii() for letter in address)

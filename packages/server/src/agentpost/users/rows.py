@@ -57,10 +57,10 @@ after = All[UserRecord, str, int](USERS, "WHERE id > ? ORDER BY id LIMIT ?")
 set_password = ChangeOf[str, str]("UPDATE users SET password = ? WHERE id = ?")
 
 
-def replace_password(tx: Tx, user_id: str, before: str, password: str) -> None:
-    """A better hash of the same password; nothing when it was changed meanwhile."""
-    sql = "UPDATE users SET password = ? WHERE id = ? AND password = ?"
-    tx.execute(sql, (password, user_id, before))
+# A better hash of the same password, of that user and before; nothing when it was changed since.
+replace_password = Change[str, str, str](
+    "UPDATE users SET password = ? WHERE id = ? AND password = ?"
+)
 
 
 # The role from now on.

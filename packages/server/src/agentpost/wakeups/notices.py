@@ -34,11 +34,8 @@ _RETRY_SECONDS_MAX = 5.0
 
 
 class PostgresNotices:
-    """Sends and hears notices. Listeners are called on any thread and must be quick.
-
-    Args:
-        url: ``postgresql://…``, a direct connection or a pooler in session mode.
-    """
+    """Sends and hears notices. Listeners are called on any thread and must be quick. ``url``:
+    ``postgresql://…``, a direct connection or a pooler in session mode."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -29,9 +29,7 @@ class _Asset:
         self.type = _TYPES[Path(name).suffix]
 
 
-@cache
-def _asset(name: str) -> _Asset:
-    return _Asset(name)
+_asset = cache(_Asset)
 
 
 @cache

@@ -17,11 +17,8 @@ THEMES: Final = ("system", "light", "dark")
 
 
 class Cookie:
-    """A cookie that is kept for so long.
-
-    No script reads it, other sites send it with plain links only, and over HTTPS no other host of
-    the same domain can plant one (the ``__Host-`` prefix).
-    """
+    """A cookie that is kept for so long. No script reads it, other sites send it with plain links
+    only, and over HTTPS no other host of the same domain can plant one (the ``__Host-`` prefix)."""
 
     def __init__(self, settings: Settings, name: str, seconds: int) -> None:
         self._seconds = seconds

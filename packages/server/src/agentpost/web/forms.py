@@ -83,11 +83,9 @@ async def read(ctx: AppContext, request: Request) -> Form:
 
 
 def from_own_page(request: Request, settings: Settings) -> bool:
-    """Whether no other site can have sent this form.
-
-    ``Sec-Fetch-Site`` tells; browsers send it to HTTPS and local addresses. Elsewhere ``Origin``
-    does. A request with neither comes from no browser of today, so no site can have caused it.
-    """
+    """Whether no other site can have sent this form. ``Sec-Fetch-Site`` tells; browsers send it to
+    HTTPS and local addresses. Elsewhere ``Origin`` does. A request with neither comes from no
+    browser of today, so no site can have caused it."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site in ("same-origin", "none")

@@ -68,11 +68,8 @@ class Listing:
         return ids.behind(self.top) if self.top else None
 
     def live(self, first: str | None) -> Mapping[str, str] | None:
-        """What the live part of the page asks (`PageView.live`): None on a later page.
-
-        Args:
-            first: the id of the first entry shown; None: there is none.
-        """
+        """What the live part of the page asks (`PageView.live`): None on a later page. ``first``:
+        the id of the first entry shown; None: there is none."""
         if self.before:
             return None
         return {"top": first} if first else {}

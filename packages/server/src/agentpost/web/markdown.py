@@ -59,6 +59,7 @@ def plain(text: str, characters: int = 200) -> str:
 @cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
+    from markupsafe import escape
 
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(
         ["table", "strikethrough"]
@@ -68,11 +69,5 @@ def _parser() -> MarkdownIt:
     parser.add_render_rule("heading_close", lambda *_: "</p>\n")
     parser.add_render_rule("table_open", lambda *_: _TABLE)
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
-    parser.add_render_rule("image", lambda _, tokens, at, *__: _alt(tokens[at].content))
+    parser.add_render_rule("image", lambda _, tokens, at, *__: str(escape(tokens[at].content)))
     return parser
-
-
-def _alt(text: str) -> str:
-    from markupsafe import escape
-
-    return str(escape(text))

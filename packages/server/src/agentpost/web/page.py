@@ -103,10 +103,8 @@ SECTIONS: Final = ("Chat", "Dashboard", "Account", "Server")
 
 @dataclass(frozen=True, slots=True)
 class Nav:
-    """A page's entry in the navigation; ``icon`` is a name of `layout/icons.svg`.
-
-    The entries of a section stand in the order of the pages in `web/routes.py`.
-    """
+    """A page's entry in the navigation; ``icon`` is a name of `layout/icons.svg`. The entries of a
+    section stand in the order of the pages in `web/routes.py`."""
 
     section: str
     label: str

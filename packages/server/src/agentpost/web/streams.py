@@ -18,6 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded
 from agentpost.domain.times import SECOND
+from agentpost.http import event_stream
 from agentpost.sessions import actions as sessions
 from agentpost.web.page import Viewer
 from agentpost.web.rendering import LIVE
@@ -50,17 +51,15 @@ class Streams:
     def respond(
         self, request: Request, viewer: Viewer, render: Render, every: float | None = None
     ) -> Response:
-        """Open one; raises `Overloaded` for an account that has its most.
-
-        Args:
-            every: looks again after so many seconds without a hint; None: only with one.
-        """
+        """Open one; raises `Overloaded` for an account that has its most. ``every``: looks again
+        after so many seconds without a hint; None: only with one."""
         if self._open[viewer.account_id] >= PER_ACCOUNT_MAX:
             raise Overloaded("This account has too many open pages.", _RETRY_SECONDS)
         last_tag = request.headers.get("last-event-id") or request.query_params.get(LIVE, "")
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         events = self._events(viewer, last_tag, render, every)
-        return StreamingResponse(events, headers=headers, media_type="text/event-stream")
+        return StreamingResponse(
+            events, headers=event_stream.HEADERS, media_type=event_stream.MEDIA_TYPE
+        )
 
     async def _events(
         self, viewer: Viewer, last_tag: str, render: Render, every: float | None

@@ -137,12 +137,8 @@ class ConcurrencyLimits:
 
 def fair_shares(capacities: Mapping[str, int], most: int) -> dict[str, int]:
     """Share ``most`` equally among the endpoints with capacity, so that a few long backlogs do not
-    use it all; an endpoint's unused share goes to the others.
-
-    Args:
-        capacities: up to ``most`` endpoints, each with how many attempts it can take (one at
-            least); each gets something.
-    """
+    use it all; an endpoint's unused share goes to the others. ``capacities``: up to ``most``
+    endpoints, each with how many attempts it can take (one at least); each gets something."""
     shares: dict[str, int] = {}
     for number, endpoint_id in enumerate(sorted(capacities, key=capacities.__getitem__)):
         shares[endpoint_id] = min(capacities[endpoint_id], most // (len(capacities) - number))

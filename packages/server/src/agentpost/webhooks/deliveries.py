@@ -84,11 +84,8 @@ def record_and_claim(
     unused: Sequence[Claimed],
     shares: Mapping[str, int],
 ) -> list[Claimed]:
-    """Record what was sent, give back what was not, and claim more, in one commit.
-
-    Args:
-        shares: endpoint id -> how many to claim at most.
-    """
+    """Record what was sent, give back what was not, and claim more, in one commit. ``shares``:
+    endpoint id -> how many to claim at most."""
     now = ctx.clock.now()
     for claim in unused:
         delivery_rows.give_back(tx, claim.event_id, claim.endpoint_id, claim.until)
@@ -269,10 +266,8 @@ def send_test(
     tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str, event: EventName | None = None
 ) -> DeliveryRecord:
     """Send an event of no message, whatever the endpoint subscribes to: ``webhook.test``, or a
-    sample of ``event``.
-
-    Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off.
-    """
+    sample of ``event``. Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is
+    off."""
     endpoint = _ready(tx, account_id, endpoint_id)
     now = ctx.clock.now()
     event_id = new_id(ids.EVENT, now)
@@ -299,9 +294,7 @@ def redeliver(
     tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str, event_id: str
 ) -> DeliveryRecord:
     """Send one delivery again, at once; one that is pending does not wait for its next attempt.
-
-    Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off.
-    """
+    Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off."""
     _ready(tx, account_id, endpoint_id)
     delivery_rows.send_again(tx, endpoint_id, event_id, ctx.clock.now())
     return _wake(tx, ctx, endpoint_id, event_id)

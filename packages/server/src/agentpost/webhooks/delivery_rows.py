@@ -86,11 +86,9 @@ _DELETE_OLDEST = "DELETE FROM attempts WHERE event_id = ? AND endpoint_id = ? AN
 # --- the outbox ---------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Receivers:
-    """Who receives the events of an account.
-
-    ``endpoints``: (endpoint id, subscribed events, disabled). ``kept_until``: until then all events
-    are kept for who reads them; 0 when nobody does.
-    """
+    """Who receives the events of an account. ``endpoints``: (endpoint id, subscribed events,
+    disabled). ``kept_until``: until then all events are kept for who reads them; 0 when nobody
+    does."""
 
     endpoints: list[tuple[str, list[str], bool]]
     kept_until: int
@@ -281,10 +279,8 @@ def ended_between(
 
 # --- the log of attempts --------------------------------------------------------------------------
 def add_attempts(tx: Tx, records: Sequence[AttemptRecord], keep: int) -> None:
-    """Log what one commit records; a delivery keeps its newest ``keep``.
-
-    A row that is there already stays as it is: a log must not hold up deliveries.
-    """
+    """Log what one commit records; a delivery keeps its newest ``keep``. A row that is there
+    already stays as it is: a log must not hold up deliveries."""
     for first in range(0, len(records), _ROWS):
         ATTEMPTS.insert_all(tx, records[first : first + _ROWS])
     for record in records:

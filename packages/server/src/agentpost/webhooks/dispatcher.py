@@ -409,11 +409,8 @@ def _trace(claim: Claimed) -> Trace | None:
 
 
 class Sender:
-    """Makes attempts on the event loop of its `Egress`.
-
-    Args:
-        seconds: the whole of an attempt, whatever the receiver does (spec: Webhook events 6).
-    """
+    """Makes attempts on the event loop of its `Egress`. ``seconds``: the whole of an attempt,
+    whatever the receiver does (spec: Webhook events 6)."""
 
     def __init__(self, egress: Egress, clock: Clock, seconds: float) -> None:
         self._egress = egress
@@ -429,10 +426,7 @@ class Sender:
         traceparent: str | None = None,
     ) -> PostResult:
         """Send once; never raises for what the receiver does. ``error`` is None when it took it.
-
-        Args:
-            traceparent: the trace the event belongs to, or its span of this attempt.
-        """
+        ``traceparent``: the trace the event belongs to, or its span of this attempt."""
         at = self._clock.now() // SECOND
         headers = signed_headers(keys, event_id, at, body, traceparent)
         result = await self._egress.post(url, body, headers, seconds=self._seconds)

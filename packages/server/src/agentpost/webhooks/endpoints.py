@@ -78,10 +78,8 @@ async def create(
     events: Sequence[str] | None,
     description: str | None,
 ) -> EndpointRecord:
-    """A new endpoint; its secret is to be shown now and never again.
-
-    Raises `Refusal`: see `check`; ``too_many_endpoints``.
-    """
+    """A new endpoint; its secret is to be shown now and never again. Raises `Refusal`: see `check`;
+    ``too_many_endpoints``."""
     check(ctx, EndpointChange(url, events, description))
     secret = new_secret()
 
@@ -154,10 +152,7 @@ async def rotate(
     ctx: AppContext, account_id: str, endpoint_id: str, grace_seconds: float = 0
 ) -> EndpointRecord:
     """A new secret, to be shown now; the old one signs beside it for that long (design: Webhook
-    events).
-
-    Raises ``not_found``.
-    """
+    events). Raises ``not_found``."""
     secret = new_secret()
 
     def alter(tx: Tx, endpoint: EndpointRecord) -> None:

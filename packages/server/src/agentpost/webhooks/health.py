@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.transactions import read_transaction
 from agentpost.webhooks import delivery_rows, endpoint_rows
 from agentpost.webhooks.endpoint_rules import DeliveryStatus
 from agentpost.webhooks.records import AttemptRecord, EndpointRecord
@@ -62,22 +60,11 @@ class EndpointHealth:
 
 def of_account(tx: Tx, account_id: str) -> list[EndpointHealth]:
     """The account's endpoints, newest first."""
-    return [_of(tx, each) for each in endpoint_rows.list_(tx, account_id)]
+    return [of(tx, each) for each in endpoint_rows.list_(tx, account_id)]
 
 
-@read_transaction
-def all_of(tx: Tx, ctx: AppContext, account_id: str) -> list[EndpointHealth]:
-    """`of_account` in a transaction of its own; the account's id comes from our own rows."""
-    return of_account(tx, account_id)
-
-
-@read_transaction
-def of(tx: Tx, ctx: AppContext, endpoint: EndpointRecord) -> EndpointHealth:
+def of(tx: Tx, endpoint: EndpointRecord) -> EndpointHealth:
     """One endpoint, which was read before."""
-    return _of(tx, endpoint)
-
-
-def _of(tx: Tx, endpoint: EndpointRecord) -> EndpointHealth:
     outcomes = delivery_rows.outcomes(tx, endpoint.id, LOOKED_AT)
     times = sorted(each.last_ms for each in outcomes if each.last_ms is not None)
     last = None

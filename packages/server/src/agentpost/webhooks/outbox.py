@@ -28,7 +28,6 @@ class _LinksToCome:
         self.chat = links.chat
 
     def file(self, file_id: str, revision: str) -> str:
-        """See `Links.file`."""
         return ""
 
 
@@ -40,10 +39,8 @@ def message_changed(
     snapshot: Callable[[], Snapshot],
     now: int,
 ) -> None:
-    """A ``message.*`` event: ``data`` is the message as a read would give it.
-
-    ``snapshot`` is asked for only when somebody receives the event.
-    """
+    """A ``message.*`` event: ``data`` is the message as a read would give it. ``snapshot`` is asked
+    for only when somebody receives the event."""
     _add(tx, ctx, name, message, None, partial(_message_body, ctx, snapshot), now)
 
 

@@ -75,7 +75,7 @@ class Line:
 async def show(ctx: AppContext, _: Request, viewer: Viewer, form: Form | None = None) -> View:
     """The endpoints, newest first, with the form for another one."""
     form = form or Form()
-    of_endpoints = await health.all_of(ctx, viewer.account_id)
+    of_endpoints = await ctx.db.read(lambda tx: health.of_account(tx, viewer.account_id))
     model = {
         "lines": [Line.of(each) for each in of_endpoints],
         "form": form,
@@ -216,7 +216,7 @@ async def show_delivery(ctx: AppContext, request: Request, viewer: Viewer) -> Vi
         new_count = sum(each.event_id > listing.top for each in newest)
     model = {
         **listing.model(page_rows[-1].event_id if more else None, new_count),
-        "line": Line.of(await health.of(ctx, view.endpoint)),
+        "line": Line.of(await ctx.db.read(lambda tx: health.of(tx, view.endpoint))),
         "found": page_rows,
         "chips": listing.chips(
             {"status": ("Status", [(s.value, s.value) for s in DeliveryStatus])}

@@ -364,11 +364,8 @@ class _Sent:
 
 
 class ArtifactStream:
-    """The artifacts of a task that its client does not have yet.
-
-    Chunks are appended. When the agent takes a text back, or its output is another one, the
-    artifact is replaced.
-    """
+    """The artifacts of a task that its client does not have yet. Chunks are appended. When the
+    agent takes a text back, or its output is another one, the artifact is replaced."""
 
     def __init__(self, chain: Chain, links: Links) -> None:
         self._links = links

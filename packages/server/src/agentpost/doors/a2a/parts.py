@@ -73,7 +73,6 @@ class StandardBase64(InPieces):
         self._text = text
 
     def pieces(self) -> Iterator[str]:
-        """See `InPieces`."""
         length = 0
         for piece in self._text.pieces():
             length += len(piece)

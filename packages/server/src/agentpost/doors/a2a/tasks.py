@@ -194,10 +194,8 @@ _NO_TASK: Final = frozenset({ErrorCode.NOT_FOUND})
 
 
 def state_of(message: MessageRecord, cancelled: bool) -> a2a_pb2.TaskState:
-    """The state of a task whose last message this is; ``cancelled``: its turn was stopped.
-
-    One that waits for credits is at work: it goes on by itself, and no answer is asked for.
-    """
+    """The state of a task whose last message this is; ``cancelled``: its turn was stopped. One that
+    waits for credits is at work: it goes on by itself, and no answer is asked for."""
     if message.status is MessageStatus.PROCESSING:
         waits = message.turn_state is TurnState.WAITING
         return State.TASK_STATE_SUBMITTED if waits else State.TASK_STATE_WORKING

@@ -29,10 +29,8 @@ _TEXTS: Final = {
 
 @dataclass(slots=True)
 class Utterance:
-    """What one side has said at a time.
-
-    ``item_ids``: the ids of the output items that it was, where the client sends them back.
-    """
+    """What one side has said at a time. ``item_ids``: the ids of the output items that it was,
+    where the client sends them back."""
 
     role: Literal["user", "assistant"]
     texts: list[str] = field(default_factory=list)
@@ -49,9 +47,7 @@ class Utterance:
 
 def take_content(content: Any, where: str, utterance: Utterance) -> None:
     """Add a message's ``content``, a text or a list of parts; ``where`` is its place in the body.
-
-    Raises ``invalid_request`` and `NotInThisApi`.
-    """
+    Raises ``invalid_request`` and `NotInThisApi`."""
     if isinstance(content, str):
         utterance.texts.append(content)
     elif isinstance(content, list):
@@ -71,11 +67,8 @@ def text_of(content: Any, where: str) -> str:
 
 
 def schema_of(format_: Mapping[str, Any], where: str) -> dict[str, Any] | None:
-    """The JSON Schema that an answer has to fit; None for text.
-
-    ``wanted`` has a ``type``, and for ``json_schema`` the ``schema``. ``where`` is its place in the
-    body.
-    """
+    """The JSON Schema that an answer has to fit; None for text. ``wanted`` has a ``type``, and for
+    ``json_schema`` the ``schema``. ``where`` is its place in the body."""
     kind = format_.get("type", "text")
     if kind == "text":
         return None
@@ -179,7 +172,6 @@ class DataOfUrl(InPieces):
         self._begin = begin
 
     def pieces(self) -> Iterator[str]:
-        """See `InPieces`."""
         rest = ""
         for n, piece in enumerate(self._url.pieces()):
             rest += piece if n else piece[self._begin :]

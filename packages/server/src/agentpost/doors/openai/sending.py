@@ -83,20 +83,22 @@ async def read_call(
     caller: Caller,
     understand: Callable[[Mapping[str, Any], Sequence[str]], Content],
 ) -> tuple[Call, Content]:
-    """Read a call that sends something, and what it asks for.
-
-    ``understand`` gets its body, in which `bodies.FileText` stand for the contents of large files,
-    and the names that the agent has. Raises as that and `bodies.read_json`, and
-    ``invalid_request``.
-    """
+    """Read a call that sends something, and what it asks for. ``understand`` gets its body, in
+    which `bodies.FileText` stand for the contents of large files, and the names that the agent has.
+    Raises as that and `bodies.read_json`, and ``invalid_request``."""
     idempotency_key = idempotency_key_of(request)
     count = (header(request, RETRY_COUNT) or "").strip()
     data = await bodies.read_json(api, request, caller)
 
     def read_call() -> tuple[Call, Content]:
         body = bodies.parse_body(data, FileTexts(FILES_AT, BODY_REST_BYTES_MAX))
+        parts: object = None
+        if isinstance(data, TakenApart):
+            parts = [data.rest_hash(), *(text.sha256() for text in data.texts.values())]
+        else:
+            parts = bytes(data)
         call = Call(
-            body_hash=_hash_of(data),
+            body_hash=digest(parts),
             idempotency_key=idempotency_key,
             retry_count=int(count) if count.isascii() and count.isdigit() and len(count) < 4 else 0,
             arrived_at=state_of(request.scope).at,
@@ -104,13 +106,6 @@ async def read_call(
         return call, understand(body, model_names(api))
 
     return await in_turn(api, request, data, read_call)
-
-
-def _hash_of(data: bytearray | TakenApart) -> str:
-    """The hash of a body."""
-    if not isinstance(data, TakenApart):
-        return digest(bytes(data))
-    return digest([data.rest_hash(), *(text.sha256() for text in data.texts.values())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +170,11 @@ async def prepare(
         return Prepared((), anew if answer.answer_to is None else answer)
     if call_input.conversation is not None or len(utterances) < 3:
         return Prepared((), anew)
-    past = partial(_past, utterances, scope)
-    earlier, answer_text = await api.ctx.account_threads.run(caller.account_id, past)
+
+    def recognize_past() -> tuple[str, str]:
+        return topic(utterances[:-2], scope), bare_text(utterances[-2].text)
+
+    earlier, answer_text = await api.ctx.account_threads.run(caller.account_id, recognize_past)
     goes_on = _with_text(draft, instructions, (), message)
     going_on = [
         _going_on(goes_on, before, message.text)
@@ -236,11 +234,6 @@ def _going_on(draft: NewMessage, before: Snapshot, text: str) -> NewMessage:
     except InvalidRequest:
         return draft
     return draft if answer.answer_to is None else answer
-
-
-def _past(utterances: Sequence[Utterance], scope: Sequence[object]) -> tuple[str, str]:
-    """The topic of the message before the last one, and the bare text of its answer."""
-    return topic(utterances[:-2], scope), bare_text(utterances[-2].text)
 
 
 def _is_of(before: Snapshot, item_ids: Sequence[str]) -> bool:

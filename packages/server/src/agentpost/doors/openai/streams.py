@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from functools import partial
-from typing import Final, Protocol
+from typing import Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -18,9 +18,8 @@ from agentpost.doors.openai.sending import Prepared
 from agentpost.doors.openai.states import is_over
 from agentpost.following import followers
 from agentpost.following.followers import Moment
+from agentpost.http import event_stream
 from agentpost.wakeups.base import Wait
-
-_SSE: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 class Frames(Protocol):
@@ -93,9 +92,8 @@ def response(
 ) -> Response:
     """The response that sends ``first``, which was taken from the events, and then the others."""
     stream = _until_refused(frames, events, first)
-    return StreamingResponse(
-        stream, headers={**_SSE, **(headers or {})}, media_type="text/event-stream"
-    )
+    headers = {**event_stream.HEADERS, **(headers or {})}
+    return StreamingResponse(stream, headers=headers, media_type=event_stream.MEDIA_TYPE)
 
 
 async def _until_refused(

@@ -58,10 +58,8 @@ class Transcript:
 
 
 def topic(utterances: Sequence[Utterance], scope: Sequence[object]) -> str:
-    """The hash of what was said, without its white space, which clients change.
-
-    ``scope`` is what else must be equal: whose words they are, and what they go on from.
-    """
+    """The hash of what was said, without its white space, which clients change. ``scope`` is what
+    else must be equal: whose words they are, and what they go on from."""
     parts = [[each.role, "".join(each.text.split()), _files(each)] for each in utterances]
     return digest([list(scope), parts])
 
@@ -80,10 +78,8 @@ def bare_text(text: str) -> str:
 def text_with_context(
     instructions: Sequence[str], history: Sequence[Utterance], text: str
 ) -> tuple[str, list[InlineFile]]:
-    """The text of a message with what the agent has to know besides, and files to go with it.
-
-    Where both are longer than a message may be, what was sent along is a file instead.
-    """
+    """The text of a message with what the agent has to know besides, and files to go with it. Where
+    both are longer than a message may be, what was sent along is a file instead."""
     context = context_of(instructions, [_line(each) for each in history])
     whole = with_context(context, text)
     if not context or len(whole) <= MESSAGE_CHARACTERS_MAX:

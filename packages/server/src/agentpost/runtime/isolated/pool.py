@@ -61,11 +61,8 @@ class NoAgentProcess(OSError):
 
 
 class AgentProcesses:
-    """Runs turns and jobs in processes of their own. Belongs to the agent loop.
-
-    Args:
-        agent: the setting of that name.
-    """
+    """Runs turns and jobs in processes of their own. Belongs to the agent loop. ``agent``: the
+    setting of that name."""
 
     def __init__(
         self, most: int, starter: Starter[AgentProcess], *, agent: str, limits: Limits
@@ -306,11 +303,8 @@ class Suspects:
         return owner in self._alone
 
     def died(self, owners: Iterable[str], culprit: str | None = None) -> str | None:
-        """A process died that ran these; the one whose doing it was, if it is known.
-
-        Args:
-            culprit: the one that was seen to be it.
-        """
+        """A process died that ran these; the one whose doing it was, if it is known. ``culprit``:
+        the one that was seen to be it."""
         running = set(owners)
         if culprit is None and len(running) == 1:
             (culprit,) = running

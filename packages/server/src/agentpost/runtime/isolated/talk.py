@@ -46,10 +46,7 @@ class _Body:
 
 class Talk:
     """One run, from its beginning to its end. Made by its task, in whose context calls are made.
-
-    Args:
-        author: the turn or job in this process: its backend makes the calls.
-    """
+    ``author``: the turn or job in this process: its backend makes the calls."""
 
     def __init__(
         self,

@@ -34,10 +34,8 @@ class Completion:
 
 
 def completion(body: Mapping[str, Any], models: Sequence[str]) -> Completion:
-    """Understand a body; ``models`` are the names that the agent has.
-
-    Raises `NotInThisApi` for a parameter that cannot be kept, and ``invalid_request``.
-    """
+    """Understand a body; ``models`` are the names that the agent has. Raises `NotInThisApi` for a
+    parameter that cannot be kept, and ``invalid_request``."""
     ignored_names = parameters.check(body, _TAKEN, _RULES, unknown_are_ignored=True)
     parameters.check_model(body, models)
     return Completion(

@@ -15,7 +15,6 @@ from agentpost.doors.openai.items import (
     sources_of,
 )
 from agentpost.doors.openai.responses import params, shapes
-from agentpost.doors.openai.responses.params import Creation
 from agentpost.doors.openai.responses.shapes import Echo
 from agentpost.doors.openai.responses.stream import ResponseStream
 from agentpost.doors.outputs import Output, outputs_of
@@ -28,7 +27,9 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     call, created = await sending.read_call(api, request, caller, params.creation)
     if created.stream or not created.background:
         await admission.held_call(api.ctx, caller)
-    await _resolve(api, caller, created)
+    for reference in created.references:
+        output = await _output(api, caller, reference.item_id)
+        reference.answer.texts[reference.place] = output.shown
     call_input = created.call_input
     outgoing = await sending.prepare(api, caller, call, call_input)
     previous = response_id_of(call_input.message_id) if call_input.message_id else None
@@ -43,13 +44,6 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     else:
         moment = await streams.wait_for_end(api, request, caller, message.id)
     return JSONResponse(shapes.response(moment, api.ctx.links, echo))
-
-
-async def _resolve(api: Api, caller: Caller, created: Creation) -> None:
-    """Put the texts of the output items that are only named in their places."""
-    for reference in created.references:
-        output = await _output(api, caller, reference.item_id)
-        reference.answer.texts[reference.place] = output.shown
 
 
 async def _output(api: Api, caller: Caller, item_id: str) -> Output:
@@ -89,8 +83,7 @@ async def delete(api: Api, request: Request, caller: Caller) -> Response:
     """The message goes; the works that it made, and their files, stay."""
     message_id = _message_id(request)
     await lists.delete(api.ctx, caller, message_id)
-    answer = {"id": response_id_of(message_id), "object": "response", "deleted": True}
-    return JSONResponse(answer)
+    return JSONResponse({"id": response_id_of(message_id), "object": "response", "deleted": True})
 
 
 async def input_items(api: Api, request: Request, caller: Caller) -> Response:
@@ -104,15 +97,8 @@ async def input_items(api: Api, request: Request, caller: Caller) -> Response:
         "status": "completed",
         "content": [{"type": "input_text", "text": message.text}],
     }
-    return JSONResponse(
-        {
-            "object": "list",
-            "data": [item],
-            "first_id": item["id"],
-            "last_id": item["id"],
-            "has_more": False,
-        }
-    )
+    place = {"first_id": item["id"], "last_id": item["id"], "has_more": False}
+    return JSONResponse({"object": "list", "data": [item], **place})
 
 
 def _message_id(request: Request) -> str:

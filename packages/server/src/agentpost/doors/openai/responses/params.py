@@ -57,10 +57,8 @@ class Creation:
 
 
 def creation(body: Mapping[str, Any], models: Sequence[str]) -> Creation:
-    """Understand a body; ``models`` are the names that the agent has.
-
-    Raises `NotInThisApi` for a parameter that cannot be kept, and ``invalid_request``.
-    """
+    """Understand a body; ``models`` are the names that the agent has. Raises `NotInThisApi` for a
+    parameter that cannot be kept, and ``invalid_request``."""
     ignored_names = parameters.check(body, _TAKEN, _RULES)
     parameters.check_model(body, models)
     text_format = (body.get("text") or {}).get("format") or {}

@@ -27,11 +27,8 @@ from agentpost.following.followers import Moment
 
 @dataclass(slots=True)
 class _Begun:
-    """An output whose text is sent while it is written.
-
-    ``known_from``: where the part begins of what was sent that is known here; the client of a
-    stream that is continued may have more.
-    """
+    """An output whose text is sent while it is written. ``known_from``: where the part begins of
+    what was sent that is known here; the client of a stream that is continued may have more."""
 
     source: str
     attempt: int
