@@ -17,7 +17,7 @@ from agentpost.accounts import rows as account_rows
 from agentpost.blobs import actions as blobs, deletion_rows as pending_deletions
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.times import SECOND
 from agentpost.jobs import works
 from agentpost.messages import lists
@@ -139,9 +139,7 @@ async def sweep(ctx: AppContext) -> None:
 
 
 def _deletable(tx: Tx, id_or_email: str) -> AccountRecord:
-    account = account_rows.find(tx, id_or_email)
-    if account is None:
-        raise not_found("account")
+    account = account_rows.named(tx, id_or_email)
     own = sum(user.role is Role.OPERATOR for user in user_rows.leaders(tx, account.id, 1_000))
     if own and own == user_rows.operators(tx):
         raise Refusal(ErrorCode.BAD_REQUEST, LAST_OPERATOR)

@@ -77,7 +77,7 @@ async def show(
         "new_key": new_key,
         "api": ctx.settings.public_url,
     }
-    return PageView("accounts/keys.html", "API keys", model, 422 if form.errors else 200)
+    return PageView("accounts/keys.html", "API keys", model, form.status)
 
 
 async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -180,7 +180,7 @@ def _networks(form: Form) -> tuple[Network, ...] | None:
 
 def _settings(ctx: AppContext, key: KeyRecord, form: Form) -> View:
     model = {"line": _line(key, ctx.clock.now()), "form": form, "overlaps": OVERLAPS}
-    return PageView("accounts/key.html", "API key", model, 422 if form.errors else 200)
+    return PageView("accounts/key.html", "API key", model, form.status)
 
 
 def _line(key: KeyRecord, now: int) -> Line:

@@ -4,6 +4,7 @@ from agentpost.db import as_json
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.db.statements import All, ChangeOf, First, Lock, Number, Only, Save
+from agentpost.domain.errors import not_found
 from agentpost.record.records import AccountRecord, KeyRecord, LedgerRecord
 
 ACCOUNTS = Mapper(AccountRecord, "accounts", "ON CONFLICT (email) DO NOTHING")
@@ -39,6 +40,14 @@ def find(tx: Tx, id_or_email: str) -> AccountRecord | None:
     """By id or e-mail address, for the command line."""
     sql = f"{ACCOUNTS.select} WHERE id = ? OR email = ?"
     return ACCOUNTS.one(tx, sql, (id_or_email, id_or_email))
+
+
+def named(tx: Tx, id_or_email: str) -> AccountRecord:
+    """`find`; raises ``not_found``."""
+    account = find(tx, id_or_email)
+    if account is None:
+        raise not_found("account")
+    return account
 
 
 # Every account, oldest first.

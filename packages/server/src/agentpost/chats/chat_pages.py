@@ -47,7 +47,7 @@ async def show(
         "answer_fields": answer_form.fields(chat.asking[1]) if chat.asking else None,
         "may_delete": chat.can_be_deleted and chatting.may_delete(viewer.user, chat.begun_by),
     }
-    return PageView("chats/chat.html", chat.title, model, 422 if form.errors else 200)
+    return PageView("chats/chat.html", chat.title, model, form.status)
 
 
 async def say(ctx: AppContext, request: Request, viewer: Viewer) -> View:

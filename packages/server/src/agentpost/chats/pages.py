@@ -60,7 +60,7 @@ async def show(
         "has_table": _has_table(ctx),
         "form": form,
     }
-    return PageView("chats/chats.html", "Chat", model, 422 if form.errors else 200)
+    return PageView("chats/chats.html", "Chat", model, form.status)
 
 
 async def begin(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -68,12 +68,7 @@ async def begin(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     form = await forms.read(ctx, request)
     uploads = tuple(dict.fromkeys(form.all("upload")))
     new = NewMessage(form.text("text"), upload_ids=uploads, user_id=viewer.user.id)
-    try:
-        conversation_id = await chatting.say(ctx, viewer.account_id, new)
-    except (Refusal, RateLimited) as refusal:
-        form.wrong("text", refusal.message)
-        return await show(ctx, request, viewer, form)
-    return Redirect(f"/chat/{conversation_id}")
+    return await _begin(ctx, request, viewer, form, new)
 
 
 async def begin_example(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -85,6 +80,12 @@ async def begin_example(ctx: AppContext, request: Request, viewer: Viewer) -> Vi
     content = base64.b64encode(_SALES.encode()).decode()
     files = (InlineFile("sales.csv", None, content, "text/csv"),) if _has_table(ctx) else ()
     new = NewMessage(examples[int(number)].text, files=files, user_id=viewer.user.id)
+    return await _begin(ctx, request, viewer, form, new)
+
+
+async def _begin(
+    ctx: AppContext, request: Request, viewer: Viewer, form: Form, new: NewMessage
+) -> View:
     try:
         conversation_id = await chatting.say(ctx, viewer.account_id, new)
     except (Refusal, RateLimited) as refusal:

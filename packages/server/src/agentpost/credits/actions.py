@@ -16,7 +16,6 @@ from agentpost.credits.rules import LedgerKind, Wallet
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits, to_millionths
-from agentpost.domain.errors import not_found
 from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowances import running_jobs_max
 from agentpost.record import signals as s, writer
@@ -91,9 +90,7 @@ async def add(ctx: AppContext, id_or_email: str, amount: float, note: str = "") 
         raise ValueError(f"a note has at most {NOTE_CHARACTERS_MAX} characters")
 
     def grant(tx: Tx) -> AccountRecord:
-        match = account_rows.find(tx, id_or_email)
-        if match is None:
-            raise not_found("account")
+        match = account_rows.named(tx, id_or_email)
         now = ctx.clock.now()
         account = account_rows.lock(tx, match.id)
         if account.wallet.available + millionths < 0:

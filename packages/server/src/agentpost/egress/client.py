@@ -168,14 +168,11 @@ class Egress:
         from agentpost.egress.bodies import read_body
 
         try:
-            target = self._admitted(url, FETCH_URL_CHARACTERS_MAX, None)
             async with (
                 asyncio.timeout(seconds + _COARSE_CLOCK_SECONDS),
-                self._read_response(method, target, headers, body) as response,
+                self._read_response(method, self._url_to_fetch(url), headers, body) as response,
             ):
                 return Answer(response.status, await read_body(response, max_bytes))
-        except BadUrl as error:
-            raise EgressRefused(str(error)) from error
         except TimeoutError as error:
             raise FetchFailed(f"it did not answer within {seconds:g} seconds") from error
 
@@ -186,11 +183,7 @@ class Egress:
         """One request to an https URL of any port; its answer is read inside the context, which has
         no deadline of its own. No redirect is followed. Raises `EgressRefused`, `FetchFailed`, and
         `FetchTooLarge` while it is read."""
-        try:
-            target = self._admitted(url, FETCH_URL_CHARACTERS_MAX, None)
-        except BadUrl as error:
-            raise EgressRefused(str(error)) from error
-        async with self._read_response(method, target, headers, body) as response:
+        async with self._read_response(method, self._url_to_fetch(url), headers, body) as response:
             from agentpost.egress.bodies import StreamingAnswer
 
             yield StreamingAnswer(response)
@@ -202,6 +195,13 @@ class Egress:
         if self._connections is not None:
             await self._connections.aclose()
         self._system_lookup.close()
+
+    def _url_to_fetch(self, text: str) -> Url:
+        """The URL of anything but a webhook; raises `EgressRefused`."""
+        try:
+            return self._admitted(text, FETCH_URL_CHARACTERS_MAX, None)
+        except BadUrl as error:
+            raise EgressRefused(str(error)) from error
 
     def _check_url(self, text: str, characters_max: int, ports: frozenset[int] | None) -> Url:
         """The URL, if it is admitted as far as can be told without DNS; raises `BadUrl`."""
@@ -225,10 +225,7 @@ class Egress:
 
     async def _follow(self, text: str, max_bytes: int, into: Path) -> Download:
         for _ in range(_REDIRECTS_MAX + 1):
-            try:
-                url = self._admitted(text, FETCH_URL_CHARACTERS_MAX, None)
-            except BadUrl as error:
-                raise EgressRefused(str(error)) from error
+            url = self._url_to_fetch(text)
             async with self._read_response("GET", url, {"Accept": "*/*"}, None) as response:
                 if response.status == 200:
                     from agentpost.egress.bodies import save_body

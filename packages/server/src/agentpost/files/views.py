@@ -114,14 +114,14 @@ async def find(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
     owner = file_id.partition("/")[0]
     if ids.is_id(ids.WORK, owner):
         return await works.get_file(ctx, account_id, file_id)
-    return _require(await _find_attachment(ctx, file_id, account_id))
+    return works.require_file(await _find_attachment(ctx, file_id, account_id))
 
 
 async def find_linked(ctx: AppContext, file_id: str) -> FileRecord:
     """`find` for the holder of a signed link, who need not be of the account."""
     if not file_id.startswith(ids.MESSAGE):
         return await works.linked_file(ctx, file_id)
-    return _require(await _find_attachment(ctx, file_id, None))
+    return works.require_file(await _find_attachment(ctx, file_id, None))
 
 
 @read_transaction
@@ -140,12 +140,6 @@ def _find_attachment(
     return attachment_as_file(attachment, account_id) if attachment is not None else None
 
 
-def _require(file: FileRecord | None) -> FileRecord:
-    if file is None:
-        raise not_found("file")
-    return file
-
-
 # --- all of them at once --------------------------------------------------------------------------
 @read_transaction
 def of_work(
@@ -153,9 +147,7 @@ def of_work(
 ) -> tuple[str, list[FileRecord]]:
     """The title of a work of the account and the files that one of its jobs wrote, for "" those of
     all; raises ``not_found``, also when there are none."""
-    work = work_rows.get(tx, work_id, account_id)
-    if work is None:
-        raise not_found("work")
+    work = works.find(tx, account_id, work_id)
     files = [file for file in work_rows.files(tx, work_id) if job_id in ("", file.job_id)]
     if not files:
         raise not_found("file")

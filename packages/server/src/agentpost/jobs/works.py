@@ -79,10 +79,7 @@ def delete(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> None:
     its next reply has files. Raises ``not_found``, also when it was deleted before.
     """
     now = ctx.clock.now()
-    unlocked_work = work_rows.get(tx, work_id, account_id)
-    if unlocked_work is None:
-        raise not_found("work")
-    conversation = conversation_rows.lock(tx, unlocked_work.conversation_id)
+    conversation = conversation_rows.lock(tx, find(tx, account_id, work_id).conversation_id)
     account = account_rows.lock(tx, account_id)
     for job in job_rows.open_in_work(tx, work_id):
         jobs.stop_one(tx, ctx, account, job.id, now)
@@ -102,24 +99,31 @@ async def get_file(ctx: AppContext, account_id: str, file_id: str) -> FileRecord
             return None
         return work_rows.file(tx, work_id, path)
 
-    file = await ctx.db.read(fn)
-    if file is None:
-        raise not_found("file")
-    return file
+    return require_file(await ctx.db.read(fn))
 
 
 async def linked_file(ctx: AppContext, file_id: str) -> FileRecord:
     """A file by its public id, for the holder of a signed link; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
-    file = await ctx.db.read(lambda tx: work_rows.live_file(tx, work_id, path))
+    return require_file(await ctx.db.read(lambda tx: work_rows.live_file(tx, work_id, path)))
+
+
+def require_file(file: FileRecord | None) -> FileRecord:
+    """The file; raises ``not_found`` when there is none."""
     if file is None:
         raise not_found("file")
     return file
 
 
-def _view(tx: Tx, account_id: str, work_id: str) -> WorkView:
+def find(tx: Tx, account_id: str, work_id: str) -> WorkRecord:
+    """A work of the account; raises ``not_found``."""
     work = work_rows.get(tx, work_id, account_id)
     if work is None:
         raise not_found("work")
+    return work
+
+
+def _view(tx: Tx, account_id: str, work_id: str) -> WorkView:
+    work = find(tx, account_id, work_id)
     files = work_rows.recent_files(tx, work_id, WORK_FILES_MAX)
     return WorkView(work, work_rows.is_running(tx, work_id), files)

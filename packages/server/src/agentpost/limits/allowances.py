@@ -10,11 +10,9 @@ from agentpost.accounts import rows
 from agentpost.blobs import account_rows
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain.errors import not_found
 from agentpost.domain.times import DAY, HOUR, MINUTE
 from agentpost.limits.allowance_rules import MAY_BE_ZERO, NAMES, SWITCHES, Allowances
 from agentpost.ratelimit.base import Rule
-from agentpost.record.records import AccountRecord
 from agentpost.settings import Settings
 from agentpost.transactions import write_transaction
 
@@ -68,20 +66,20 @@ def stored_bytes_max(settings: Settings, limits_json: str) -> int:
 
 async def show(ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str]]:
     """An account's allowances, and the names of those set for it alone; raises ``not_found``."""
-    limits_json = (await ctx.db.read(lambda tx: _find(tx, id_or_email))).limits_json
+    limits_json = (await ctx.db.read(lambda tx: rows.named(tx, id_or_email))).limits_json
     overridden = frozenset(json.loads(limits_json)) & frozenset(NAMES)
     return allowances_of(ctx.settings, limits_json), overridden
 
 
 async def stored_bytes(ctx: AppContext, id_or_email: str) -> int:
     """How many bytes of files an account has stored; raises ``not_found``."""
-    return await ctx.db.read(lambda tx: account_rows.used(tx, _find(tx, id_or_email).id))
+    return await ctx.db.read(lambda tx: account_rows.used(tx, rows.named(tx, id_or_email).id))
 
 
 @write_transaction
 def recount(tx: Tx, ctx: AppContext, id_or_email: str) -> int:
     """Count the bytes that an account has stored anew; raises ``not_found``."""
-    account_id = _find(tx, id_or_email).id
+    account_id = rows.named(tx, id_or_email).id
     account_rows.recount(tx, account_id)
     return account_rows.used(tx, account_id)
 
@@ -104,18 +102,11 @@ def override(tx: Tx, ctx: AppContext, id_or_email: str, changes: Mapping[str, in
     """Set an account's own numbers; None takes one back to the settings. Effective in a second.
     Raises ``not_found``, and what `validate` raises."""
     validate(changes)
-    account_id = _find(tx, id_or_email).id
+    account_id = rows.named(tx, id_or_email).id
     overrides = json.loads(rows.lock(tx, account_id).limits_json)
     merged = {**overrides, **changes}
     left = {name: value for name, value in sorted(merged.items()) if value is not None}
     rows.set_limits(tx, account_id, json.dumps(left))
-
-
-def _find(tx: Tx, id_or_email: str) -> AccountRecord:
-    account = rows.find(tx, id_or_email)
-    if account is None:
-        raise not_found("account")
-    return account
 
 
 @lru_cache(maxsize=1024)

@@ -47,7 +47,7 @@ async def show(ctx: AppContext, request: Request, _: Viewer, new: Form | None = 
     model = {**listing.model(overview.more), "server": overview, "search": text, "new": new}
     model["mails"] = password_links.sends_mail(ctx)
     model["sign_ins"] = await ctx.db.read(oidc.failures)
-    return PageView("operations/operator.html", "Operator", model, 422 if new.errors else 200)
+    return PageView("operations/operator.html", "Operator", model, new.status)
 
 
 async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -171,7 +171,7 @@ async def _account(
         "defaults": allowances.allowances_of(ctx.settings, allowances.NO_OVERRIDES).as_dict(),
     }
     title = view.account.name or view.account.email
-    return PageView("operations/operator_account.html", title, model, 422 if form.errors else 200)
+    return PageView("operations/operator_account.html", title, model, form.status)
 
 
 def _id(request: Request) -> str:

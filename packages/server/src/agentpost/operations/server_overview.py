@@ -13,7 +13,6 @@ from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
-from agentpost.domain.errors import not_found
 from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowance_rules import NAMES, Allowances
 from agentpost.limits.allowances import allowances_of, running_jobs_max
@@ -110,9 +109,7 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
 @read_transaction
 def account(tx: Tx, ctx: AppContext, account_id: str) -> AccountView:
     """One account; raises ``not_found``."""
-    account_record = account_rows.find(tx, account_id)
-    if account_record is None:
-        raise not_found("account")
+    account_record = account_rows.named(tx, account_id)
     limits = json.loads(account_record.limits_json)
     keys = account_rows.keys(tx, account_record.id)
     return AccountView(

@@ -84,7 +84,7 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer, form: Form | N
         "may_make": viewer.may("schedules"),
     }
     live: dict[str, str] | None = None if listing.before or form.values else {}
-    status = 422 if form.errors else 200
+    status = form.status
     return PageView("schedules/schedules.html", "Schedules", model, status, live)
 
 

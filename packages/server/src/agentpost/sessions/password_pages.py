@@ -41,8 +41,7 @@ async def ask(
     form = form or Form()
     mails = password_links.sends_mail(ctx)
     model = {"form": form, "sent": is_sent, "email": form.text("email"), "mails": mails}
-    status = 422 if form.errors else 200
-    return PageView("sessions/password_forgotten.html", "Forgot your password?", model, status)
+    return PageView("sessions/password_forgotten.html", "Forgot your password?", model, form.status)
 
 
 async def send(ctx: AppContext, request: Request) -> View:
@@ -69,8 +68,7 @@ async def choose(ctx: AppContext, request: Request, form: Form | None = None) ->
     if offer.is_question:
         return invitations([offer], form)
     model = {"form": form, "offer": offer, "field": FIELD, "hint": HINT}
-    status = 422 if form.errors else 200
-    return PageView("sessions/password_new.html", "Set your password", model, status)
+    return PageView("sessions/password_new.html", "Set your password", model, form.status)
 
 
 async def keep(ctx: AppContext, request: Request) -> View:
@@ -93,8 +91,7 @@ async def keep(ctx: AppContext, request: Request) -> View:
 def invitations(offers: Sequence[Offer], form: Form) -> PageView:
     """Which account invites, and who; a button for each accepts it."""
     model = {"offers": offers, "form": form, "field": FIELD, "hint": HINT}
-    status = 422 if form.errors else 200
-    return PageView("sessions/invitations.html", "You are invited", model, status)
+    return PageView("sessions/invitations.html", "You are invited", model, form.status)
 
 
 PAGES = (

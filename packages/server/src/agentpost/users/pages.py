@@ -66,7 +66,7 @@ async def show(
         "mails": password_links.sends_mail(ctx),
         "provider": ctx.settings.oidc_name if ctx.settings.oidc_issuer else "",
     }
-    return PageView("users/users.html", "Users", model, 422 if form.errors else 200)
+    return PageView("users/users.html", "Users", model, form.status)
 
 
 async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -165,7 +165,7 @@ async def show_profile(_: AppContext, __: Request, ___: Viewer) -> View:
 
 def _profile_page(form: Form) -> PageView:
     model = {"form": form, "field": password_pages.FIELD, "hint": password_pages.HINT}
-    return PageView("users/profile.html", "Profile", model, 422 if form.errors else 200)
+    return PageView("users/profile.html", "Profile", model, form.status)
 
 
 async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:

@@ -28,6 +28,11 @@ class Form:
     values: Mapping[str, list[str]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def status(self) -> int:
+        """Of a response that shows it."""
+        return 422 if self.errors else 200
+
     def text(self, name: str, default: str = "") -> str:
         """A field's value, without white space at its ends."""
         values = self.values.get(name)

@@ -83,7 +83,7 @@ async def show(ctx: AppContext, _: Request, viewer: Viewer, form: Form | None = 
         "most": WEBHOOK_ENDPOINTS_MAX,
         "characters": WEBHOOK_DESCRIPTION_CHARACTERS_MAX,
     }
-    return PageView("webhooks/webhooks.html", "Webhooks", model, 422 if form.errors else 200)
+    return PageView("webhooks/webhooks.html", "Webhooks", model, form.status)
 
 
 async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -178,8 +178,7 @@ def _settings(ctx: AppContext, endpoint: EndpointRecord, form: Form) -> View:
         "graces": _GRACES,
         "fresh": Form(),
     }
-    status = 422 if form.errors else 200
-    return PageView("webhooks/webhook_settings.html", "Webhook settings", model, status)
+    return PageView("webhooks/webhook_settings.html", "Webhook settings", model, form.status)
 
 
 def _secret(endpoint: EndpointRecord, title: str) -> View:
