@@ -769,12 +769,15 @@ class _Parser:
 
     def figure_of_two(self, at: int) -> int:
         """As in "takings minus costs" and "stock × price"."""
+        first = self.phrases[at]
+        if len(first.columns) != 1 or first.values:  # each of 20,000 dots would look for its sign
+            return self._unread_sign(at)
         sign_at = at + 1
         while (sign := self._sign(self._at(sign_at))) is None and self._skip(sign_at) > sign_at:
             sign_at += 1
         is_each = self.pending not in (None, Aggregate.SUM)  # "average takings minus total costs"
         place = self._skip(sign_at + 1, *(() if is_each else ("aggregate.sum",)))
-        name = self._formula(self._at(at), sign, self._at(place)) if sign is not None else None
+        name = self._formula(first, sign, self._at(place)) if sign is not None else None
         if name is None:
             return self._unread_sign(at)
         how = None if sign is Sign.OVER and self.pending is Aggregate.SUM else self.pending
