@@ -4,7 +4,7 @@ import gc
 import os
 import re
 import signal
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
 from itertools import count
@@ -14,9 +14,10 @@ import httpcore2
 import httpx2
 import pytest
 import structlog
+from execnet import XSpec
 from hypothesis import HealthCheck, settings
 
-from tests import servers
+from tests import parallel, servers
 from tests.waiting import PATIENCE
 
 # Set by the process that runs the tests, inherited by its xdist workers.
@@ -82,6 +83,12 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[servers.RUN_DIR] = str(run_dir)
     os.environ[RUN_OWNER] = str(os.getpid())
     config.add_cleanup(lambda: servers.end_run(run_dir))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[XSpec]) -> None:
+    """The workers of a parallel run are forked from a process that has imported the tests."""
+    parallel.fork_workers(config, specs, servers.run_dir() / "workers")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,7 +1,8 @@
 """Starts `agentpost` by forking a process that has already imported it.
 
 Importing the program costs each start about a second of CPU, ten times what it then does to be
-ready, and these tests start it some hundred times. All else is as in a start from a shell: a
+ready, and these tests start it some hundred times. The workers of a parallel run share the process
+that has imported it: each has a copy, which it asks. All else is as in a start from a shell: a
 process of its own, with the environment, folder, arguments and signals given. Tests of the start
 itself run the command (`subprocess`), and so does everything on systems other than Linux, where
 forking a process that has loaded system libraries is not safe.
@@ -32,9 +33,13 @@ from types import MappingProxyType, ModuleType
 from typing import IO, Any, NoReturn, Protocol
 
 from agentpost.cli.commands import PLACES, load_command
+from tests.servers import locked, run_dir
 
 ROOT = Path(__file__).parents[1]
 REQUEST_BYTES_MAX = 128 * 1024
+HELLO = b"hello"
+UNASKED_SECONDS_MAX = 60.0
+"""How long the process that is forked runs without anybody who may ask it."""
 RUN_PROGRAM = "from agentpost.cli import main; main()"
 IMPORTED = (
     "agentpost.accounts.operator_commands",
@@ -54,6 +59,10 @@ IMPORTED = (
     "uvloop",
 )
 """What the commands import until a server is ready, on either database, or has answered them."""
+
+
+# It outlives us when others still use it; a forgotten Popen would complain.
+_left_alone: list[subprocess.Popen[bytes]] = []
 
 
 class Process(Protocol):
@@ -192,27 +201,78 @@ def start(
 @cache
 def _parent() -> tuple[socket.socket, threading.Lock]:
     """The line to the process that is forked, one for each process that runs tests."""
-    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    kept = {n: v for n, v in os.environ.items() if not n.startswith("AGENTPOST_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", __name__, str(its.fileno())],
-        env={**kept, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        pass_fds=[its.fileno()],
-        start_new_session=True,
-    )
-    its.close()
+    folder = run_dir()
+    folder.mkdir(exist_ok=True)
+    with locked(folder / "forking.lock"):
+        ours = _connect(folder / "forking") or _connect(_start_first(folder / "forking"))
+    assert ours is not None, "the process that is forked has ended"
 
     def end() -> None:
-        ours.close()
-        process.wait()
+        ours.shutdown(socket.SHUT_WR)
+        ours.recv(1)  # it ends when all that it started have
 
     atexit.register(end)
     return ours, threading.Lock()
 
 
+def _connect(address: Path) -> socket.socket | None:
+    """A line to a copy of the process that listens there; None when there is none, or it ends."""
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        line.connect(str(address))
+        if line.recv(len(HELLO)) == HELLO:
+            return line
+    except OSError:
+        pass
+    line.close()
+    return None
+
+
+def _start_first(address: Path) -> Path:
+    """Start the process that imports the program, for all processes of a run; ``address``."""
+    address.unlink(missing_ok=True)
+    kept = {n: v for n, v in os.environ.items() if not n.startswith("AGENTPOST_")}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(address))
+        listener.listen()
+        process = subprocess.Popen(
+            [sys.executable, "-m", __name__, str(listener.fileno())],
+            env={**kept, "PYTHONPATH": str(ROOT)},
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
+            start_new_session=True,
+        )
+    _left_alone.append(process)
+    return address
+
+
 # --- the process that is forked -------------------------------------------------------------------
+def _copy_for_each(listener: socket.socket) -> socket.socket | None:
+    """Fork for each process that wants a line: returns that line in the copy made for it, and None
+    when there is no copy any more."""
+    copies: dict[int, int] = {}  # the processes by what becomes readable when they end
+    while True:
+        most = None if copies else UNASKED_SECONDS_MAX
+        ready, _, _ = select.select([listener.fileno(), *copies], [], [], most)
+        for ended in copies.keys() & ready:
+            os.waitpid(copies.pop(ended), 0)
+            os.close(ended)
+        if listener.fileno() in ready:
+            line, _ = listener.accept()
+            pid = os.fork()
+            if pid == 0:
+                listener.close()
+                for handle in copies:
+                    os.close(handle)
+                line.send(HELLO)
+                return line
+            line.close()
+            copies[os.pidfd_open(pid)] = pid
+        elif not copies:
+            return None
+
+
 def _serve(line: socket.socket) -> dict[str, Any] | None:
     """Fork for each request. Returns a request in the process made for it; None when the tests are
     done, and then everything that was started and still runs has been killed: nobody else would."""
@@ -346,7 +406,8 @@ def main() -> None:
         load_command(name)
     assert threading.active_count() == 1, "a process with threads cannot be forked"
     gc.freeze()
-    request = _serve(socket.socket(fileno=int(sys.argv[1])))
+    line = _copy_for_each(socket.socket(fileno=int(sys.argv[1])))
+    request = _serve(line) if line is not None else None
     if request is not None:
         _become(request)
 
