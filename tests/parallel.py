@@ -93,8 +93,10 @@ def _fork_for_each(listener: socket.socket, owner: int, arguments: list[str]) ->
 
 
 def _import_tests(arguments: list[str]) -> None:
-    """Import the modules with tests, as collecting them does."""
+    """Import the modules with tests, as collecting them does, and make the table of characters
+    that Hypothesis draws from, a second of CPU."""
     import pytest
+    from hypothesis.internal.charmap import charmap
 
     class NoTests:
         """A module is imported before it is asked what it has."""
@@ -111,6 +113,7 @@ def _import_tests(arguments: list[str]) -> None:
     os.close(nothing)
     _open_streams()
     pytest.main(["-n0", "--collect-only", "--rootdir", *arguments], plugins=[NoTests()])
+    charmap()
     os.environ.clear()
     os.environ.update(environ)
 

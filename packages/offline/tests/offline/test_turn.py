@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -231,6 +232,23 @@ async def test_every_message_gets_a_reply(text: str) -> None:
 async def test_a_very_long_message_is_read_quickly(csv: File, text: str) -> None:
     turn = await Conversation().say(text, csv)
     assert turn.replies or turn.questions
+
+
+@pytest.mark.parametrize("text", [".", "a.", "😀🎉👨‍👩‍👧", "make a chart of ", "and "])
+async def test_twice_as_much_of_the_same_takes_twice_the_work(csv: File, text: str) -> None:
+    """Counted in calls, which are the same on every machine."""
+
+    async def calls(times: int) -> int:
+        counted = itertools.count()
+        sys.setprofile(lambda _, event, __: next(counted) if event == "call" else None)
+        try:
+            await Conversation().say(text * times, csv)
+        finally:
+            sys.setprofile(None)
+        return next(counted)
+
+    await calls(1)  # what is kept for later messages
+    assert await calls(600) < 3 * await calls(300)
 
 
 def test_importing_the_agent_loads_no_heavy_library() -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import tomllib
+from functools import cache
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -17,6 +18,7 @@ from platformdirs import user_data_path
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
@@ -227,12 +229,8 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments, environment, the operator's file, our defaults."""
         chosen = Path(os.environ.get(CONFIG_ENV) or CONFIG_FILE)
-        files = [
-            TomlConfigSettingsSource(settings_cls, toml_file=path)
-            for path in (chosen, DEFAULTS)
-            if path.exists()
-        ]
-        return (init_settings, env_settings, *files)
+        file = [TomlConfigSettingsSource(settings_cls, toml_file=chosen)] if chosen.exists() else []
+        return (init_settings, env_settings, *file, InitSettingsSource(settings_cls, _defaults()))
 
     @property
     def data_path(self) -> Path:
@@ -287,6 +285,12 @@ _REPLACED: Final = {
     name: f"there is no setting {name} any more: {_BY_PREFIX}"
     for name in ("step_user", "step_command", "step_folder")
 }
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    """Of every setting; the file is part of the program and read once."""
+    return tomllib.loads(DEFAULTS.read_text("utf-8"))
 
 
 def unknown_variables() -> list[str]:
