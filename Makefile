@@ -11,7 +11,7 @@ GENERATORS := .tools/generators/.ready
 # Arguments of serve, test and bench: make serve ARGS="--port 9000"
 ARGS ?=
 # Test processes: five more than processors, since tests wait for what they started for a good part of
-# the time; each further one takes five seconds of CPU to collect all tests.
+# the time; each further one takes a second of CPU to collect all tests.
 WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 5))
 
 # Prints the interpreter's own path; prints nothing and fails in one that is too old.

@@ -61,10 +61,6 @@ IMPORTED = (
 """What the commands import until a server is ready, on either database, or has answered them."""
 
 
-# It outlives us when others still use it; a forgotten Popen would complain.
-_left_alone: list[subprocess.Popen[bytes]] = []
-
-
 class Process(Protocol):
     """What tests use of a process they started; `subprocess.Popen` is one too."""
 
@@ -203,13 +199,20 @@ def _parent() -> tuple[socket.socket, threading.Lock]:
     """The line to the process that is forked, one for each process that runs tests."""
     folder = run_dir()
     folder.mkdir(exist_ok=True)
+    address = folder / "forking"
     with locked(folder / "forking.lock"):
-        ours = _connect(folder / "forking") or _connect(_start_first(folder / "forking"))
+        first = None
+        ours = _connect(address)
+        if ours is None:
+            first = _start_first(address)
+            ours = _connect(address)
     assert ours is not None, "the process that is forked has ended"
 
     def end() -> None:
         ours.shutdown(socket.SHUT_WR)
         ours.recv(1)  # it ends when all that it started have
+        if first is not None:
+            first.wait()  # until the others' lines end as well
 
     atexit.register(end)
     return ours, threading.Lock()
@@ -228,14 +231,14 @@ def _connect(address: Path) -> socket.socket | None:
     return None
 
 
-def _start_first(address: Path) -> Path:
-    """Start the process that imports the program, for all processes of a run; ``address``."""
+def _start_first(address: Path) -> subprocess.Popen[bytes]:
+    """Start the process that imports the program, for all processes of a run."""
     address.unlink(missing_ok=True)
     kept = {n: v for n, v in os.environ.items() if not n.startswith("AGENTPOST_")}
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(str(address))
         listener.listen()
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", __name__, str(listener.fileno())],
             env={**kept, "PYTHONPATH": str(ROOT)},
             cwd=ROOT,
@@ -243,8 +246,6 @@ def _start_first(address: Path) -> Path:
             pass_fds=[listener.fileno()],
             start_new_session=True,
         )
-    _left_alone.append(process)
-    return address
 
 
 # --- the process that is forked -------------------------------------------------------------------

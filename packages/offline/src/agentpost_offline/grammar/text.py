@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 WISH_CHARACTERS: Final = 1_500
@@ -32,6 +33,10 @@ _BODY_WORDS: Final = 25
 _BODY_HAN: Final = 40
 
 
+_WORDS_KEPT: Final = 16_384
+"""The values of a table are asked for with every message about it."""
+
+
 class Token(NamedTuple):
     """A word, number, mark or Han character, with its place in the text."""
 
@@ -52,6 +57,7 @@ def normal(text: str) -> str:
     )
 
 
+@lru_cache(_WORDS_KEPT)
 def fold(word: str) -> str:
     """Lower case, without accents."""
     word = word.casefold().translate(_ARABIC_FORMS)
@@ -84,10 +90,12 @@ def tokens(text: str) -> list[Token]:
     ]
 
 
-def name_tokens(text: str) -> list[str]:
+@lru_cache(_WORDS_KEPT)
+def name_tokens(text: str) -> tuple[str, ...]:
     """The words and numbers of a name or value, ``unit_price`` as two."""
     with_spaces = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", normal(text))
-    return [one.text for one in tokens(with_spaces) if one.kind != "mark" or one.text in "%&"]
+    found = tokens(with_spaces)
+    return tuple(one.text for one in found if one.kind != "mark" or one.text in "%&")
 
 
 def number(text: str, decimal: str) -> float | None:
