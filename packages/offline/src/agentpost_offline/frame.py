@@ -58,6 +58,9 @@ class Derivation(StrEnum):
 
     SHARE = "share"
     """Of the total, in percent."""
+    RATE = "rate"
+    """Of the rows of each group those that the filter on the measure's column leaves, in percent:
+    how many of its parcels each depot lost."""
     GROWTH = "growth"
     """Against the period before, in percent."""
     DIFFERENCE = "difference"

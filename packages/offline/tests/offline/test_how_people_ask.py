@@ -47,6 +47,11 @@ DUES = """姓名,组别,会费,已缴
 李,八岁组,100,是
 张,十岁组,150,是
 """
+MARKS = """姓名,班级,数学
+王,一班,90
+李,二班,55
+张,一班,60
+"""
 VANS = """van,reg,leased,MOT due
 Van 1,AB1,no,2025-05-30
 Van 2,CD2,yes,2025-11-12
@@ -161,3 +166,31 @@ async def test_halves_of_a_year_are_drawn_side_by_side(tmp_path: Path) -> None:
     query = frame(job).queries[0]
     assert frame(job).thing is Thing.CHART
     assert query.filters[0].values == ("2024-01-01/2024-06-30", "2024-07-01/2024-12-31")
+
+
+async def test_how_many_percent_of_each_group_is_a_choice(tmp_path: Path) -> None:
+    talk = Conversation()
+    turn = await talk.say(
+        "what percentage of bookings was cancelled by channel",
+        csv_file(tmp_path, STAYS, "reservations.csv"),
+    )
+    assert turn.choices[0] == "share of the rows of each by Channel, Status = cancelled"
+    text = (await talk.say(turn.choices[0])).text
+    assert "- Phone: 33.33%\n- Agency: 0%\n- Direct: 0%\n" in text
+    text = (await talk.say("only with breakfast")).text
+    assert "Breakfast = yes" in text
+    assert "- Phone: 0%\n" in text  # of the rows with breakfast, and not of the cancelled
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "answer"),
+    [
+        (MARKS, "每个班的数学平均分", "- 一班：75\n"),
+        (MARKS, "数学60分以下的有哪些人", "李：55."),
+    ],
+)
+async def test_han_characters_between_a_number_and_its_side(
+    tmp_path: Path, table: str, message: str, answer: str
+) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, table))
+    assert answer in turn.text, (turn.questions, turn.choices)

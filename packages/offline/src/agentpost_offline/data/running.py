@@ -15,7 +15,7 @@ from agentpost_offline.data.coverage import partial_periods
 from agentpost_offline.data.formulas import by_name
 from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table
-from agentpost_offline.data.sql import Compiler, axes, is_average
+from agentpost_offline.data.sql import Compiler, axes, is_average, rate_columns
 from agentpost_offline.frame import Aggregate, Cell, Derivation, Grain, Measure, Op, Order, Query
 from agentpost_offline.style import dates
 
@@ -36,7 +36,8 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     compiler = Compiler(loaded)
     if not query.measures:
         query = replace(query, measures=(Measure(None, Aggregate.COUNT),))
-    where = compiler.where(query.filters)
+    rates = rate_columns(query)
+    where = compiler.where([one for one in query.filters if one.column not in rates])
     total = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)
     clock = False
     if query.time is not None:

@@ -136,11 +136,16 @@ class Compiler:
         if query.time is not None:
             keys.append(("t", self.bucket(query, clock)))
         among = any(m.derived is Derivation.SHARE for m in query.measures)
-        inner = [f for f in query.filters if not (among and f.column in query.groups)]
-        outer = [f for f in query.filters if f not in inner]
-        where = self.where(inner)
+        outer = [f for f in query.filters if among and f.column in query.groups]
+        parts = [f for f in query.filters if f.column in rate_columns(query)]
+        where = self.where([f for f in query.filters if f not in (*outer, *parts)])
+        part = self.where(parts)
         results = [f"{sql} as {key}" for key, sql in keys]
-        results += [f"{self.aggregate(m)} as a{i}" for i, m in enumerate(query.measures)]
+        results += [
+            f"100.0 * count(*) filter (where {part.sql}) / count(*) as a{i}"
+            if m.derived is Derivation.RATE else f"{self.aggregate(m)} as a{i}"
+            for i, m in enumerate(query.measures)
+        ]  # fmt: skip
         results.append("count(*) as n")
         present = "".join(f" and {sql} is not null" for _, sql in keys)
         group_by = f" group by {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
@@ -148,7 +153,7 @@ class Compiler:
             f"with groups as (select {', '.join(results)} from {self.relation}"
             f" where {where.sql}{present}{group_by})"
         )
-        values = list(where.values)
+        values = part.values * len(rate_columns(query)) + where.values
         figures, more = self._derivations(query, [key for key, _ in keys], clock)
         aggregates = [f"a{i}" for i in range(len(query.measures))]
         derived_columns = ", ".join([*(key for key, _ in keys), *figures, *aggregates, "n"])
@@ -198,7 +203,7 @@ class Compiler:
         by_groups = f"partition by {', '.join(groups)} " if groups else ""
         by_time = "partition by t " if is_timed and groups else ""
         match measure.derived:
-            case None | Derivation.AVERAGE:
+            case None | Derivation.AVERAGE | Derivation.RATE:
                 return Clause(value)
             case Derivation.SHARE if groups or is_timed:
                 return Clause(f"100 * {value} / nullif(sum({value}) over ({by_time}), 0)")
@@ -239,6 +244,12 @@ class Compiler:
 def is_average(query: Query) -> bool:
     """Whether the groups or periods only make one average."""
     return any(measure.derived is Derivation.AVERAGE for measure in query.measures)
+
+
+def rate_columns(query: Query) -> list[str]:
+    """The columns whose filters tell which rows of each group a rate is of."""
+    rates = (one for one in query.measures if one.derived is Derivation.RATE)
+    return [one.column for one in rates if one.column is not None]
 
 
 def axes(query: Query) -> int:

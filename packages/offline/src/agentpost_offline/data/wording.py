@@ -41,7 +41,7 @@ def note(one: Note, language: str) -> str:
 
 def unit_of(measure: Measure, column: Column | None) -> str | None:
     """The unit of what a measure computes."""
-    if measure.derived in (Derivation.SHARE, Derivation.GROWTH):
+    if measure.derived in (Derivation.SHARE, Derivation.RATE, Derivation.GROWTH):
         return "%"
     counts = measure.aggregate in (Aggregate.COUNT, Aggregate.DISTINCT)
     return None if column is None or counts else column.unit

@@ -45,6 +45,18 @@ def query_text(query: Query, table: Table, language: str) -> str:
     return tongue(language).separator.join([text, *conditions])
 
 
+def _look_text(frame: Frame) -> str:
+    """The format of a document; the size and the words of a picture."""
+    if frame.thing is Thing.DOCUMENT:
+        return ", ".join(one.upper() for one in frame.formats)
+    if frame.thing is not Thing.IMAGE:
+        return ""
+    marks = tongue(frame.language).quotes
+    words = frame.style.options.get("text")
+    size = " × ".join(map(str, frame.style.size)) if frame.style.size else ""
+    return ", ".join(filter(None, [size, f"{marks[0]}{words}{marks[1]}" if words else ""]))
+
+
 def frame_text(frame: Frame, table: Table | None) -> str:
     """As in "a chart of total revenue by region"."""
     language = frame.language
@@ -55,6 +67,7 @@ def frame_text(frame: Frame, table: Table | None) -> str:
         )
     if frame.thing in (None, Thing.ANSWER):
         return shorten(text, _MOST)
+    text = text or _look_text(frame)
     key = f"things.{frame.thing}"
     thing = say(language, key) if knows(language, key) else str(frame.thing)
     return shorten(say(language, "of_what", thing=thing, what=text) if text else thing, _MOST)

@@ -41,6 +41,8 @@ _SIGNS: Final = {
 }  # fmt: skip
 """A slash is none: of "takings/costs" both are meant."""
 _SEVERAL: Final = (2, 3, 4, 5, 6)
+_COUNTERS: Final = ("分", "岁", "天", "次", "个", "件", "人")
+"""What stands between a Chinese number and what is said of it: "60分以下"."""
 _ONE: Final = ("one", "ones")
 """What stands for a noun: "the spring one", "a shorter one"."""
 _ROWS: Final = ("people", "rows")
@@ -50,7 +52,7 @@ _PURPOSE: Final = 6
 _STARTS: Final = 4
 """Among so many terms of a remark one is a subject or a verb: "the housekeeper has to …"."""
 _OF_REMARKS: Final = ("small", "concept", "idle", "statement", "greeting", "audience", "having",
-                      "there", "carry", "talk")  # fmt: skip
+                      "there", "carry", "talk", "them")  # fmt: skip
 """What the words of a remark may mean otherwise."""
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
@@ -740,7 +742,9 @@ class _Parser:
         if (term := self._at(at)) is not None and term.has("scale"):
             value *= float(term.key("scale") or 1)
             at += 1
-        if (term := self._at(at)) is not None and (term.has("unit.money") or term.text == "%"):
+        if (term := self._at(at)) is not None and (
+            term.has("unit.money") or term.text == "%" or term.text in _COUNTERS
+        ):  # fmt: skip
             at += 1
         return value, at
 
@@ -761,7 +765,8 @@ class _Parser:
         term = self._at(end)
         if value is None or term is None:
             return 0
-        op = next((one for one in _OPS[:2] if term.has(f"op.{one}")), None)
+        ops = _OPS if self.language == "zh" else _OPS[:2]  # "60以下"
+        op = next((one for one in ops if term.has(f"op.{one}")), None)
         if op is None or self._number(self._at(self._skip(end + 1))) is not None:
             return 0
         self._compare(at, end + 1, op, (value,))

@@ -539,8 +539,8 @@ def thing_of(draft: Draft, around: Surrounding) -> Thing:
         return Thing.IMAGE
     if documents and not draft.has_query and (things or draft.formats or draft.options):
         return Thing.DOCUMENT
-    if picture and things in ([], [Thing.IMAGE]):
-        return Thing.IMAGE
+    if picture and things in ([], [Thing.IMAGE]) and not (draft.has_query and around.tables):
+        return Thing.IMAGE  # "who didnt turn up" turns no picture
     if things:
         draft.unknown += [one.value for one in things[1:]]
         return things[0]

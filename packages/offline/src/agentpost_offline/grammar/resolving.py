@@ -1098,12 +1098,21 @@ class Resolved:
                 f.column not in self.groups for f in value_filters
             ):
                 parts = [msgspec.structs.replace(one, derived=derivation) for one in measures]
-                raise Unclear("share_what", [self._choice(self._over(parts))])
+                raise Unclear("share_what", [*self._rates(measures),
+                                             self._choice(self._over(parts))])  # fmt: skip
             if not self.groups and not self.time and len(value_filters) == 1:
                 self.groups = [value_filters[0].column]
             elif not self.groups and not self.time:
                 raise Unclear("share_what")
         return [Measure(one.column, one.aggregate, derivation) for one in measures]
+
+    def _rates(self, measures: Sequence[Measure]) -> list[Choice]:
+        """How many percent of each group's rows a condition leaves, where rows are counted."""
+        columns = {one.column for one in self._value_filters if one.column not in self.groups}
+        if len(columns) != 1 or any(one.column for one in measures):
+            return []
+        rate = Measure(columns.pop(), Aggregate.COUNT, Derivation.RATE)
+        return [self._choice(self._over([rate]))]
 
     @property
     def _value_filters(self) -> list[Filter]:
