@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from importlib.util import find_spec
 from typing import Final
 
-from agentpost.extraction import apart
+from agentpost.previews import apart
 
 PAGES_MAX: Final = 4
 _HEIGHT: Final = 560
