@@ -1,11 +1,6 @@
-"""What may be recorded: values, names of functions and errors, each as plain JSON.
-
-A recorded call must mean the same after a crash, in another process and on another node. So its
-arguments and its answer are JSON in which a `File` may stand anywhere, a function is its import
-name, and an exception is the name of its class and its text (design: The journal).
-"""
-
-from __future__ import annotations
+"""What may be recorded: values, names of functions and errors, each as plain JSON, since a recorded
+call must mean the same after a crash, in another process and on another node. A `File` may stand
+anywhere, a function is its import name, an exception its class and text (design: The journal)."""
 
 import contextlib
 import hashlib

@@ -54,14 +54,9 @@ class _BoundedFile(io.BufferedReader):
 
 
 class Archive:
-    """A zip based document, on_open with all its limits; use it as a context manager.
-
-    Args:
-        path: the file, whatever it is called.
-        name: what its sender called it, for messages.
-
-    Raises `Unreadable` when it is no archive, or unpacks to more than the limits allow.
-    """
+    """A zip based document, opened with all its limits; use it as a context manager. ``name`` is
+    what its sender called it. Raises `Unreadable` when it is none or unpacks to more than they
+    allow."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
@@ -315,12 +310,9 @@ _SLIDE = names("drawingml/2006/main", "p t")
 
 
 class Texts:
-    """Collects what stands in each element of a kind, such as the paragraphs of a slide.
-
-    Args:
-        names: short names by full ones; one is ``t``, which holds the text.
-        unit: the short name of the kind.
-    """
+    """Collects what stands in each element of a kind, such as the paragraphs of a slide. ``names``:
+    short names by full ones, of which ``t`` holds the text; ``unit``: the short name of the
+    kind."""
 
     def __init__(self, names: Mapping[str, str], unit: str) -> None:
         self.texts: list[tuple[str, str]] = []

@@ -7,8 +7,6 @@ trees, so that a small hostile file takes gigabytes. Neither is calamine's: it l
 full rectangle, so that two cells far apart end the process.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ from the groups (shares, growth, ranks). A share or a rank is among all groups: 
 that the query groups by only choose which groups are shown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,9 +1,5 @@
-"""Which things can be made, with their prices and formats: a thing is one line here.
-
-Makers are imported when they are used, so that starting a server loads none of their libraries.
-"""
-
-from __future__ import annotations
+"""Which things can be made, with their prices and formats: a thing is one line here. Makers are
+imported when they are used, so a server's start loads none of their libraries."""
 
 from importlib.util import find_spec
 from typing import Final

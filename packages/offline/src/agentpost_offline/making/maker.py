@@ -1,7 +1,5 @@
 """What a maker is asked for, what making one thing gives back, and what its files are called."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -125,10 +123,8 @@ class Output(NamedTuple):
 async def write_files(
     job: Job, inputs: Inputs, maker: Maker, outputs: Iterable[Output], *, timeout: float
 ) -> list[File]:
-    """Write the files of a thing; its price is charged with the first one.
-
-    ``timeout``: seconds for each file.
-    """
+    """Write the files of a thing; its price is charged with the first. ``timeout``: seconds for
+    each."""
     files: list[File] = []
     for name, label, content, arguments in outputs:
         await job.progress(f"Writing {name}")
@@ -139,14 +135,8 @@ async def write_files(
 
 
 def file_name(source: str, thing: str, version: int, suffix: str) -> str:
-    """``orders-deck.pptx``, of the second version ``orders-deck-2.pptx``.
-
-    Args:
-        source: the name of the file or the title it was made from; letters of any script stay.
-        thing: what it is; left out when empty.
-        version: 1 for the first of a work.
-        suffix: without the dot.
-    """
+    """``orders-deck.pptx``, of the second version ``orders-deck-2.pptx``. ``source``: the file or
+    title it was made from, whose letters of any script stay; ``thing`` is left out when empty."""
     stem = PurePath(source).stem if re.search(r"\.\w{1,5}$", source) else source
     plain = unicodedata.normalize("NFKC", stem).casefold()
     plain = re.sub(r"[^\w]+|_+", "-", plain).strip("-")[:_NAME_LONGEST].strip("-")

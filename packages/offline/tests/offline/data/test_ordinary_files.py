@@ -1,7 +1,5 @@
 """Files as people have them: each is read right, or the notes say what is not."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from pathlib import Path

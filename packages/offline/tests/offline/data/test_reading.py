@@ -1,7 +1,5 @@
 """What people do with tables, and what is read of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of every kind of file; the content decides what a file is."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

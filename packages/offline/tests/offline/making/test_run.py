@@ -1,7 +1,5 @@
 """The one job: plan, follow-ups under way, result text, what the work remembers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

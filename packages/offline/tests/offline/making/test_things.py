@@ -1,7 +1,5 @@
 """Each thing through the job: after a crash at any call they are finished."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

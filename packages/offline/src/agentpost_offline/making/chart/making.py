@@ -73,10 +73,7 @@ async def make(job: Job, inputs: Inputs) -> Product:
 
 def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any) -> dict[str, Any]:
     """A step: the drawings of a frame as JSON, each with a sentence about it, and what was read for
-    them, as fields of a `Product`.
-
-    Raises `JobFailed` with a text for the user when there is nothing to draw.
-    """
+    them, as fields of a `Product`. Raises `JobFailed` when there is nothing to draw."""
     from agentpost_offline.data.dataset import open_tables
 
     frame = from_json(frame_json)

@@ -1,9 +1,5 @@
-"""A paper as slides: one for each heading, laid out by what stands under it.
-
-Nothing is cut. What does not fit one slide goes on, on the next one with the same title.
-"""
-
-from __future__ import annotations
+"""A paper as slides: one for each heading, laid out by what stands under it. What does not fit one
+slide goes on, on the next one with the same title."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The steps of a paper: read it, write each format, open it again and look for every word."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections import Counter
@@ -87,11 +85,8 @@ def describe(files: Sequence[File], frame: dict[str, Any], sections: Any) -> dic
 
 @unpacking
 def write(form: str, files: Sequence[File], frame: dict[str, Any], sections: Any) -> bytes:
-    """A write: the bytes of a paper in one format.
-
-    Raises `JobFailed` unless every word and picture of the paper is in them when they are opened
-    again, in a PDF as far as hyphens allow.
-    """
+    """A write: the bytes of a paper in one format. Raises `JobFailed` unless every word and picture
+    of it is in them when they are opened again, in a PDF as far as hyphens allow."""
     request = from_json(frame)
     paper, images = paper_of(files, request, sections)
     is_deck = form == "pptx" or request.thing is Thing.DECK

@@ -1,7 +1,5 @@
 """The steps of pictures: look at the files; make, open again and check."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The steps of a table: read and compute, write, open again and check."""
 
-from __future__ import annotations
-
 import csv
 import io
 import tempfile

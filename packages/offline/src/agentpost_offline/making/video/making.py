@@ -1,9 +1,5 @@
-"""The steps of a film: plan, then draw, encode and check.
-
-A film is a race of the bars of a table, or a caller's sections, one after the other.
-"""
-
-from __future__ import annotations
+"""The steps of a film, a race of the bars of a table or a caller's sections one after the other:
+plan, then draw, encode and check."""
 
 import itertools
 import math
@@ -67,10 +63,8 @@ async def make(job: Job, inputs: Inputs) -> Product:
 
 @unpacking
 def plan(files: Sequence[File], frame: dict[str, Any], sections: Any) -> dict[str, Any]:
-    """A step: what the film shows, a `Film` as JSON.
-
-    Raises `CannotSucceed` for tables without a column of dates, and without any table.
-    """
+    """A step: what the film shows, a `Film` as JSON. Raises `CannotSucceed` without a table that
+    has a column of dates."""
     film: dict[str, Any] = msgspec.to_builtins(film_of(files, from_json(frame), sections)[0])
     return film
 

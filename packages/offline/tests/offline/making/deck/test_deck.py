@@ -1,7 +1,5 @@
 """Decks from real inputs, written and opened again: what is on the slides and how it fits."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Workbooks: cleaned and pivoted; what is written is opened again."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path
