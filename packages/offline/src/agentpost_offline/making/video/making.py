@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
+from agentpost.agents.base import CannotSucceed, File, JobFailed
 from agentpost.extraction import Unreadable
 from agentpost_offline.content.blocks import Paper
 from agentpost_offline.data import roles
@@ -19,11 +19,11 @@ from agentpost_offline.data.archives import unpacking
 from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.data.formulas import by_name
 from agentpost_offline.data.model import Role, Table
-from agentpost_offline.frame import Aggregate, Frame, Query, Thing, from_json
-from agentpost_offline.making import catalogue, papers, queries
+from agentpost_offline.frame import Aggregate, Frame, Query, from_json
+from agentpost_offline.making import papers, queries
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck.slides import of_paper
-from agentpost_offline.making.maker import Inputs, Output, Product, file_name, write_files
+from agentpost_offline.making.maker import Output, Plan, file_name
 from agentpost_offline.making.video.film import (
     Film,
     Race,
@@ -45,32 +45,23 @@ _LEVEL = 3
 """How many are named that finish level."""
 
 
-async def make(job: Job, inputs: Inputs) -> Product:
-    """Make the film; raises `JobFailed` with a text for the user."""
-    frame = inputs.frame
-    film = msgspec.convert(await job.step(plan, *inputs.request, timeout=SECONDS), Film)
-    stem = frame.style.title or (inputs.files[0].name if inputs.files else film.title)
-    name = file_name(stem, "video", inputs.version, "mp4")
-    outputs = [Output(name, film.title, write, inputs.request)]
-    maker = catalogue.MAKERS[Thing.VIDEO]
-    products = await write_files(job, inputs, maker, outputs, timeout=SECONDS)
-    wide, tall = film.size
+@unpacking
+def plan(files: Sequence[File], frame_json: Any, sections: Any, version: int) -> Any:
+    """A step: what the film will show. Raises `CannotSucceed` without a table that has a column of
+    dates."""
+    frame = from_json(frame_json)
+    film, _, _ = film_of(files, frame, sections)
+    stem = frame.style.title or (files[0].name if files else film.title)
+    name, (wide, tall) = file_name(stem, "video", version, "mp4"), film.size
     text = texts("film", frame.language)["made"].format(
         title=film.title, name=name, seconds=round(film.duration), wide=wide, tall=tall
     )
-    return Product(text, products, list(film.used), list(film.skipped), list(film.notes))
+    outputs = (Output(name, film.title),)
+    return msgspec.to_builtins(Plan(text, outputs, film.used, film.skipped, film.notes))
 
 
 @unpacking
-def plan(files: Sequence[File], frame: dict[str, Any], sections: Any) -> dict[str, Any]:
-    """A step: what the film shows, a `Film` as JSON. Raises `CannotSucceed` without a table that
-    has a column of dates."""
-    film: dict[str, Any] = msgspec.to_builtins(film_of(files, from_json(frame), sections)[0])
-    return film
-
-
-@unpacking
-def write(files: Sequence[File], frame: dict[str, Any], sections: Any) -> bytes:
+def write(files: Sequence[File], frame: Any, sections: Any) -> bytes:
     """A write: the mp4; frames are drawn and encoded one by one, and some decoded again."""
     from agentpost_offline.making.video import encoding, racing, scenes
 
