@@ -13,6 +13,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -34,16 +35,8 @@ _TRACE_CHARS_MAX: Final = 20_000
 SUMMARY_CHARS_MAX: Final = 300
 """Longest summary of a call, in characters."""
 
-_FILE_FIELDS: Final = (
-    "id",
-    "name",
-    "content_type",
-    "kind",
-    "size",
-    "revision",
-    "work_id",
-    "label",
-    "blob",
+_FILE_FIELDS: Final = tuple(
+    field.name for field in fields(File) if field.name not in ("source", "local_path")
 )
 _CLASS_NAMES: Final = "__agentpost_class_names__"
 _ELSEWHERE: Final = "__agentpost_elsewhere__"
