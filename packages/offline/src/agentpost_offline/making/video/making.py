@@ -18,7 +18,7 @@ from agentpost_offline.data import roles
 from agentpost_offline.data.archives import unpacking
 from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.data.formulas import by_name
-from agentpost_offline.data.model import Role, Table
+from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Aggregate, Frame, Query, from_json
 from agentpost_offline.making import papers, queries
 from agentpost_offline.making.content import Section
@@ -41,6 +41,7 @@ LONGEST = 180.0
 """Seconds of a film."""
 _RUNNERS = 24
 _PERIODS = 120
+_GROUPS = 200
 _LEVEL = 3
 """How many are named that finish level."""
 
@@ -134,17 +135,17 @@ def _size(frame: Frame) -> tuple[int, int]:
 def _query(table: Table, frame: Frame) -> Query | None:
     """A measure by a group over time: what the frame names, else what is usual."""
     own = next((one for one in frame.queries if one.table == table.id), Query(table.id))
-    times = [column.name for column in table.columns if column.role is Role.TIME]
-    groups = [column.name for column in table.columns
-              if column.role is Role.CATEGORY and 2 <= column.distinct <= 200]  # fmt: skip
-    if len(own.measures) > 1 and not own.groups and times:
-        return replace(own, time=own.time or times[0], order=None)
-    if not times or not (groups or own.groups):
+    times = queries.time_of(table)
+    time = own.time or (times.name if times is not None else None)
+    groups = own.groups or tuple(one.name for one in queries.groups_of(table, _GROUPS))
+    if len(own.measures) > 1 and not own.groups and time is not None:
+        return replace(own, time=time, order=None)
+    if time is None or not groups:
         return None
     usual = next((one for one in queries.usual([table]) if one.time), own)
     return Query(
-        table.id, own.measures[:1] or (queries.main_measure(table),), own.groups[:1] or
-        (groups[0],), own.time or times[0], own.grain or usual.grain, own.filters,
+        table.id, own.measures[:1] or (queries.main_measure(table),), groups[:1], time,
+        own.grain or usual.grain, own.filters,
     )  # fmt: skip
 
 
