@@ -159,28 +159,6 @@ def test_a_file_is_read_right_or_its_notes_say_what_is_not(tmp_path: Path, case:
         assert table.notes == () if not note else any(note in one for one in table.notes)
 
 
-@pytest.mark.parametrize(
-    ("header", "role"),
-    [
-        ("floor", Role.IDENTIFIER),
-        ("class", Role.IDENTIFIER),
-        ("Etage", Role.IDENTIFIER),
-        ("invoice number", Role.IDENTIFIER),
-        ("Rechnungsnr", Role.IDENTIFIER),
-        ("numéro client numéro", Role.IDENTIFIER),
-        ("number of rooms", Role.AMOUNT),
-        ("mark", Role.RATE),
-        ("grade", Role.RATE),
-        ("rooms", Role.AMOUNT),
-    ],
-)
-def test_whole_numbers_that_name_something_are_never_summed(
-    tmp_path: Path, header: str, role: Role
-) -> None:
-    with open_tables([file(tmp_path, "t.csv", f"{header},who\n7,a\n8,b\n7,c\n10,d\n")]) as data:
-        assert data.tables[0].columns[0].role is role
-
-
 def test_amounts_in_several_currencies_are_not_added_up_without_a_word(tmp_path: Path) -> None:
     text = "item,amount,units,currency\na,10,1,EUR\nb,20,2,USD\nc,5,3,EUR\n"
     with open_tables([file(tmp_path, "t.csv", text)]) as data:
