@@ -61,7 +61,7 @@ class Inputs:
 
 class Output(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file to write: what people read of it, and what ``write`` of its maker gets beside the
-    request. ``part``: the number of the plan's part that it is made of."""
+    request. ``part``: the number of the plan's part that it is made of instead of the files."""
 
     name: str
     label: str = ""
@@ -138,17 +138,21 @@ class Maker:
         """Make the thing; raises `JobFailed` with a text for the user."""
         names = ", ".join(file.name for file in inputs.files)
         await job.progress(f"Reading {names or 'the text'}")
-        module, request = self.load(), inputs.request
-        described = await job.step(module.plan, *request, inputs.version, timeout=module.SECONDS)
+        module, (sources, frame, sections) = self.load(), inputs.request
+        described = await job.step(
+            module.plan, sources, frame, sections, inputs.version, timeout=module.SECONDS
+        )
         plan = msgspec.convert(described, Plan)
         files: list[File] = []
         for output in plan.outputs:
             await job.progress(f"Writing {output.name}")
-            part = () if output.part is None else (plan.parts[output.part],)
+            material: tuple[Any, ...] = (sources, frame, sections)
+            if output.part is not None:  # nothing is read again
+                material = ([], frame, sections, plan.parts[output.part])
+            cost = 0.0 if files or inputs.is_free else self.credits
             files.append(await job.write(
-                output.name, module.write, *request, *part, *output.arguments,
-                label=output.label or None, timeout=module.SECONDS,
-                cost=0.0 if files or inputs.is_free else self.credits,
+                output.name, module.write, *material, *output.arguments,
+                label=output.label or None, cost=cost, timeout=module.SECONDS,
             ))  # fmt: skip
         return Product(plan.text, files, list(plan.used), list(plan.skipped), list(plan.notes))
 
