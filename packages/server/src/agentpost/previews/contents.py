@@ -6,8 +6,6 @@ a zipped site, with its styles and pictures inside it; with ``drawn`` a Word doc
 page.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -4,8 +4,6 @@ The library that draws them is large and written in C. Run as a program, this mo
 from its input and writes a PNG picture to its output.
 """
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import AsyncIterator, Sequence

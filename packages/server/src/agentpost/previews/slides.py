@@ -1,8 +1,6 @@
 """The slides of a presentation as a page shows them: their texts and first pictures, or one picture
 of all slides where the program that wrote the file left it as the file's thumbnail."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from agentpost.extraction.office import Archive, related_parts, slide_members, slide_texts

@@ -1,7 +1,5 @@
 """Pictures inside of documents, as small as a page shows them."""
 
-from __future__ import annotations
-
 import base64
 import io
 from typing import Final

@@ -1,7 +1,5 @@
 """A Word document as a page to read: headings, lists, tables and pictures on paper."""
 
-from __future__ import annotations
-
 import re
 from importlib.util import find_spec
 from itertools import islice
