@@ -139,10 +139,10 @@ class Maker:
         names = ", ".join(file.name for file in inputs.files)
         await job.progress(f"Reading {names or 'the text'}")
         module, (sources, frame, sections) = self.load(), inputs.request
-        described = await job.step(
+        plan_json = await job.step(
             module.plan, sources, frame, sections, inputs.version, timeout=module.SECONDS
         )
-        plan = msgspec.convert(described, Plan)
+        plan = msgspec.convert(plan_json, Plan)
         files: list[File] = []
         for output in plan.outputs:
             await job.progress(f"Writing {output.name}")

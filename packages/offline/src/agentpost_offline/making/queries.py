@@ -85,11 +85,11 @@ def to_tell(asks: Sequence[Query], tables: Sequence[Table], most: int) -> tuple[
     if len(full) >= most or (full and most <= _USUAL):
         return tuple(full)
     filters = {query.table: query.filters for query in asks}
-    fixed = {f.column for query in asks for f in query.filters if len(f.values) == 1}
+    constants = {f.column for query in asks for f in query.filters if len(f.values) == 1}
     more = [
         replace(query, filters=filters.get(query.table, ()))
         for query in usual([table for table in tables if not asks or table.id in filters], most)
-        if not fixed & set(query.groups)
+        if not constants & set(query.groups)
     ]
     return tuple(dict.fromkeys([*full, *more]))[:most]
 
@@ -107,10 +107,10 @@ def with_axis(query: Query, table: Table, *, parts: bool = False) -> Query:
     one period already. ``parts``: whether it is drawn as parts of a whole."""
     if query.groups or query.time or any(m.derived for m in query.measures):
         return query
-    fixed = {f.column for f in query.filters if f.op is Op.BETWEEN or len(f.values) == 1}
+    constants = {f.column for f in query.filters if f.op is Op.BETWEEN or len(f.values) == 1}
     time = time_of(table)
-    group = next((one for one in groups_of(table) if one.name not in fixed), None)
-    if time is not None and time.name not in fixed and not (parts and group):
+    group = next((one for one in groups_of(table) if one.name not in constants), None)
+    if time is not None and time.name not in constants and not (parts and group):
         return replace(query, time=time.name, grain=_grain(time))
     return replace(query, groups=(group.name,)) if group is not None else query
 

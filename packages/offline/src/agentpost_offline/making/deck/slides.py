@@ -266,11 +266,11 @@ def _shared(natural: Sequence[float], grid: Grid) -> list[float]:
     spare = ROOM - sum(natural)
     if spare >= 0:
         return [wide + spare / len(natural) for wide in natural]
-    fixed = sum(wide for at, wide in enumerate(natural) if at in grid.numbers)
+    figures = sum(wide for at, wide in enumerate(natural) if at in grid.numbers)
     texts = [wide**0.6 if at not in grid.numbers else 0.0 for at, wide in enumerate(natural)]
-    if fixed > ROOM * 0.7 or not any(texts):
+    if figures > ROOM * 0.7 or not any(texts):
         return [wide * ROOM / sum(natural) for wide in natural]
     return [
-        wide if at in grid.numbers else (ROOM - fixed) * texts[at] / sum(texts)
+        wide if at in grid.numbers else (ROOM - figures) * texts[at] / sum(texts)
         for at, wide in enumerate(natural)
     ]
