@@ -1,10 +1,5 @@
-"""What is installed only on request: the extras, and what is missing of them.
-
-Nothing is imported to find out. A test compares the names with ``optional-dependencies`` of
-pyproject.toml.
-"""
-
-from __future__ import annotations
+"""What is installed only on request: the extras, and what is missing of them, without an import. A
+test compares the names with ``optional-dependencies`` of pyproject.toml."""
 
 from importlib.util import find_spec
 from typing import Final

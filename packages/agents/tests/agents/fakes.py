@@ -4,8 +4,6 @@ A second run over the same journal returns what the first recorded and fails whe
 differ, like the real runtime does after a crash.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Values, function names and errors survive being recorded, or are refused with the place."""
 
-from __future__ import annotations
-
 import collections
 import enum
 import json

@@ -5,8 +5,6 @@ ten times what reading a small file does, and a process that has run tests has h
 own. Run as a program, this module is the process that is forked.
 """
 
-from __future__ import annotations
-
 import atexit
 import importlib
 import json

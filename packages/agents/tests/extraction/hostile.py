@@ -1,7 +1,5 @@
 """Files made to take all memory, all time, or all stack of a reader; none is over 10 MB."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

@@ -1,7 +1,5 @@
 """The text of files of every kind we read, and the refusal of the rest."""
 
-from __future__ import annotations
-
 import logging
 import signal
 import sys

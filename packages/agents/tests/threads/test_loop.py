@@ -1,7 +1,5 @@
 """The agent loop: what runs there hurts nobody else, and a hang is seen."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import sys

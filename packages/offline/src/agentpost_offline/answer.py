@@ -1,13 +1,5 @@
-"""What a question is answered with: three honest outcomes, never mixed.
-
-Two step functions give one, as JSON (`msgspec.to_builtins`):
-
-- ``data.answers.answer(files, frame, message_text="")`` runs the queries of a resolved frame (as
-  JSON);
-- ``documents.answers.answer(files, question, language, message_text="")`` searches documents.
-"""
-
-from __future__ import annotations
+"""What a question is answered with, as JSON by the steps `data.answers.answer` and
+`documents.answers.answer`: three honest outcomes, never mixed."""
 
 from enum import StrEnum
 

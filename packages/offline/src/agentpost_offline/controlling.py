@@ -1,7 +1,5 @@
 """Stopping, telling how far things are, and starting again."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """Questions that wait for an answer: the choices, and the request that goes on with each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What the agent says, in the user's language: texts are data, one file for each language."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cache

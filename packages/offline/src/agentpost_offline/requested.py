@@ -1,7 +1,5 @@
 """What was started in a conversation, and which of it was stopped or has failed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

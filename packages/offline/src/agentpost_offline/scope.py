@@ -1,7 +1,5 @@
 """What a message is about: its files and their kinds, and the works of the conversation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

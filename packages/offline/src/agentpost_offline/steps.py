@@ -1,7 +1,5 @@
 """What the turn and the job let worker processes do: read files, and answer questions from them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

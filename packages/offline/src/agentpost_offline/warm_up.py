@@ -1,7 +1,5 @@
 """What turns read into memory once: the word lists of all languages, and what can be made."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Files that the tests of the built-in agent are about."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Conversations with the built-in agent over in-memory turns: each message sees those before it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

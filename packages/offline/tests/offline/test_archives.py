@@ -1,7 +1,5 @@
 """Archives: what is inside is worked on as if it had been attached file by file."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from dataclasses import replace

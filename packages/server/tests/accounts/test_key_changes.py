@@ -2,11 +2,10 @@
 
 import pytest
 
-from agentpost.accounts import actions as accounts, keys, rows as account_rows
+from agentpost.accounts import actions as accounts, keys, network_rules, rows as account_rows
 from agentpost.accounts.actions import KnownKey
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
-from agentpost.domain import networks
 from agentpost.domain.errors import Refusal
 
 HOUR = 3_600
@@ -26,7 +25,7 @@ async def lives(ctx: AppContext, secret: str) -> bool:
 async def test_both_secrets_are_one_key_until_the_overlap_ends(
     ctx: AppContext, account: str, clock: ManualClock
 ) -> None:
-    allowed = networks.parse(["203.0.113.0/24"])
+    allowed = network_rules.parse(["203.0.113.0/24"])
     first = await accounts.create_key(ctx, account, "ci", 30 * HOUR, allowed=allowed)
     second = await keys.rotate(ctx, first.record.id)
     assert second.record.id == first.record.id

@@ -12,7 +12,7 @@ import pytest
 
 from agentpost.accounts import actions as accounts
 from agentpost.chats import lists
-from agentpost.extraction import page_pictures
+from agentpost.previews import page_pictures
 from agentpost.users.role_rules import Role
 from agentpost.web.markdown import SHOWN_CHARACTERS, markdown, plain
 from tests.web.site import Site

@@ -14,8 +14,8 @@ from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
-from agentpost.domain.agent_lines import AgentLine
 from agentpost.explain import timeline_rows
+from agentpost.explain.agent_line_rules import AgentLine
 from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests, rows as request_rows
 from agentpost.requests.filter_rules import request_filter

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.domain.urls import BadUrl
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress, PostResult
 from agentpost.egress.errors import EgressRefused, FetchFailed
+from agentpost.egress.urls import BadUrl
 from tests.egress.calls import NOT_FOUND_OR_PRIVATE, Names, fetch, leaks, no_such_name, post
 from tests.egress.certificates import make_authority
 from tests.egress.conftest import MakeEgress, Serve

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.domain.urls import BadUrl
 from agentpost.egress.addresses import DenyList
 from agentpost.egress.errors import DENIED, EgressRefused
+from agentpost.egress.urls import BadUrl
 from tests.egress.calls import NOT_FOUND_OR_PRIVATE, Names, fetch, post
 from tests.egress.conftest import MakeEgress, Serve
 from tests.egress.hostile import replies

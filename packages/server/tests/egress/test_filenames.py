@@ -73,8 +73,8 @@ def test_a_cut_name_keeps_its_beginning_and_its_extension() -> None:
     assert (name[:6], name[-5:]) == ("beginx", "x.csv")
 
 
-def test_fallback() -> None:
-    assert safe_file_name("/", "download") == "download"
+def test_a_name_of_which_nothing_is_left() -> None:
+    assert safe_file_name("/") == "file"
 
 
 NAMES_OF_ANY_KIND = st.text(st.sampled_from("a.b ./\\\r\u202e\u200d\u0301\ud800é"))

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from agentpost.domain.errors import Overloaded
-from agentpost.extraction import apart, contents
 from agentpost.files import previews
 from agentpost.files.previews import Look
 from agentpost.files.views import arrange
+from agentpost.previews import apart, contents
 from agentpost.record.records import FileRecord
 from tests.chats.test_chat_pages import store_file
 from tests.harness.context import open_harness

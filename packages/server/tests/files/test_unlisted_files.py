@@ -8,8 +8,8 @@ import pytest
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
-from agentpost.domain.agent_lines import AgentLine
 from agentpost.explain import agent_lines
+from agentpost.explain.agent_line_rules import AgentLine
 from agentpost.jobs import actions as jobs
 from agentpost.nodes import upkeep
 from agentpost.operations import doctor

@@ -1,7 +1,5 @@
 """What an agent gets when it asks for an answer of a kind, or gives an output of a kind."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -9,8 +9,6 @@ returned before, so code *between* calls must be repeatable.
 Everything here is re-exported by :mod:`agentpost.agents`; import it from there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ every agent gets it. An agent that takes each word for a part of the request rea
 indented, and all that follows is the user's, whatever headings it has.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

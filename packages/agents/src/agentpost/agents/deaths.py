@@ -1,11 +1,6 @@
-"""How a worker process may end before the function it runs, and whose doing that was.
-
-What the function did to its own process (it left, crashed, used up its memory) will happen again
-and is its failure. A process that somebody else killed, such as the system when memory ran out for
-all, or an operator, says nothing of the function: it is run again.
-"""
-
-from __future__ import annotations
+"""How a worker process may end before the function it runs, and whose doing that was. What the
+function did to its process will happen again and is its failure; a process that somebody else
+killed, such as the system when memory ran out for all, says nothing of it: it is run again."""
 
 import signal
 from typing import Final
@@ -46,12 +41,8 @@ class NotBegun(WorkerDied):
 
 
 def died(code: int | None, *, by_us: bool = False) -> WorkerDied:
-    """What a process that ended with that code died of.
-
-    Args:
-        code: its exit code, negative for a signal.
-        by_us: we killed it, because it had closed its channel to us.
-    """
+    """What a process that ended with that exit code, negative for a signal, died of; ``by_us``: we
+    killed it, because it had closed its channel to us."""
     if by_us:
         return WorkerDied("its process closed its connection to the server")
     if code is None or code >= 0:

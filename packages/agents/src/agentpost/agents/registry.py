@@ -1,7 +1,5 @@
 """From the setting ``AGENT`` to an agent function (design: Where author's code runs)."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import os
@@ -59,10 +57,8 @@ _INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "
 
 
 class UnknownAgent(Exception):
-    """The setting names no agent that can be used; the text says why.
-
-    It is one line or, for an error in the author's code, a few: with the place in that code.
-    """
+    """The setting names no agent that can be used; the text says why, in a line or, for an error in
+    the author's code, in a few with the place in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """When a step that failed is tried again, and after how long."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import isfinite
 from typing import Final, TypeAlias

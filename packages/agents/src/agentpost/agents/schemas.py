@@ -1,10 +1,8 @@
 """JSON Schemas that others wrote: whether they may be used, and whether a value fits one.
 
-A schema comes from a caller or an agent, so it is bounded before it is compiled: by its size, by
-its depth, and by how many parts it has when each reference is replaced by what it names. Without
-the last, a few references that double each other would keep the validator busy for hours. A schema
-that contains itself is counted until it does, and what is compared with it is bounded in depth.
-Patterns are matched in linear time, and nothing is ever fetched (design: Typed questions).
+A schema is bounded before it is compiled: by its size, its depth, and its parts when each reference
+is replaced by what it names, since a few that double each other would keep the validator busy for
+hours. Patterns are matched in linear time, nothing is fetched (design: Typed questions).
 """
 
 from __future__ import annotations

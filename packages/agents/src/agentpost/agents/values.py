@@ -1,11 +1,6 @@
-"""What may be recorded: values, names of functions and errors, each as plain JSON.
-
-A recorded call must mean the same after a crash, in another process and on another node. So its
-arguments and its answer are JSON in which a `File` may stand anywhere, a function is its import
-name, and an exception is the name of its class and its text (design: The journal).
-"""
-
-from __future__ import annotations
+"""What may be recorded: values, names of functions and errors, each as plain JSON, since a recorded
+call must mean the same after a crash, in another process and on another node. A `File` may stand
+anywhere, a function is its import name, an exception its class and text (design: The journal)."""
 
 import contextlib
 import hashlib
@@ -18,6 +13,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -39,16 +35,8 @@ _TRACE_CHARS_MAX: Final = 20_000
 SUMMARY_CHARS_MAX: Final = 300
 """Longest summary of a call, in characters."""
 
-_FILE_FIELDS: Final = (
-    "id",
-    "name",
-    "content_type",
-    "kind",
-    "size",
-    "revision",
-    "work_id",
-    "label",
-    "blob",
+_FILE_FIELDS: Final = tuple(
+    field.name for field in fields(File) if field.name not in ("source", "local_path")
 )
 _CLASS_NAMES: Final = "__agentpost_class_names__"
 _ELSEWHERE: Final = "__agentpost_elsewhere__"

@@ -6,8 +6,6 @@ The main thread reads what the server says and watches the agent loop, which run
 on a thread of its own. So a loop that is held is noticed, and told.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """The functions that steps run and the contents that are written, as their calls name them."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 from collections.abc import Callable
@@ -21,11 +19,8 @@ def name_of(fn: Body) -> str:
 
 
 def checked_name(fn: Body, name: str | None = None) -> str:
-    """The same for a body that is to run, or the name that the author gave.
-
-    Raises `TypeError` for a plain function that a worker process could not import, and `ValueError`
-    for a name that cannot be.
-    """
+    """The same for a body that is to run, or the name that the author gave. Raises `TypeError` for
+    a plain function that no worker process could import, `ValueError` for a name that cannot be."""
     if not inspect.iscoroutinefunction(fn):
         values.function_ref(fn)
     if name is None:

@@ -1,7 +1,5 @@
 """Why an author's code failed: a line for `agentpost explain`, and the traceback for the log."""
 
-from __future__ import annotations
-
 import traceback
 from pathlib import Path
 from typing import Final

@@ -1,8 +1,6 @@
 """What the processes that run author's code do to themselves at their start: they end with the
 server, and within limits."""
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import fcntl

@@ -1,7 +1,5 @@
 """What an agent process says of its agent to a server that does not import it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, Final
 

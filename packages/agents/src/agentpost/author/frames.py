@@ -39,8 +39,6 @@ From the process
 ===============================  ================================================================
 """
 
-from __future__ import annotations
-
 import base64
 import os
 import tempfile
@@ -110,12 +108,9 @@ def request_frame(request: Request, *, is_body_here: bool) -> Frame:
 
 
 def request_of(frame: Frame, source: FileSource, body: Callable[..., Any] | None) -> Request:
-    """The call of a frame; raises what its checks raise, since the author's process made it.
-
-    Args:
-        source: how its files are read.
-        body: what runs its function where that is in the author's process.
-    """
+    """The call of a frame, whose files are read through ``source``; ``body`` runs its function
+    where that is in the author's process. Raises what its checks raise: the author's process made
+    it."""
     price = frame["price"]
     if type(price) is not int or price < 0:
         raise ValueError("a price is a whole number of millionths from 0")

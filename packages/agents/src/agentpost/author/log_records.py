@@ -4,8 +4,6 @@ The worker writes each as one line to its standard error, between the lines that
 print; the server reads them there (`agentpost.author.output`).
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -6,8 +6,6 @@ recorded of it. A `Backend` makes the request: in the server's own process on th
 it on that same journal.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from abc import ABC, abstractmethod
@@ -42,17 +40,10 @@ Contents = bytes | str | Path
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call, its arguments checked.
-
-    Attributes:
-        head: the first arguments that are recorded.
-        args: what its function is called with; None for a call that takes no function.
-        tail: the recorded arguments that come after those.
-        fn: its function.
-        data: the contents to write, where no function makes them.
-        price: credits in millionths.
-        seconds: the longest time of a try, or of a wait; None: no limit.
-    """
+    """One call, its arguments checked. What is recorded of them is ``head``, ``args`` and
+    ``kwargs`` of its function (None for a call that takes none), and ``tail``. ``data`` are the
+    contents to write, where no function makes them; ``price`` is in millionths of a credit;
+    ``seconds``: the longest time of a try, or of a wait, None for no limit."""
 
     name: str
     head: tuple[Any, ...] = ()

@@ -1,7 +1,5 @@
 """What a run asks for and gives as JSON: typed questions, and outputs that fit a schema."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,13 +27,8 @@ def answer_format(choices: Sequence[str] | None, schema: dict[str, Any] | None) 
 
 @dataclass
 class Output:
-    """The output that a run's caller wants.
-
-    Attributes:
-        schema_json: the caller's ``response_schema``; None: none is wanted.
-        given: the output, as JSON.
-        invalid: how often it was given wrongly.
-    """
+    """The output that a run's caller wants: by the ``response_schema``, None where none is wanted;
+    what was given so far, as JSON, and how often it was given wrongly."""
 
     schema_json: str | None
     given: str | None = None

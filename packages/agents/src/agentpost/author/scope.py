@@ -5,8 +5,6 @@ twice, or not at all when the journal has its value, so its calls must not be nu
 variable tells the two apart; tasks and `asyncio.to_thread` inherit it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -68,12 +66,8 @@ class Scope:
 
     @contextmanager
     def body(self, key: str | None, *, here: bool) -> Iterator[StepBody]:
-        """The current task runs a call's body inside.
-
-        Args:
-            key: what `step_key` says in it.
-            here: it is the author's code, and not in a process of its own.
-        """
+        """The current task runs a call's body inside. ``key``: what `step_key` says in it;
+        ``here``: it is the author's code, and not in a process of its own."""
         body = StepBody()
         token, key_token = _current.set(_Frame(self, body)), current_step_key.set(key)
         self.open += here

@@ -13,8 +13,6 @@ text}`` or, as the last thing the worker says, ``{"died": reason}``.
 is to be replaced. No pickle: what comes back is data.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import importlib
@@ -91,11 +89,8 @@ class Imports:
         self._left = deque(modules)
 
     def go_on(self, idle_for: Callable[[float], bool]) -> None:
-        """Import one after the other until all are there.
-
-        Args:
-            idle_for: waits for so many seconds; False when a request comes.
-        """
+        """Import one after the other until all are there; ``idle_for`` waits for so many seconds,
+        and is False when a request comes."""
         pause = _IDLE_SECONDS
         while self._left and idle_for(pause):
             pause = 0.0

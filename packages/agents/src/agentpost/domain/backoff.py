@@ -1,17 +1,10 @@
 """How long to wait before what failed is tried again; the one place with the formula."""
 
-from __future__ import annotations
-
 
 def pause(tries: int, first: float, most: float, factor: float = 2.0) -> float:
-    """How long to wait: ``first`` after the first failure, then ``factor`` times as long each time.
-
-    Args:
-        tries: how many retries have failed already, 0 after the first failure.
-        first: 0 or more, in any unit; the answer and ``most`` are in the same.
-        most: the longest pause.
-        factor: 1 or more.
-    """
+    """How long to wait: ``first`` after the first failure, then ``factor`` (1 or more) times as
+    long each time, ``most`` at the most; ``tries``: how many retries have failed already. Any unit
+    of time."""
     if first == 0:
         return 0.0
     try:

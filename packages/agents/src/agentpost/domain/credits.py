@@ -1,7 +1,5 @@
 """Credits as integer millionths, and as the numbers that people read (design: Credits)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final

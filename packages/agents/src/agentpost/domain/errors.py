@@ -15,8 +15,6 @@
 `contract/errors.py` maps each code to its HTTP status and its page in the documentation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final

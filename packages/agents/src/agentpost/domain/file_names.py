@@ -5,8 +5,6 @@ neither ``.`` nor ``..``. What a caller or a foreign server names is brought int
 agent that names its file otherwise is refused, since its author can mend it.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import Final, Literal
@@ -35,17 +33,16 @@ _NOT_AT_THE_ENDS: Final = re.compile(rf"^[\s{_JOINERS}]+|[\s.{_JOINERS}]+$")
 _NOT_IN_A_HEADER: Final = re.compile(r'[^\x20-\x7e]|["\\%]')
 
 
-def safe_file_name(raw: str, fallback: str = "file") -> str:
+def safe_file_name(raw: str) -> str:
     """The last part of a path-like name as a name that a file may have: in NFC, without white space
     at its ends and dots at its end; at most `FILE_NAME_BYTES_MAX` bytes of UTF-8 (the extension is
-    kept). ``fallback`` when nothing is left. Fast for any ``raw``.
-    """
+    kept); ``file`` when nothing is left. Fast for any ``raw``."""
     name = raw.replace("\\", "/").rpartition("/")[2]
     if len(name) > 2 * _READ_CHARACTERS_MAX:
         name = name[:_READ_CHARACTERS_MAX] + name[-_READ_CHARACTERS_MAX:]
     visible = "".join(c for c in name if not _is_invisible(c))
     visible = unicodedata.normalize("NFC", visible)
-    return _shorten(_NOT_AT_THE_ENDS.sub("", visible)) or fallback
+    return _shorten(_NOT_AT_THE_ENDS.sub("", visible)) or "file"
 
 
 def safe_file_path(raw: str) -> str:

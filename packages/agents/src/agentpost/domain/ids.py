@@ -3,8 +3,6 @@
 Time order is what keeps inserts cheap: new rows land at the end of every index.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

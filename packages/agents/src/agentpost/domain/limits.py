@@ -5,8 +5,6 @@ Clients rely on these numbers, so they are constants. What an operator may chang
 jobs, how long something is kept) has its default in `defaults.toml` and nowhere else.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 MEBIBYTE: Final = 2**20

@@ -4,8 +4,6 @@ The engine works it out in one piece, and nothing else runs meanwhile. Classes o
 long, some of which have hundreds of ranges, and repetitions, which are written out.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -3,8 +3,6 @@
 What callers' libraries write names one of these drafts in ``$schema`` and rarely uses what differs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote, unquote

@@ -1,7 +1,5 @@
 """What PostgreSQL's error codes say about the session that got them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 _READ_ONLY: Final = "25006"

@@ -1,7 +1,5 @@
 """Text that can be stored or shown, and numbers written for people."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Times are integers: microseconds since 1970 UTC. Durations in settings are seconds."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 

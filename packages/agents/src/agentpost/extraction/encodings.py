@@ -1,7 +1,5 @@
 """The encoding of a text file whose sender does not say it."""
 
-from __future__ import annotations
-
 import codecs
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -18,14 +16,8 @@ _WESTERN_ENOUGH: Final = 0.84
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How bytes are read as text.
-
-    Args:
-        name: for Python's codecs.
-        errors: for Python's codecs: ``strict``, or ``replace`` where some bytes are known not to
-            fit.
-        is_guess: whether the bytes themselves do not tell, so that readers should be told.
-    """
+    """How bytes are read as text: the name and the errors for Python's codecs, and whether it is a
+    guess, of which readers should be told."""
 
     name: str
     errors: str = "strict"
@@ -33,18 +25,12 @@ class Encoding:
 
 
 def detect(data: bytes, name: str, *, zeros_allowed: bool = False) -> Encoding:
-    """The encoding of a text by its first bytes, which may end within a character.
+    """The encoding of a text by its first bytes, which may end within a character: a byte order
+    mark decides, then UTF-8 (also with a few bytes that do not fit), then how often the letters of
+    each language stand beside each other.
 
-    A byte order mark decides, then UTF-8 (also with a few bytes that do not fit), then how often
-    the letters of each language stand beside each other.
-
-    Args:
-        data: the beginning of the file; the first `SAMPLE_BYTES` are read.
-        name: what people call the file, for the error.
-        zeros_allowed: whether single zero bytes are forgiven, which programs leave in the tables
-            that they export.
-
-    Raises `Unreadable` for bytes that are no text.
+    ``zeros_allowed``: single zero bytes are forgiven, which programs leave in tables. Raises
+    `Unreadable` for bytes that are no text.
     """
     data = data[:SAMPLE_BYTES]
     for mark, encoding in (

@@ -1,11 +1,5 @@
-"""The text of an HTML page, as Markdown-like lines.
-
-The page is streamed through libxml2's tokenizer (lxml) without building a tree. Every other parser
-that was tried takes minutes for some 200 kB of hostile markup: the standard library's for unclosed
-tags, lexbor's for deep nesting and many attributes.
-"""
-
-from __future__ import annotations
+"""The text of an HTML page, as Markdown-like lines, streamed through libxml2's tokenizer without
+building a tree. Every other parser that was tried takes minutes for 200 kB of hostile markup."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,7 +1,5 @@
 """How much of a stranger's file the readers take in. Beyond a limit a file is unreadable."""
 
-from __future__ import annotations
-
 from typing import Final
 
 MAX_CHARACTERS: Final = 1_000_000

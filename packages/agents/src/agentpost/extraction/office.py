@@ -54,14 +54,9 @@ class _BoundedFile(io.BufferedReader):
 
 
 class Archive:
-    """A zip based document, on_open with all its limits; use it as a context manager.
-
-    Args:
-        path: the file, whatever it is called.
-        name: what its sender called it, for messages.
-
-    Raises `Unreadable` when it is no archive, or unpacks to more than the limits allow.
-    """
+    """A zip based document, opened with all its limits; use it as a context manager. ``name`` is
+    what its sender called it. Raises `Unreadable` when it is none or unpacks to more than they
+    allow."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
@@ -315,43 +310,49 @@ _SLIDE = names("drawingml/2006/main", "p t")
 
 
 class Texts:
-    """Collects what stands in each element of a kind, such as the paragraphs of a slide.
+    """Collects what stands in each element of a kind, such as the paragraphs of a slide. ``names``:
+    short names by full ones, of which ``t`` holds the text and ``rPh`` says how to pronounce it;
+    ``unit``: the short name of the kind; ``most`` characters are kept of all together."""
 
-    Args:
-        names: short names by full ones; one is ``t``, which holds the text.
-        unit: the short name of the kind.
-    """
-
-    def __init__(self, names: Mapping[str, str], unit: str) -> None:
+    def __init__(
+        self, names: Mapping[str, str], unit: str, most: int = limits.MAX_CHARACTERS
+    ) -> None:
         self.texts: list[tuple[str, str]] = []
         """Pairs of the attribute ``ref`` of an element, if it has one, and its text."""
-        self._names = names
-        self._unit = unit
+        self.characters = 0
+        """How many there were."""
+        self._names, self._unit, self._most = names, unit, most
         self._ref = ""
         self._pieces: list[str] = []
-        self._typing = False
-        self._characters = 0
+        self._typing = self._reading_aid = False
 
     def start(self, tag: str, attributes: Attributes) -> None:
         name = self._names.get(tag)
         if name == self._unit:
             self._ref, self._pieces = attributes.get("ref", "")[:12], []
-        self._typing = name == "t"
+        self._reading_aid = self._reading_aid or name == "rPh"
+        self._typing = name == "t" and not self._reading_aid
 
     def end(self, tag: str) -> None:
         self._typing = False
-        if self._names.get(tag) == self._unit:
+        name = self._names.get(tag)
+        if name == "rPh":
+            self._reading_aid = False
+        elif name == self._unit:
             self.texts.append((self._ref, "".join(self._pieces)))
             self._pieces = []
 
     def text(self, data: str) -> None:
-        if self._typing and self._characters < limits.MAX_CHARACTERS:
-            self._characters += len(data)
-            self._pieces.append(data)
+        if self._typing:
+            if self.characters < self._most:
+                self._pieces.append(data)
+            self.characters += len(data)
 
-    def of(self, archive: Archive, member: str) -> Iterator[tuple[str, str]]:
-        """Those of a part; raises `Unreadable`."""
-        for _ in archive.parse(member, self.start, self.end, self.text):
+    def of(
+        self, archive: Archive, member: str, *, most: int | None = None
+    ) -> Iterator[tuple[str, str]]:
+        """Those of a part; ``most`` and what it raises: see `Archive.parse`."""
+        for _ in archive.parse(member, self.start, self.end, self.text, most=most):
             yield from self.texts
             self.texts.clear()
 

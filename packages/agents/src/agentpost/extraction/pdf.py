@@ -1,11 +1,5 @@
-"""The text of a PDF, read by pdfium in a process of its own.
-
-pdfium unpacks and interprets a page at once and sets itself no limits: a megabyte of file can be
-gigabytes of drawing. So it runs as ``python -m agentpost.extraction.pdf``, with a limit on memory
-and on processor time, and its end ends nothing else.
-"""
-
-from __future__ import annotations
+"""The text of a PDF, read by pdfium in a process of its own with limits on memory and processor
+time: pdfium sets itself none, and a megabyte of file can be gigabytes of drawing."""
 
 import contextlib
 import json
@@ -41,10 +35,8 @@ class Line:
 
 
 def read_pages(path: Path, name: str, max_characters: int) -> str:
-    """The text of a PDF's pages with form feeds between; raises `Unreadable`.
-
-    Reading ends after the page that brings the text to ``max_characters``.
-    """
+    """The text of a PDF's pages with form feeds between, up to the page that brings it to
+    ``max_characters``; raises `Unreadable`."""
     text = _apart(path, name, max_characters, "text")
     if not text.strip():
         raise Unreadable(f"{name} has no text in it (is it a scan?)")

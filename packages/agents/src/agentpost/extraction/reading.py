@@ -7,8 +7,6 @@ everything is bounded (`agentpost.extraction.limits`), and whatever goes wrong w
 `Unreadable`. A file's name is what its sender said, its path says nothing: blobs have no suffix.
 """
 
-from __future__ import annotations
-
 import codecs
 import contextlib
 import logging
@@ -88,11 +86,8 @@ def text_of(file: LocalFile) -> str:
 
 @contextlib.contextmanager
 def only_unreadable(name: str) -> Iterator[None]:
-    """Inside, where a stranger's file is read, every exception becomes `Unreadable`.
-
-    A hostile file finds what no reader thought of, and must not end a turn with it. What was not
-    foreseen may be a mistake of ours, so it is logged with its traceback.
-    """
+    """Inside, where a stranger's file is read, every exception becomes `Unreadable`: a hostile file
+    must not end a turn. What was not foreseen may be a mistake of ours, so it is logged."""
     try:
         yield
     except Unreadable:
@@ -139,9 +134,7 @@ def check_installed(name: str, kind: str) -> None:
 
 def decode(data: bytes, name: str, *, cut: bool = False) -> str:
     """Decode text (`encodings.detect`). ``cut`` says that the data may end within a character.
-
-    Raises `Unreadable` for bytes that are no text at all.
-    """
+    Raises `Unreadable` for bytes that are no text at all."""
     encoding = encodings.detect(data, name)
     try:
         decoder = codecs.getincrementaldecoder(encoding.name)(encoding.errors)

@@ -7,8 +7,6 @@ trees, so that a small hostile file takes gigabytes. Neither is calamine's: it l
 full rectangle, so that two cells far apart end the process.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -146,16 +144,20 @@ class Workbook:
         return styles
 
     def _shared_strings(self, targets: dict[str, tuple[str, str]]) -> list[str]:
-        for kind, member in targets.values():
-            if kind == "sharedStrings" and member in self._archive.members:
-                strings = _Strings(self._archive.name)
-                for _ in self._archive.parse(
-                    member, strings.start, strings.end, strings.text,
-                    most=limits.MAX_WORKBOOK_ELEMENTS,
-                ):  # fmt: skip
-                    pass
-                return strings.found
-        return []
+        strings: list[str] = []
+        members = {member for kind, member in targets.values() if kind == "sharedStrings"}
+        texts = Texts(_MAIN, "si", limits.MAX_SHARED_CHARACTERS)
+        for _, text in (
+            each for member in members & self._archive.members
+            for each in texts.of(self._archive, member, most=limits.MAX_WORKBOOK_ELEMENTS)
+        ):  # fmt: skip
+            strings.append(text)
+            if (
+                len(strings) > limits.MAX_SHARED_STRINGS
+                or texts.characters > limits.MAX_SHARED_CHARACTERS
+            ):
+                raise Unreadable(f"{self._archive.name} has more texts than are read")
+        return strings
 
     def _run(
         self,
@@ -165,43 +167,6 @@ class Workbook:
     ) -> None:
         for _ in self._archive.parse(member, start, end, most=limits.MAX_STYLE_ELEMENTS):
             pass
-
-
-class _Strings:
-    """Collects the shared strings of a workbook."""
-
-    def __init__(self, name: str) -> None:
-        self.found: list[str] = []
-        self._name = name
-        self._pieces: list[str] = []
-        self._typing = self._reading_aid = False
-        self._characters = 0
-
-    def start(self, tag: str, attributes: Attributes) -> None:
-        name = _MAIN.get(tag)
-        if name == "rPh":  # how to pronounce it
-            self._reading_aid = True
-        self._typing = name == "t" and not self._reading_aid
-
-    def end(self, tag: str) -> None:
-        self._typing = False
-        name = _MAIN.get(tag)
-        if name == "rPh":
-            self._reading_aid = False
-        elif name == "si":
-            self.found.append("".join(self._pieces))
-            self._pieces.clear()
-            if len(self.found) > limits.MAX_SHARED_STRINGS:
-                most = f"{limits.MAX_SHARED_STRINGS:,}"
-                raise Unreadable(f"{self._name} has more than {most} distinct texts")
-
-    def text(self, data: str) -> None:
-        if self._typing:
-            self._characters += len(data)
-            if self._characters > limits.MAX_SHARED_CHARACTERS:
-                most = limits.MAX_SHARED_CHARACTERS // 2**20
-                raise Unreadable(f"{self._name} has more than {most} MB of text")
-            self._pieces.append(data)
 
 
 class _Rows:

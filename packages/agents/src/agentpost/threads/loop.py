@@ -113,11 +113,9 @@ class AgentLoop:
         return submission
 
     async def run(self, coro: Coroutine[Any, Any, T]) -> T:
-        """From another loop: run ``coro`` on the agent loop and hand back its value or exception.
-
-        Cancelling the caller cancels the coroutine. `RuntimeError` when the agent loop itself
-        cancelled it, as it does when it stops.
-        """
+        """From another loop: run ``coro`` on the agent loop and hand back its value or exception;
+        to cancel the caller cancels it. `RuntimeError` when the loop itself cancelled it, as when
+        it stops."""
         values: list[T] = []
         errors: list[Exception] = []
 

@@ -1,7 +1,5 @@
 """What is left of a conversation that is longer than the model's budget."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 import pytest

@@ -43,7 +43,7 @@ def report_pdf(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A PDF with a table, as people attach one."""
     text = "# Harbour survey\n\nThe survey ran.\n\n| Berth | Depth |\n|---|---:|\n| A1 | 9.5 |"
     frame = to_json(Frame(Act.MAKE, Thing.DOCUMENT, style=Style(), text=text))
-    content: bytes = documents.write("pdf", [], frame, [])
+    content: bytes = documents.write([], frame, [], "pdf")
     return content
 
 
@@ -379,11 +379,11 @@ def test_every_word_of_a_conversion_is_in_every_format(tmp_path: Path) -> None:
     )  # fmt: skip
     files = stories.local([file(source)])
     frame = to_json(Frame(Act.MAKE, Thing.DOCUMENT))
-    about = documents.describe(files, frame, [])
+    about = documents.plan(files, frame, [], 1)
     assert [note.partition(": ")[2] for note in about["notes"]] == [
         "form fields", "embedded pages", "the picture “Map”, which is not in the file"
     ]  # fmt: skip
-    content = {form: documents.write(form, files, frame, [])
+    content = {form: documents.write(files, frame, [], form)
                for form in ("pdf", "docx", "html", "pptx")}  # fmt: skip
     for text in (
         words_of_pdf(content["pdf"]), words_of_word(content["docx"]), content["html"].decode(),
@@ -397,11 +397,11 @@ def test_a_format_without_a_word_of_its_paper_is_not_handed_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     frame = to_json(Frame(Act.MAKE, Thing.DOCUMENT, text="# Plan\n\nSome words."))
-    empty = documents.write("docx", [], {**frame, "text": "# Plan"}, [])
+    empty = documents.write([], {**frame, "text": "# Plan"}, [], "docx")
     word = "agentpost_offline.making.document.word"
     monkeypatch.setattr(f"{word}.build", lambda *_: empty)
     with pytest.raises(JobFailed, match="without some words"):
-        documents.write("docx", [], frame, [])
+        documents.write([], frame, [], "docx")
 
 
 @pytest.mark.parametrize(("name", "content"), [("p.html", PAGE), ("p.md", MARKDOWN)])
@@ -409,6 +409,6 @@ def test_a_converted_page_runs_and_loads_nothing(tmp_path: Path, name: str, cont
     (tmp_path / name).write_bytes(content)
     files = stories.local([file(tmp_path / name)])
     frame = to_json(Frame(Act.MAKE, Thing.DOCUMENT))
-    page = documents.write("html", files, frame, [])
+    page = documents.write(files, frame, [], "html")
     no_scripts({"p.html": page})
     assert b"The budget is 40 euros." in page

@@ -1,8 +1,6 @@
 """What a document, report or page says, before it becomes a file: one list of blocks for every
 format. Nothing here knows where the words come from, or how they are drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 

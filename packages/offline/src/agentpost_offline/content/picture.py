@@ -1,7 +1,5 @@
 """A picture as ``chart.typ`` draws it: everything chosen, every number written."""
 
-from __future__ import annotations
-
 import msgspec
 
 
@@ -78,11 +76,8 @@ class Picture(msgspec.Struct, frozen=True):
 
 
 class Drawing(msgspec.Struct, frozen=True):
-    """A picture with what is said of it.
-
-    ``header`` and ``rows`` are its data as people read them in a table; ``notes`` are sentences for
-    the reader.
-    """
+    """A picture with what is said of it: its data as people read them in a table (``header``,
+    ``rows``), and sentences for the reader (``notes``)."""
 
     picture: Picture
     alt: str

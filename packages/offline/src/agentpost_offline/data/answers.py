@@ -1,7 +1,5 @@
 """Questions about tables, answered in a sentence with its number, its reading and its source."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,19 +38,11 @@ _TOLD_OF_NAMES = (Role.TIME, Role.AMOUNT, Role.RATE)
 _FACTS = 4
 
 
-def answer(files: Sequence[File], frame: Any, message_text: str = "") -> Any:
-    """Answer the queries of a frame (a step).
-
-    Args:
-        files: the frame's files.
-        frame: a `Frame` as JSON.
-        message_text: the message, when it has tables in it.
-
-    Returns an `Answer` as JSON; its text has the answer to each query, how the query was
-    understood, and its source. Raises `JobFailed`.
-    """
+def answer(files: Sequence[File], frame: Any) -> Any:
+    """Answer the queries of a frame from its files, both as JSON (a step): the text of the `Answer`
+    has how each query was understood, and its source. Raises `JobFailed`."""
     read: Frame = from_json(frame)
-    with open_tables(files, message_text or read.text, read.language) as data:
+    with open_tables(files, read.text, read.language) as data:
         queries = [query for query in read.queries if query.table]
         paragraphs: list[str] = []
         notes: list[str] = []

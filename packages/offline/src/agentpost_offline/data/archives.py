@@ -1,7 +1,5 @@
 """Archives of files: what is inside is worked on as if it had been attached file by file."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import shutil

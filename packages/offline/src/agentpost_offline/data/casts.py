@@ -1,7 +1,5 @@
 """How the database reads the text of a cell: expressions in SQL."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence, Set
 from typing import Final

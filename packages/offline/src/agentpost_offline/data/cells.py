@@ -1,11 +1,6 @@
-"""What the cells of a column are, decided for the column as a whole (pure).
-
-One cell alone cannot tell ``1.234`` (German thousands) from ``1.234`` (a decimal), nor
-``03/04/2025`` in March from April; the other cells of its column usually can, and the other columns
-of its table where its own cells cannot.
-"""
-
-from __future__ import annotations
+"""What the cells of a column are, decided for the column as a whole (pure): one cell alone cannot
+tell ``1.234`` (German thousands) from ``1.234`` (a decimal), nor ``03/04/2025`` in March from
+April."""
 
 import math
 import re
@@ -114,13 +109,11 @@ def votes(values: Iterable[str]) -> int:
 def decide(
     values: Mapping[str, int], name: str, *, comma_elsewhere: bool = False, in_order: bool = False
 ) -> Format:
-    """What a column is.
+    """What a column is, by its cells as text, each with how often it stands there.
 
     Args:
-        values: cells as text, with how often each stands in the column.
-        name: the column's name.
-        comma_elsewhere: the table's other columns, or its delimiter, say that the decimal
-            separator is the comma.
+        comma_elsewhere: the table's other columns, or its delimiter, say that decimals have a
+            comma.
         in_order: the cells come in the order of the rows, by which dates may be told apart.
     """
     present = {value: n for value, n in values.items() if not is_missing(value)}
@@ -247,12 +240,8 @@ def _are_codes(present: Iterable[str]) -> bool:
 
 
 def parts(text: str, thousands: str) -> tuple[float, str] | None:
-    """A number as people write it and its unit (empty for none), else None.
-
-    Args:
-        text: as found, with currency signs, percent signs, blanks, brackets for negatives.
-        thousands: the separator of thousands, ``,`` or ``.``.
-    """
+    """A number as people write it, with currency signs, blanks and brackets for negatives, and its
+    unit, empty for none; None for no number. ``thousands``: their separator, ``,`` or ``.``."""
     body = text.strip().translate(_ARABIC).replace("−", "-")
     negative = body.startswith("(") and body.endswith(")")
     if negative:

@@ -1,7 +1,5 @@
 """Two groups or two periods against each other, in words, with both of their values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -158,12 +156,6 @@ class Comparison(wording.TableWords):
         figures = (self._value(one, plain), self._value(other, plain))
         subject = f"{wording.upper(self._subject(plain))}{self._tongue.colon}"
         return subject + self._say(key, first, size, second, *figures)
-
-    # Words
-
-    def _figure(self, value: float, measure: Measure) -> str:
-        unit = wording.unit_of(measure, self._column(measure))
-        return numbers.full(value, unit, self._language)
 
     def _with_sign(self, rate: float) -> str:
         return ("+" if rate > 0 else "") + numbers.full(rate, "%", self._language)

@@ -1,11 +1,5 @@
-"""Tables of files, opened for questions.
-
-    with open_tables(files, message_text) as data:
-        data.tables                        # what was found
-        data.run(Query(data.tables[0].id, …))
-
-Everything runs in a database in memory that reads nothing from outside once the tables are loaded.
-"""
+"""Tables of files, opened for questions with `open_tables`. Everything runs in a database in memory
+that reads nothing from outside once the tables are loaded."""
 
 from __future__ import annotations
 
@@ -102,11 +96,9 @@ def forget(beyond: int = 0) -> None:
 def open_tables(
     files: Sequence[File], message_text: str = "", language: str = "en"
 ) -> Iterator[Dataset]:
-    """Open the tables of files, and those pasted into a message.
-
-    Files without tables (a text, a picture) are passed over. What cannot be read is in
-    `Dataset.skipped`. Runs in a worker process, which keeps small tables open for the next call.
-    """
+    """Open the tables of files, and those pasted into a message. Files without tables are passed
+    over; what cannot be read is in `Dataset.skipped`. Runs in a worker process, which keeps small
+    tables open for the next call."""
     key = message_text, tuple(_identity(file) for file in files)
     # Who opens them has them alone.
     stack, data = _open.pop(key, None) or (contextlib.ExitStack(), None)

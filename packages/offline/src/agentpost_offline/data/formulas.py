@@ -1,10 +1,5 @@
-"""Figures of two columns: their difference, product or ratio stands as a column of its own.
-
-Its name says what it is, as in ``Takings − Costs``, so that a query names it as it names any other
-column, and nothing of it is stored.
-"""
-
-from __future__ import annotations
+"""Figures of two columns: their difference, product or ratio stands as a column of its own, whose
+name says what it is, as in ``Takings − Costs``. Nothing of it is stored."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -54,13 +49,7 @@ def by_name(table: Table) -> Columns:
 
 def formula(left: Column, sign: Sign, right: Column) -> str | None:
     """The name of the figure that two columns make; None where they make none: what is priced or
-    measured otherwise is not deducted, and nothing is divided or multiplied by itself.
-
-    Args:
-        left: the column before the sign.
-        sign: how they are put together.
-        right: the column behind it.
-    """
+    measured otherwise is not deducted, and nothing is divided or multiplied by itself."""
     if left.kind is Kind.DATE is right.kind and sign is Sign.MINUS and left.name != right.name:
         return f"{left.name} {sign} {right.name}"  # so many days lie between them
     amounts = left.kind is Kind.NUMBER is right.kind and left.name != right.name

@@ -1,10 +1,5 @@
-"""Where a table begins in a grid of cells, and what its columns are called (pure).
-
-Lines above the table, two header lines, groups of columns under one heading, names that repeat, and
-periods as columns: what people do with spreadsheets is turned into one name for each column.
-"""
-
-from __future__ import annotations
+"""Where a table begins in a grid of cells, and what its columns are called (pure): lines above it,
+two header lines, names that repeat and periods as columns become one name for each column."""
 
 import re
 from collections import Counter
@@ -22,14 +17,9 @@ _YEAR = re.compile(r"(?<!\d)((?:19|20|21)\d\d)(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class Periods:
-    """Columns that are periods of one value: they become rows.
-
-    Args:
-        columns: the position of each such column, its period as text, and which value it holds.
-        time: what the column of periods is called.
-        values: what the columns of values are called.
-        left_out: totals over the periods, which would be counted twice.
-    """
+    """Columns that are periods of values: they become rows. ``columns``: the position of each, its
+    period as text, and which value it holds; ``time`` and ``values`` are what the new columns are
+    called; ``left_out``: totals over the periods, which would be counted twice."""
 
     columns: tuple[tuple[int, str, int], ...]
     time: str

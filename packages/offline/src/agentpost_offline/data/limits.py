@@ -1,8 +1,6 @@
 """How much of a stranger's file is read as tables. Beyond a limit that would falsify a figure the
 file is refused; what else is left out is said in the table's notes."""
 
-from __future__ import annotations
-
 from typing import Final
 
 FILE_BYTES: Final = 128 * 2**20

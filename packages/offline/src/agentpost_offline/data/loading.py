@@ -25,14 +25,8 @@ _JOINED_COLUMNS = 16
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A table in the database: its description, and the database's names for both.
-
-    Args:
-        table: what it holds.
-        relation: the database's name for it.
-        fields: the database's name for each column, by the column's name.
-        notes: what the reader must know.
-    """
+    """A table in the database: what it holds, the database's names for it and for each of its
+    columns, and what the reader must know."""
 
     table: Table
     relation: str
@@ -285,11 +279,8 @@ class _Loader:
     def _formats(
         self, source: str, names: list[tuple[str, str]], decimal_comma: bool
     ) -> list[tuple[Format | None, bool]]:
-        """The format of each column, None for an empty one, and whether the database casts it.
-
-        Rows spread over the whole table decide; whether the database may cast a column is checked
-        with all of its cells.
-        """
+        """The format of each column by rows spread over the whole table, None for an empty one, and
+        whether the database casts it, which is checked with all of its cells."""
         samples = self._samples(source, [field for field, _ in names])
         results: list[tuple[Format | None, bool]] = []
         checks = []

@@ -1,7 +1,5 @@
 """Tables as the rest of the agent sees them: what was read from files, and what was computed."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 import msgspec

@@ -1,7 +1,5 @@
 """What a column is for, by its name and its values (pure)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,16 +42,8 @@ _CODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_\-/.]*")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a column's values show.
-
-    Args:
-        rows: rows with a value.
-        distinct: different values.
-        whole: all numbers are whole.
-        lowest, highest: the smallest and the largest number.
-        length: characters of a text, on average.
-        values: some of the values.
-    """
+    """What a column's values show: in how many rows there is one, how many are different, whether
+    all numbers are whole and their range, how long texts are on average, and some of the values."""
 
     rows: int
     distinct: int

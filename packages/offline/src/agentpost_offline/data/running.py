@@ -31,14 +31,14 @@ _DAYS = {Grain.HOUR: 1 / 24, Grain.DAY: 1, Grain.WEEK: 7, Grain.MONTH: 30.4, Gra
 _FINEST = (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR)
 
 
-def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> Result:
+def run(db: DuckDBPyConnection, source: Loaded, query: Query, language: str) -> Result:
     """Compute a query; see `Dataset.run`."""
-    compiler = Compiler(loaded)
+    compiler = Compiler(source)
     if not query.measures:
         query = replace(query, measures=(Measure(None, Aggregate.COUNT),))
     rates = rate_columns(query)
     where = compiler.where([one for one in query.filters if one.column not in rates])
-    total = _one(db, f"select count(*) from {loaded.relation} where {where.sql}", where.values)
+    total = _one(db, f"select count(*) from {source.relation} where {where.sql}", where.values)
     clock = False
     if query.time is not None:
         query, clock = _with_grain(db, compiler, query)
@@ -46,7 +46,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
     rows = db.execute(clause.sql, clause.values).fetchall()
     words = wording.texts(language)
     left = total - sum(row[-1] for row in rows) if query.groups or query.time else 0
-    notes = _mixed_currencies(loaded.table, query, words)
+    notes = _mixed_currencies(source.table, query, words)
     among = any(m.derived is Derivation.SHARE for m in query.measures)
     among = among and any(f.column in query.groups for f in query.filters)
     if left > 0 and not among and not query.having:
@@ -72,7 +72,7 @@ def run(db: DuckDBPyConnection, loaded: Loaded, query: Query, language: str) -> 
         query, header(query), tuple(visible), total, notes=tuple(notes),
         partial=tuple(day.isoformat() for day in partial),
     )  # fmt: skip
-    reading = wording.reading(loaded.table, result, language)
+    reading = wording.reading(source.table, result, language)
     return replace(result, reading=reading)
 
 
@@ -252,14 +252,14 @@ def _cut(rows: list[tuple[Any, ...]], query: Query, keys: int) -> tuple[list[tup
 
 def cells(
     db: DuckDBPyConnection,
-    loaded: Loaded,
+    source: Loaded,
     columns: Sequence[str] | None,
     limit: int,
     query: Query | None,
 ) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
     """Rows of a table; see `Dataset.cells`."""
-    compiler = Compiler(loaded)
-    names = tuple(columns) if columns is not None else tuple(c.name for c in loaded.table.columns)
+    compiler = Compiler(source)
+    names = tuple(columns) if columns is not None else tuple(c.name for c in source.table.columns)
     if not names:
         return (), []
     where = compiler.where(query.filters if query else ())
@@ -269,7 +269,7 @@ def cells(
         falls = query.order is not None and query.order.descending
         order = f"{compiler.field(query.rows_by)} {'desc' if falls else 'asc'} nulls last, "
     rows = db.execute(
-        f"select {sql} from {loaded.relation} where {where.sql} order by {order}rowid limit ?",
+        f"select {sql} from {source.relation} where {where.sql} order by {order}rowid limit ?",
         [*where.values, limit],
     ).fetchall()
     return names, [tuple(_cell(value) for value in row) for row in rows]

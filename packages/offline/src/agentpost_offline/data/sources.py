@@ -1,7 +1,5 @@
 """The tables in files: whatever a file is called, its content says what it is."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path

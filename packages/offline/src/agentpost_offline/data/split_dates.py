@@ -1,7 +1,5 @@
 """Dates that are split over two columns: a year, and a month or quarter beside it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ read by one. python-calamine ended the process for .ods files of 1 KB that repea
 formulas a million times.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from bisect import bisect_left, bisect_right

@@ -5,8 +5,6 @@ from the groups (shares, growth, ranks). A share or a rank is among all groups: 
 that the query groups by only choose which groups are shown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,23 +34,23 @@ class Clause:
 class Compiler:
     """Compiles the queries of one table. Raises `JobFailed` for a name that is not in it."""
 
-    def __init__(self, loaded: Loaded) -> None:
-        self._loaded, self.relation = loaded, loaded.relation
-        self.columns = by_name(loaded.table)
+    def __init__(self, source: Loaded) -> None:
+        self._source, self.relation = source, source.relation
+        self.columns = by_name(source.table)
 
     def column(self, name: str) -> Column:
         """The column of this name."""
         try:
             return self.columns[name]
         except KeyError:
-            table = self._loaded.table.name
+            table = self._source.table.name
             raise JobFailed(f"{table} has no column “{name}”.") from None
 
     def field(self, name: str) -> str:
         """The database's name for a column, or the figure of two in each row."""
         column = self.column(name)
         if not column.formula:
-            return self._loaded.fields[name]
+            return self._source.fields[name]
         left, sign, right = column.formula
         if self.column(left).kind is Kind.DATE:
             return f"date_diff('day', {self.field(right)}, {self.field(left)})"

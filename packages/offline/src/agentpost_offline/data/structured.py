@@ -1,7 +1,5 @@
 """Tables in JSON, in documents and in messages, as rows of cells."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Results in words: what was computed, of which rows, in the reader's language."""
 
-from __future__ import annotations
-
 import calendar
 from collections.abc import Sequence
 from datetime import date

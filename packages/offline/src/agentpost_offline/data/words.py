@@ -1,7 +1,5 @@
 """Words that tables use."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Iterable

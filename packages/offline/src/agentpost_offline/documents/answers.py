@@ -1,10 +1,5 @@
-"""Questions about documents: the passages that are closest to one, quoted and cited.
-
-A passage in which every content word of the question stands, in its heading or right before it
-comes first. None is claimed to be the answer.
-"""
-
-from __future__ import annotations
+"""Questions about documents: the closest passages, quoted and cited, those with every content word
+of the question first. None is claimed to be the answer."""
 
 import functools
 import math
@@ -60,16 +55,10 @@ class Sentence:
 def answer(
     files: Sequence[File], question: str, language: str = "en", message_text: str = ""
 ) -> Any:
-    """The passages of documents that are closest to a question (a step).
-
-    Args:
-        files: the documents.
-        question: in the user's words.
-        language: the user's language.
-        message_text: a text that came with the message.
+    """The passages of documents that are closest to a question, verbatim and cited (a step).
 
     Returns an `Answer` as JSON: ``passages`` for up to three that share words with the question,
-    ``absent`` when none does. The text is the passages, verbatim and cited.
+    ``absent`` when none does. ``message_text``: a text that came with the message.
     """
     documents = [read_text(message_text, "")] if message_text else []
     names: list[str] = []

@@ -1,7 +1,5 @@
 """Words of a text in its language: which one it is, and what its words have in common."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import Counter

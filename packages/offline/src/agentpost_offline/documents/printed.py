@@ -1,10 +1,5 @@
-"""PDF files as blocks: headings by the size of their letters, without what repeats on each page.
-
-A PDF holds lines at places, not paragraphs. Sentences go on over lines and pages; headings are
-larger or bolder than the text; running heads and page numbers stand at the edge of many pages.
-"""
-
-from __future__ import annotations
+"""PDF files as blocks. A PDF holds lines at places, not paragraphs: sentences go on over lines and
+pages, headings are larger or bolder than the text, and running heads repeat on many pages."""
 
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Tables among the lines of a PDF, which holds texts at places and no cells."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Documents of all formats as blocks that know where they stand; the content decides the format."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path

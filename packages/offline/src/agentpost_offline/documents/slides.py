@@ -1,7 +1,5 @@
 """Presentations as blocks: the title of each slide, its text, its tables and its notes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec.structs import replace

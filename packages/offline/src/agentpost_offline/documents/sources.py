@@ -117,9 +117,7 @@ class Document:
 
 def read(file: File, beside: Mapping[str, Path] | None = None) -> Document:
     """The blocks of a Markdown, HTML, Word or text file; its content decides the format.
-
-    ``beside``: other files by their names, to which its pictures may refer. Raises `Unreadable`.
-    """
+    ``beside``: other files by name, to which its pictures may refer. Raises `Unreadable`."""
     path, name = file.local, file.name
     with only_unreadable(name):
         head = beginning(path, name, limits.MAX_BYTES)
@@ -168,11 +166,8 @@ def from_text(
 def from_html(
     html: str, beside: Mapping[str, Path] | None = None, *, is_content: bool = False
 ) -> Document:
-    """The blocks of a page: everything that is shown, menus and footers too.
-
-    ``is_content``: only the main content, with tables for their figures: a cell that spans several
-    rows or columns stands in each of them.
-    """
+    """The blocks of a page: everything that is shown. ``is_content``: only the main content, with
+    tables for their figures: a cell that spans several rows or columns stands in each of them."""
     import lxml.html
 
     if not html.strip():
@@ -260,10 +255,8 @@ def _word_losses(archive: Archive) -> Iterator[str]:
 
 
 class _Reader:
-    """Walks a page; inline text gathers in ``_runs`` until a block ends.
-
-    ``repeats``: whether a cell that spans several rows or columns stands in each of them.
-    """
+    """Walks a page; inline text gathers in ``_runs`` until a block ends. ``repeats``: a cell that
+    spans several rows or columns stands in each of them."""
 
     def __init__(self, beside: Mapping[str, Path | bytes], *, repeats: bool = False) -> None:
         self.document = Document()

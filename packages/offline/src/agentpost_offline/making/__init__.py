@@ -1,4 +1,1 @@
-"""Everything the agent makes: one folder for each thing, with its builder and its words.
-
-A thing is added by one folder here and one line in `making.catalogue`.
-"""
+"""Everything the agent makes: a folder for each thing, and a line in `making.catalogue`."""

@@ -1,7 +1,5 @@
 """What a caller wants to stand in a report, deck, page or film: sections in the caller's words."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec
@@ -18,11 +16,8 @@ class Points(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Section(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a caller wants to stand in a section, a slide or a scene.
-
-    The words are the caller's and stay as they are; text and bullets may have Markdown's inline
-    marks. Figures, tables and charts are computed from the files.
-    """
+    """What a caller wants to stand in a section, slide or scene. The words stay as they are and may
+    have Markdown's inline marks; figures, tables and charts are computed from the files."""
 
     title: str = ""
     text: str = ""

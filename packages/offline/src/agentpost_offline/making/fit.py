@@ -1,10 +1,6 @@
-"""How much room text takes: the type size that fills a box, without a typesetter.
-
-The widths are those of Arial and its metric twins, widened to those of Inter, so that what fits
-here fits in PowerPoint as in our PDF. All lengths are points.
-"""
-
-from __future__ import annotations
+"""How much room text takes, in points: the type size that fills a box, without a typesetter. The
+widths are those of Arial, widened to those of Inter, so that it fits in PowerPoint and in our
+PDF."""
 
 from collections.abc import Iterable, Sequence
 from unicodedata import combining, east_asian_width
@@ -72,10 +68,7 @@ def largest(
     bold: bool = False,
 ) -> float:  # fmt: skip
     """The largest size, in whole points, at which paragraphs fit a box (width, height) and no word
-    of them is broken.
-
-    Returns the smallest of ``sizes`` (smallest, largest) when none fits: ask `height` then.
-    """
+    is broken; the smallest of ``sizes`` (smallest, largest) when none fits: ask `height` then."""
     smallest, size = sizes
     words = [word for text in texts for word in _pieces(text)]
     while size > smallest and (

@@ -1,16 +1,14 @@
 """What a maker is asked for, what making one thing gives back, and what its files are called."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, Protocol, cast
 
 import msgspec
 
@@ -61,7 +59,40 @@ class Inputs:
         return list(self.files), to_json(self.frame), msgspec.to_builtins(self.sections)
 
 
-Make = Callable[[Job, Inputs], Awaitable[Product]]
+class Output(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file to write: what people read of it, and what ``write`` of its maker gets beside the
+    request. ``part``: the number of the plan's part that it is made of instead of the files."""
+
+    name: str
+    label: str = ""
+    arguments: tuple[Any, ...] = ()
+    part: int | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What will be written, and what is said of it: fields of a `Product`. ``parts`` are what
+    several files are made of."""
+
+    text: str
+    outputs: tuple[Output, ...]
+    used: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    parts: tuple[Any, ...] = ()
+
+
+class Making(Protocol):
+    """A maker's module. Both functions run in worker processes and raise `JobFailed` with a text
+    for the user; what they get first is `Inputs.request`."""
+
+    SECONDS: float
+    """How long one call may take."""
+
+    def plan(self, files: Sequence[File], frame: Any, sections: Any, version: int) -> Any:
+        """A step: a `Plan` as JSON."""
+
+    def write(self, files: Sequence[File], frame: Any, sections: Any, *arguments: Any) -> Any:
+        """A write: the contents of a file of the plan, checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +105,7 @@ class Maker:
         credits: what one result costs, charged when its first file is written.
         formats: suffixes it can write, the default first.
         needs: kinds of input of which one must be there: ``table document image text``.
-        function: ``module:name`` below this package, of a coroutine function that is run inside the
-            job, does everything through steps and writes of the job, and raises `JobFailed` with a
-            text for the user.
+        module: below this package; see `Making`.
         requires: the library of an extra, and the extra: when it is missing the user is told what
             to install.
         together: how many formats, the first ones, it writes when a request names none.
@@ -87,7 +116,7 @@ class Maker:
     credits: float
     formats: tuple[str, ...]
     needs: frozenset[str]
-    function: str
+    module: str
     requires: tuple[str, str] | None = None
     together: int = 1
 
@@ -100,53 +129,37 @@ class Maker:
         """The suffixes it writes for a frame."""
         return [form for form in frame.formats if form in self.formats] or self.usual
 
-    def load(self) -> Make:
-        """Import the function, with the libraries that it needs at once."""
-        module, _, name = self.function.partition(":")
-        make: Make = getattr(import_module(f"{__package__}.{module}"), name)
-        return make
+    def load(self) -> Making:
+        """Import the module, with the libraries that it needs at once."""
+        module: Any = import_module(f"{__package__}.{self.module}")
+        return cast("Making", module)
 
     async def make(self, job: Job, inputs: Inputs) -> Product:
         """Make the thing; raises `JobFailed` with a text for the user."""
         names = ", ".join(file.name for file in inputs.files)
         await job.progress(f"Reading {names or 'the text'}")
-        return await self.load()(job, inputs)
-
-
-class Output(NamedTuple):
-    """A file to write: what makes its bytes, and from what; ``label`` is what people read."""
-
-    name: str
-    label: str
-    content: Callable[..., Any] | bytes
-    arguments: tuple[Any, ...] = ()
-
-
-async def write_files(
-    job: Job, inputs: Inputs, maker: Maker, outputs: Iterable[Output], *, timeout: float
-) -> list[File]:
-    """Write the files of a thing; its price is charged with the first one.
-
-    ``timeout``: seconds for each file.
-    """
-    files: list[File] = []
-    for name, label, content, arguments in outputs:
-        await job.progress(f"Writing {name}")
-        cost = 0.0 if files or inputs.is_free else maker.credits
-        files.append(await job.write(name, content, *arguments, label=label or None, cost=cost,
-                                     timeout=timeout))  # fmt: skip
-    return files
+        module, (sources, frame, sections) = self.load(), inputs.request
+        plan_json = await job.step(
+            module.plan, sources, frame, sections, inputs.version, timeout=module.SECONDS
+        )
+        plan = msgspec.convert(plan_json, Plan)
+        files: list[File] = []
+        for output in plan.outputs:
+            await job.progress(f"Writing {output.name}")
+            material: tuple[Any, ...] = (sources, frame, sections)
+            if output.part is not None:  # nothing is read again
+                material = ([], frame, sections, plan.parts[output.part])
+            cost = 0.0 if files or inputs.is_free else self.credits
+            files.append(await job.write(
+                output.name, module.write, *material, *output.arguments,
+                label=output.label or None, cost=cost, timeout=module.SECONDS,
+            ))  # fmt: skip
+        return Product(plan.text, files, list(plan.used), list(plan.skipped), list(plan.notes))
 
 
 def file_name(source: str, thing: str, version: int, suffix: str) -> str:
-    """``orders-deck.pptx``, of the second version ``orders-deck-2.pptx``.
-
-    Args:
-        source: the name of the file or the title it was made from; letters of any script stay.
-        thing: what it is; left out when empty.
-        version: 1 for the first of a work.
-        suffix: without the dot.
-    """
+    """``orders-deck.pptx``, of the second version ``orders-deck-2.pptx``. ``source``: the file or
+    title it was made from, whose letters of any script stay; ``thing`` is left out when empty."""
     stem = PurePath(source).stem if re.search(r"\.\w{1,5}$", source) else source
     plain = unicodedata.normalize("NFKC", stem).casefold()
     plain = re.sub(r"[^\w]+|_+", "-", plain).strip("-")[:_NAME_LONGEST].strip("-")

@@ -46,9 +46,7 @@ _SLIDE_ROWS = 11
 
 def convert(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
     """The documents among the files and the text of the message as one paper, and its pictures.
-
-    Raises `CannotSucceed` when there is nothing to convert.
-    """
+    Raises `CannotSucceed` when there is nothing to convert."""
     beside = {file.name: file.local for file in files if pictures.form_of(file)}
     readable: list[tuple[str, Document]] = []
     omissions: list[str] = []
@@ -92,11 +90,8 @@ def convert(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
 def _with_title(
     frame: Frame, readable: Sequence[tuple[str, Document]], blocks: list[Block]
 ) -> tuple[str, list[Block], bool]:
-    """The title, the blocks below it, and whether it is set above them.
-
-    A first heading that is alone on its level is the title. A text without any has none that is
-    shown; its file's name is that of the result.
-    """
+    """The title, the blocks below it, and whether it is set above them. A first heading that is
+    alone on its level is the title; a text without any has none that is shown."""
     name, source = readable[0]
     title = frame.style.title or source.title
     first = blocks[0]
@@ -189,11 +184,8 @@ def _figure_blocks(own: Figures, show: str) -> list[Block]:
 
 
 def of_tables(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
-    """A report, deck or page of the tables in files, told by their figures.
-
-    A deck has exactly as many slides as were asked for, as far as the tables reach. Raises
-    `CannotSucceed` when there is no table.
-    """
+    """A report, deck or page of the tables in files, told by their figures. A deck has as many
+    slides as were asked for, as far as the tables reach. Raises `CannotSucceed` without a table."""
     from agentpost_offline.data.dataset import open_tables
 
     sheets, message_text = queries.table_files(files, frame.text)

@@ -40,14 +40,8 @@ def size_of(path: Path, name: str) -> tuple[int, int]:
 
 def upright(path: Path | io.BytesIO, name: str, most: int | None = None) -> Image:
     """The decoded picture: first frame, turned as its EXIF data says, free of all metadata.
-
-    Args:
-        path: where the bytes are, or the bytes.
-        name: what the sender called it, for the error.
-        most: its longer side may be made this short, which saves memory.
-
-    Raises `Unreadable` when it is no picture, damaged, or larger than `MOST_PIXELS`.
-    """
+    ``most``: its longer side may be made this short. Raises `Unreadable` when it is no picture,
+    damaged, or larger than `MOST_PIXELS`."""
     from PIL import Image, ImageOps
 
     with _open(path, name) as image:

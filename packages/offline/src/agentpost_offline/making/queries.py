@@ -38,12 +38,8 @@ def usual(tables: Sequence[Table], most: int = _USUAL) -> tuple[Query, ...]:
 
 def _of(table: Table, most: int) -> list[Query]:
     """The main figure over time and by each group; where that is not enough, the next figure."""
-    time = next((c for c in table.columns if c.role is Role.TIME), None)
-    groups = [
-        c for c in table.columns if c.role is Role.CATEGORY and 1 < c.distinct <= _MOST_GROUPS
-    ]
+    time, groups, main = time_of(table), groups_of(table), main_measure(table)
     groups.sort(key=lambda column: column.distinct > 12)
-    main = main_measure(table)
     others = [
         Measure(c.name, Aggregate.SUM if c.role is Role.AMOUNT else Aggregate.MEAN)
         for c in table.columns
@@ -89,11 +85,11 @@ def to_tell(asks: Sequence[Query], tables: Sequence[Table], most: int) -> tuple[
     if len(full) >= most or (full and most <= _USUAL):
         return tuple(full)
     filters = {query.table: query.filters for query in asks}
-    fixed = {f.column for query in asks for f in query.filters if len(f.values) == 1}
+    constants = {f.column for query in asks for f in query.filters if len(f.values) == 1}
     more = [
         replace(query, filters=filters.get(query.table, ()))
         for query in usual([table for table in tables if not asks or table.id in filters], most)
-        if not fixed & set(query.groups)
+        if not constants & set(query.groups)
     ]
     return tuple(dict.fromkeys([*full, *more]))[:most]
 
@@ -111,15 +107,23 @@ def with_axis(query: Query, table: Table, *, parts: bool = False) -> Query:
     one period already. ``parts``: whether it is drawn as parts of a whole."""
     if query.groups or query.time or any(m.derived for m in query.measures):
         return query
-    fixed = {f.column for f in query.filters if f.op is Op.BETWEEN or len(f.values) == 1}
-    time = next((c for c in table.columns if c.role is Role.TIME), None)
-    group = next(
-        (c for c in table.columns if c.role is Role.CATEGORY and c.name not in fixed
-         and 1 < c.distinct <= _MOST_GROUPS), None,
-    )  # fmt: skip
-    if time is not None and time.name not in fixed and not (parts and group):
+    constants = {f.column for f in query.filters if f.op is Op.BETWEEN or len(f.values) == 1}
+    time = time_of(table)
+    group = next((one for one in groups_of(table) if one.name not in constants), None)
+    if time is not None and time.name not in constants and not (parts and group):
         return replace(query, time=time.name, grain=_grain(time))
     return replace(query, groups=(group.name,)) if group is not None else query
+
+
+def time_of(table: Table) -> Column | None:
+    """The column of the time axis."""
+    return next((one for one in table.columns if one.role is Role.TIME), None)
+
+
+def groups_of(table: Table, most: int = _MOST_GROUPS) -> list[Column]:
+    """The columns by whose values rows may be grouped, of which there are at most so many."""
+    categories = (one for one in table.columns if one.role is Role.CATEGORY)
+    return [one for one in categories if 1 < one.distinct <= most]
 
 
 def main_measure(table: Table) -> Measure:

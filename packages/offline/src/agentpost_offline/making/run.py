@@ -1,10 +1,5 @@
-"""The job: one function for every thing, from the frame to the finished work.
-
-Progress tells the plan; the maker reads, builds and checks; follow-up messages that arrive
-meanwhile change the frame, and what could not be followed is said in the result.
-"""
-
-from __future__ import annotations
+"""The job: one function for every thing, from the frame to the finished work. Follow-up messages
+that arrive meanwhile change the frame; what could not be followed is said in the result."""
 
 import logging
 from collections.abc import Sequence

@@ -1,8 +1,5 @@
-"""Figures of one or several tables beside each other, with differences and ratios of them.
-
-A request names measures of any tables, the columns to group by, and calculations over the
-measures. Groups of different tables are the same when their values are, whatever their case.
-"""
+"""Figures of one or several tables beside each other, with differences and ratios of them. Groups
+of different tables are the same when their values are, whatever their case."""
 
 from __future__ import annotations
 

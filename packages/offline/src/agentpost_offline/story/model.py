@@ -1,7 +1,5 @@
 """A story: what the figures say, computed once for each job and used by everything it makes."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 import msgspec

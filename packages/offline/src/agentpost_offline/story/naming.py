@@ -1,7 +1,5 @@
 """What columns and measures are called in a sentence or under a title."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """A result as a grid: labels across, one series for each group or measure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,8 +1,5 @@
-"""Tell what the figures of some queries say: sums, the highest, and growth of equal periods.
-
-A headline names what is drawn, never a cause. Periods that are compared are complete and equally
-long. Figures that do not add up, such as prices and rates, have neither sums nor shares.
-"""
+"""Tell what the figures of some queries say: sums, the highest, and growth of equal and complete
+periods. A headline names what is drawn, never a cause; prices and rates have no sums."""
 
 from __future__ import annotations
 
@@ -36,15 +33,8 @@ _Entry: TypeAlias = tuple[float, Cell, str]
 
 
 def tell(dataset: Dataset, queries: Sequence[Query], language: str = "en") -> Story:
-    """The story of some queries: what was computed, and what it says, most important first.
-
-    Raises `JobFailed` for a query that cannot be run.
-
-    Args:
-        dataset: the opened tables.
-        queries: what to compute; the first matters most.
-        language: of the claims.
-    """
+    """The story of some queries: what was computed, and what it says, most important first; the
+    first query matters most. Raises `JobFailed` for a query that cannot be run."""
     tables = {table.id: table for table in dataset.tables}
     results = [dataset.run(query) for query in queries]
     used = [tables[id_] for id_ in dict.fromkeys(query.table for query in queries)]
@@ -94,11 +84,9 @@ class _Subject:
         figures: Mapping[str, float], words: Mapping[str, str], label: str,
         marks: Iterable[Cell] = (), key: str = "",
     ) -> list[Claim]:  # fmt: skip
-        """A finding in words; none when a figure of it is not finite. A figure without a word is
-        an amount of the series, written as in a picture of it.
-
-        ``label`` says what the first figure, or ``key``, is where it is set large.
-        """
+        """A finding in words; none when a figure of it is not finite. A figure without a word is an
+        amount of the series. ``label`` says what the first figure, or ``key``, is where it is set
+        large."""
         if not all(map(math.isfinite, figures.values())):
             return []
         headline, sentence = texts("story", self.code)["claims"][pattern]

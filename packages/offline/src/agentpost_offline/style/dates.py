@@ -1,7 +1,5 @@
 """Dates and periods as people write them, from the ISO 8601 values of results."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, timedelta
 
@@ -36,14 +34,8 @@ def parse(value: Cell) -> date | None:
 
 
 def period(value: Cell, grain: Grain | None, code: str = "en", *, short: bool = False) -> str:
-    """A period in words: ``September 2025``, ``Q3 2025``, ``3 May 2025``, ``Monday``.
-
-    Args:
-        value: as in a result.
-        grain: its length; None for a day.
-        code: the language.
-        short: months and weekdays by their short names.
-    """
+    """A period of a result in words: ``September 2025``, ``Q3 2025``, ``3 May 2025``, ``Monday``.
+    ``grain``: its length, None for a day; ``short``: names of months and weekdays are short."""
     tongue = language(code)
     if grain is Grain.WEEKDAY:
         names = tongue.weekdays_short if short else tongue.weekdays

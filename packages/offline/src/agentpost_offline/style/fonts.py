@@ -1,11 +1,6 @@
-"""The fonts that things are set in, and which characters they cannot show.
-
-Inter for Latin, Greek and Cyrillic; Noto Sans for the other scripts; Noto Sans CJK when the extra
-``cjk`` is installed, else a Chinese, Japanese or Korean font of the system. A font has a character
-when it does not draw its box for missing ones.
-"""
-
-from __future__ import annotations
+"""The fonts that things are set in, and which characters they cannot show: Inter, Noto Sans, and
+for Chinese, Japanese and Korean the extra ``cjk`` or a font of the system. A font has a character
+when it does not draw its box for missing ones."""
 
 import importlib.util
 import re

@@ -1,9 +1,5 @@
-"""Numbers as people write them, in one format for each picture.
-
-A real minus sign, the language's separators, its own short scales (81.8k, 81,8 Tsd., 8.18万).
-"""
-
-from __future__ import annotations
+"""Numbers as people write them: a real minus sign, the language's separators and its own short
+scales (81.8k, 81,8 Tsd., 8.18万), in one format for each picture."""
 
 import math
 from collections.abc import Iterable
@@ -35,15 +31,8 @@ def is_currency(unit: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """One way to write the numbers of a picture.
-
-    Args:
-        code: the language.
-        unit: written with `text`, never with `bare`.
-        divisor: what values are divided by before they are written.
-        suffix: the short scale's name for it.
-        digits: decimals.
-    """
+    """One way to write the numbers of a picture. ``unit`` is written with `text`, never with
+    `bare`; values are divided by ``divisor``, for which ``suffix`` stands; ``digits``: decimals."""
 
     code: str
     unit: str = ""

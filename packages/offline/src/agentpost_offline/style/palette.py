@@ -1,7 +1,5 @@
 """Colours: one accent that means something, greys for the rest, and names for people's wishes."""
 
-from __future__ import annotations
-
 import colorsys
 import re
 from functools import cache

@@ -1,11 +1,5 @@
-"""The one way to Typst: a template and JSON data in, PNG, SVG or PDF out.
-
-What people wrote is data that a template reads with ``json``; it is never part of the code. The
-compiler sees a new folder with the templates and nothing else: no system fonts, no packages,
-no files of the host.
-"""
-
-from __future__ import annotations
+"""The one way to Typst: a template and JSON data in, PNG, SVG or PDF out. What people wrote is
+data, never code; the compiler sees a new folder with the templates and nothing of the host."""
 
 import json
 import re
@@ -41,13 +35,9 @@ def typeset(
     ellipsis stands for characters that no font can show.
 
     Args:
-        templates: the template, then what it imports, each found under its own name; ``style.typ``
-            is always there.
-        data: JSON; the template finds it as ``data.json``.
-        form: of the output.
-        code: the language of the text, for hyphens, direction and fonts.
+        templates: the template, then what it imports; ``style.typ`` is always there.
+        data: JSON, which the template finds as ``data.json``.
         ppi: pixels for each inch of a PNG.
-        accent: ``#rrggbb``; ours when None.
         assets: pictures by the name under which the template finds them.
 
     Raises `typst.TypstError` when a template is wrong.

@@ -1,7 +1,5 @@
 """The words of each language, one table for each: of requests, of documents and of tables."""
 
-from __future__ import annotations
-
 import functools
 import tomllib
 from importlib import resources

@@ -1,7 +1,5 @@
 """Files as a step gets them, and the rows of a shop."""
 
-from __future__ import annotations
-
 import csv
 import io
 import random

@@ -1,7 +1,5 @@
 """Answers in sentences: the number, how the question was understood, the source."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

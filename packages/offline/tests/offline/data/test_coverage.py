@@ -1,7 +1,5 @@
 """Which periods the data covers whole: answers and charts judge it alike."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Hostile files: each is read or refused, in bounded memory, by what a worker process runs."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Small tables stay open for the next step of a message, and answer as if they were read again."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

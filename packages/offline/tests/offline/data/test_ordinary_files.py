@@ -1,7 +1,5 @@
 """Files as people have them: each is read right, or the notes say what is not."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from pathlib import Path
@@ -159,28 +157,6 @@ def test_a_file_is_read_right_or_its_notes_say_what_is_not(tmp_path: Path, case:
         assert [column.name for column in table.columns] == columns
         assert data.cells(table.id)[1] == rows
         assert table.notes == () if not note else any(note in one for one in table.notes)
-
-
-@pytest.mark.parametrize(
-    ("header", "role"),
-    [
-        ("floor", Role.IDENTIFIER),
-        ("class", Role.IDENTIFIER),
-        ("Etage", Role.IDENTIFIER),
-        ("invoice number", Role.IDENTIFIER),
-        ("Rechnungsnr", Role.IDENTIFIER),
-        ("numéro client numéro", Role.IDENTIFIER),
-        ("number of rooms", Role.AMOUNT),
-        ("mark", Role.RATE),
-        ("grade", Role.RATE),
-        ("rooms", Role.AMOUNT),
-    ],
-)
-def test_whole_numbers_that_name_something_are_never_summed(
-    tmp_path: Path, header: str, role: Role
-) -> None:
-    with open_tables([file(tmp_path, "t.csv", f"{header},who\n7,a\n8,b\n7,c\n10,d\n")]) as data:
-        assert data.tables[0].columns[0].role is role
 
 
 def test_amounts_in_several_currencies_are_not_added_up_without_a_word(tmp_path: Path) -> None:

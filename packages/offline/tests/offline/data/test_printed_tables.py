@@ -1,7 +1,5 @@
 """Tables in PDF files are tables like any other, over pages and with empty cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

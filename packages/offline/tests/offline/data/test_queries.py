@@ -1,7 +1,5 @@
 """Queries against truths that plain Python computes from the same rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What people do with tables, and what is read of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +187,17 @@ def test_delimiters_and_encodings(tmp_path: Path, delimiter: str, encoding: str)
         ("city", "Rome Oslo Rome Bonn", Role.CATEGORY),
         ("day", "2025-01-01 2025-01-02 2025-01-04 2025-01-05", Role.TIME),
         ("Jahr", "2021 2022 2023 2024", Role.TIME),
+        # Whole numbers that name something are never summed.
+        ("floor", "7 8 7 10", Role.IDENTIFIER),
+        ("class", "7 8 7 10", Role.IDENTIFIER),
+        ("Etage", "7 8 7 10", Role.IDENTIFIER),
+        ("invoice number", "7 8 7 10", Role.IDENTIFIER),
+        ("Rechnungsnr", "7 8 7 10", Role.IDENTIFIER),
+        ("numéro client numéro", "7 8 7 10", Role.IDENTIFIER),
+        ("number of rooms", "7 8 7 10", Role.AMOUNT),
+        ("mark", "7 8 7 10", Role.RATE),
+        ("grade", "7 8 7 10", Role.RATE),
+        ("rooms", "7 8 7 10", Role.AMOUNT),
     ],
 )
 def test_a_column_gets_its_role(tmp_path: Path, name: str, cells: str, role: Role) -> None:

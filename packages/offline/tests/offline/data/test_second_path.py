@@ -1,7 +1,5 @@
 """Any table and any query: the database and plain Python say the same."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

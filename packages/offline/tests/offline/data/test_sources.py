@@ -1,7 +1,5 @@
 """Tables of every kind of file; the content decides what a file is."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
@@ -193,19 +191,6 @@ def test_tables_in_a_message(name: str) -> None:
 )
 def test_prose_is_no_table(tmp_path: Path, text: str) -> None:
     assert tables([file(tmp_path, "a.txt", text)], text) == []
-
-
-def test_an_archive_of_files(tmp_path: Path) -> None:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as packed:
-        packed.writestr("in/book.xlsx", workbook())
-        packed.writestr("q.csv", "a,b\nx,1\ny,2\n")
-        packed.writestr("__MACOSX/q.csv", "junk")
-        packed.writestr("photo.png", b"\x89PNG\r\n")
-    found = tables([file(tmp_path, "all.zip", out.getvalue())])
-    assert [table.name for table, _ in found] == [
-        "book.xlsx, sheet Orders", "book.xlsx, sheet Costs", "q.csv",
-    ]  # fmt: skip
 
 
 def test_a_file_that_cannot_be_read_is_said_and_the_rest_is_read(tmp_path: Path) -> None:

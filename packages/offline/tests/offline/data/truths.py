@@ -1,7 +1,5 @@
 """Queries with their truths: what plain Python computes from the same rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date
 from typing import Any

@@ -1,7 +1,5 @@
 """Documents as blocks with places, and questions about them."""
 
-from __future__ import annotations
-
 import io
 import re
 from pathlib import Path

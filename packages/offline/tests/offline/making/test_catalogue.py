@@ -1,7 +1,5 @@
 """The makers, against what the README says they cost."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

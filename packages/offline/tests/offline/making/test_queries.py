@@ -1,7 +1,5 @@
 """What is looked at in a table when not all was said."""
 
-from __future__ import annotations
-
 import pytest
 
 from agentpost_offline.data.model import Column, Kind, Role, Table

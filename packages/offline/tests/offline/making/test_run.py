@@ -1,14 +1,15 @@
 """The one job: plan, follow-ups under way, result text, what the work remembers."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
-from agentpost.agents import File, Job
+from agentpost.agents import File
 from agentpost_offline.frame import (
     Act,
     Aggregate,
@@ -21,34 +22,33 @@ from agentpost_offline.frame import (
     to_json,
 )
 from agentpost_offline.making import catalogue, run
-from agentpost_offline.making.maker import Inputs, Maker, Product
+from agentpost_offline.making.maker import Maker, Output, Plan
 from tests.agents.fakes import Crash, FakeJob, utterance
 
 FRAMES: list[Frame] = []
 
 
-def picture(colour: str) -> bytes:
+def plan(files: Sequence[File], frame: Any, sections: Any, version: int) -> Any:
+    """Of a maker that remembers its frames."""
+    FRAMES.append(from_json(frame))
+    name = f"chart-{version}.png"
+    used = tuple(f"{file.name} (96 rows)" for file in files)
+    return msgspec.to_builtins(Plan(
+        f"A chart: {name}.", (Output(name),), used, ("b.csv is empty",), ("2 dates are missing",)
+    ))  # fmt: skip
+
+
+def write(files: Sequence[File], frame: Any, sections: Any) -> bytes:
     """What the maker of these tests writes."""
-    return colour.encode()
-
-
-async def draw(job: Job, inputs: Inputs) -> Product:
-    """A maker that remembers its frames."""
-    FRAMES.append(inputs.frame)
-    name = f"chart-{inputs.version}.png"
-    await job.progress(f"Drawing {name}")
-    written = await job.write(name, picture, inputs.frame.style.colour or "", cost=1)
-    used = [f"{file.name} (96 rows)" for file in inputs.files]
-    return Product(
-        f"A chart: {name}.", [written], used, ["b.csv is empty"], ["2 dates are missing"]
-    )
+    return (from_json(frame).style.colour or "").encode()
 
 
 @pytest.fixture(autouse=True)
 def maker(monkeypatch: pytest.MonkeyPatch) -> None:
     FRAMES.clear()
     made = Maker(Thing.CHART, "Chart", 1, ("png", "pdf"), frozenset({"table"}), "")
-    monkeypatch.setattr(Maker, "load", lambda _: draw)
+    module = SimpleNamespace(SECONDS=60.0, plan=plan, write=write)
+    monkeypatch.setattr(Maker, "load", lambda _: module)
     monkeypatch.setitem(catalogue.MAKERS, Thing.CHART, made)
 
 

@@ -1,7 +1,5 @@
 """Stories: what is claimed, in which words, and that every figure is what plain Python says."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Numbers, dates, colours and fonts as people of six languages expect them."""
 
-from __future__ import annotations
-
 import io
 import struct
 from pathlib import Path

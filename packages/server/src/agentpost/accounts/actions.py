@@ -5,7 +5,8 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentpost.accounts import rows as account_rows, scope_rules
+from agentpost.accounts import network_rules, rows as account_rows, scope_rules
+from agentpost.accounts.network_rules import Network
 from agentpost.accounts.scope_rules import DEFAULT_SCOPES, Scope
 from agentpost.caller import Caller
 from agentpost.clock import new_id
@@ -13,10 +14,9 @@ from agentpost.context import AppContext
 from agentpost.credits.actions import Purpose, add_line
 from agentpost.credits.rules import LedgerKind
 from agentpost.db.session import Tx
-from agentpost.domain import ids, networks
+from agentpost.domain import ids
 from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import not_found
-from agentpost.domain.networks import Network
 from agentpost.domain.times import seconds
 from agentpost.limits.allowances import rules_of
 from agentpost.record.records import AccountRecord, KeyRecord, LedgerRecord
@@ -97,7 +97,7 @@ async def find_key(ctx: AppContext, secret: str) -> KnownKey | None:
     ended_at = account.disabled_at if key.revoked_at is None else key.revoked_at
     ends = [key.expires_at, None if key.digest == secret_digest else key.old_until]
     expires_at = min((end for end in ends if end is not None), default=None)
-    return KnownKey(caller, expires_at, ended_at, networks.of_stored(key.networks))
+    return KnownKey(caller, expires_at, ended_at, network_rules.of_stored(key.networks))
 
 
 @write_transaction
@@ -163,7 +163,7 @@ async def create_key(
         record = _new_key(ctx, account.id, name, secret, lifetime_seconds)
         record.scopes = scope_rules.to_stored(key_scopes)
         record.max_credits_per_day = ceiling
-        record.networks = networks.to_stored(allowed)
+        record.networks = network_rules.to_stored(allowed)
         account_rows.KEYS.insert(tx, record)
         return NewKey(record, secret)
 

@@ -14,7 +14,7 @@ from agentpost.cli.errors import fail, say
 from agentpost.cli.printing import Result, listing, print_text, report
 
 if TYPE_CHECKING:
-    from agentpost.domain.networks import Network
+    from agentpost.accounts.network_rules import Network
     from agentpost.record.records import KeyRecord
 
 _COLUMNS = (
@@ -162,15 +162,15 @@ def _span(option: str, text: str) -> float:
 
 
 def _networks(texts: list[str] | None) -> tuple[Network, ...]:
-    from agentpost.domain.networks import parse
+    from agentpost.accounts.network_rules import parse
 
     return option_value(lambda: parse(texts or ()))
 
 
 def _key(key: KeyRecord) -> dict[str, Any]:
+    from agentpost.accounts.network_rules import of_stored as networks_of
     from agentpost.accounts.scope_rules import in_order, of_stored
     from agentpost.domain.credits import to_credits
-    from agentpost.domain.networks import of_stored as networks_of
     from agentpost.domain.times import iso
 
     return {

@@ -6,13 +6,13 @@ from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.accounts import actions as accounts, keys, scope_rules as scopes
+from agentpost.accounts import actions as accounts, keys, network_rules, scope_rules as scopes
 from agentpost.accounts.actions import NewKey
+from agentpost.accounts.network_rules import Network
 from agentpost.accounts.scope_rules import Scope
 from agentpost.context import AppContext
-from agentpost.domain import ids, networks
+from agentpost.domain import ids
 from agentpost.domain.errors import not_found
-from agentpost.domain.networks import Network
 from agentpost.domain.times import DAY, SECOND
 from agentpost.http import audited
 from agentpost.record.records import KeyRecord
@@ -117,7 +117,7 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Where a live key is rotated and its allow-list changed; raises ``not_found``."""
     key = await _live_key(ctx, request, viewer)
-    network_lines = "\n".join(map(str, networks.of_stored(key.networks)))
+    network_lines = "\n".join(map(str, network_rules.of_stored(key.networks)))
     return _settings(ctx, key, Form({"networks": [network_lines]}))
 
 
@@ -172,7 +172,7 @@ async def _live_key(ctx: AppContext, request: Request, viewer: Viewer) -> KeyRec
 def _networks(form: Form) -> tuple[Network, ...] | None:
     """What the form's field lists; None when that is wrong, which the form says then."""
     try:
-        return networks.parse(form.text("networks").replace(",", " ").split())
+        return network_rules.parse(form.text("networks").replace(",", " ").split())
     except ValueError as problem:
         form.refuse("networks", problem)
         return None
@@ -187,7 +187,7 @@ def _line(key: KeyRecord, now: int) -> Line:
     live = accounts.is_live(key, now)
     state = "active" if live else "revoked" if key.revoked_at is not None else "expired"
     scope_names = ", ".join(scopes.in_order(scopes.of_stored(key.scopes)))
-    allowed = ", ".join(map(str, networks.of_stored(key.networks)))
+    allowed = ", ".join(map(str, network_rules.of_stored(key.networks)))
     until = key.old_until if live and key.old_until is not None and key.old_until > now else None
     return Line(key, state, live, scope_names, allowed, until)
 

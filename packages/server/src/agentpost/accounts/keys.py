@@ -7,13 +7,12 @@ keys, schedules, its limits and the credits it used today) is the same for both 
 from collections.abc import Sequence
 from typing import Final
 
-from agentpost.accounts import rows as account_rows
+from agentpost.accounts import network_rules, rows as account_rows
 from agentpost.accounts.actions import NewKey, digest, generate_secret, is_live
+from agentpost.accounts.network_rules import Network
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain import networks
 from agentpost.domain.errors import not_found
-from agentpost.domain.networks import Network
 from agentpost.domain.times import DAY, SECOND, iso, seconds
 from agentpost.record.records import KeyRecord
 from agentpost.transactions import write_transaction
@@ -65,7 +64,7 @@ def allow(
     """From where a live key may be used from now on, within a second; no network: from everywhere.
     Raises ``not_found``, also for the key of another account than the one given."""
     key = _live(tx, key_id, account_id, ctx.clock.now())
-    key.networks = networks.to_stored(allowed)
+    key.networks = network_rules.to_stored(allowed)
     account_rows.save_networks(tx, key_id, key.networks)
     return key
 

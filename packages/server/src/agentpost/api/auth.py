@@ -4,11 +4,10 @@ import asyncio
 
 from starlette.requests import Request
 
-from agentpost.accounts import actions as accounts
+from agentpost.accounts import actions as accounts, network_rules
 from agentpost.accounts.actions import KnownKey
 from agentpost.caller import Caller
 from agentpost.context import AppContext
-from agentpost.domain import networks
 from agentpost.domain.errors import ErrorCode, Refusal, key_not_valid, not_from_here
 from agentpost.domain.times import SECOND
 from agentpost.http.client_address import client_address
@@ -49,7 +48,7 @@ class Keys:
             raise key_not_valid()
         if key.networks:
             address = client_address(request, self._ctx.settings)
-            if not networks.within(networks.address(address), key.networks):
+            if not network_rules.within(network_rules.address(address), key.networks):
                 # Its account sees it in the request log.
                 state_of(request.scope).caller = key.caller
                 raise not_from_here(address)

@@ -17,7 +17,7 @@ from ipaddress import (
     ip_network,
 )
 
-from agentpost.domain.urls import BadUrl, parse_url
+from agentpost.egress.urls import BadUrl, parse_url
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

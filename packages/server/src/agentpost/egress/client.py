@@ -31,11 +31,11 @@ from urllib.parse import quote, unquote, urljoin
 
 from agentpost.domain.file_names import safe_file_name
 from agentpost.domain.limits import FETCH_URL_CHARACTERS_MAX, WEBHOOK_URL_CHARACTERS_MAX
-from agentpost.domain.urls import WEBHOOK_PORTS, BadUrl, Url, parse_url, require_public
 from agentpost.egress.addresses import AllowList, DenyList, is_public
 from agentpost.egress.errors import DENIED, EgressError, EgressRefused, FetchFailed
 from agentpost.egress.names import CheckedNames, Lookup, SystemLookup
 from agentpost.egress.posting import PostAnswer, Poster
+from agentpost.egress.urls import WEBHOOK_PORTS, BadUrl, Url, parse_url, require_public
 
 if TYPE_CHECKING:
     import aiohttp

@@ -19,11 +19,11 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.http import HttpProcessingError, RawResponseMessage
 
-from agentpost.domain.urls import DEFAULT_PORTS, Url
 from agentpost.egress.dialing import KEEPALIVE_SECONDS
 from agentpost.egress.errors import explain
 from agentpost.egress.names import CheckedNames
 from agentpost.egress.post_connection import INTERIM_ANSWERS_MAX
+from agentpost.egress.urls import DEFAULT_PORTS, Url
 from agentpost.version import __version__
 
 

@@ -9,7 +9,6 @@ from typing import TypeVar
 import aiohappyeyeballs
 from aiohappyeyeballs import AddrInfoType
 
-from agentpost.domain.urls import Url
 from agentpost.egress.errors import (
     BAD_CERTIFICATE,
     DENIED,
@@ -22,6 +21,7 @@ from agentpost.egress.errors import (
     FetchFailed,
 )
 from agentpost.egress.names import CheckedNames
+from agentpost.egress.urls import Url
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 

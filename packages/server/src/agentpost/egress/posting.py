@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeAlias
 
 from agentpost.domain.limits import WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX
 from agentpost.domain.text import UNSTORABLE, displayable
-from agentpost.domain.urls import DEFAULT_PORTS, Url
 from agentpost.egress.dialing import KEEPALIVE_SECONDS, dial
 from agentpost.egress.errors import HUNG_UP, FetchFailed
 from agentpost.egress.names import CheckedNames
 from agentpost.egress.post_connection import PostConnection
+from agentpost.egress.urls import DEFAULT_PORTS, Url
 from agentpost.version import __version__
 
 _URLS_KEPT = 512

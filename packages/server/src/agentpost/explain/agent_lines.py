@@ -11,9 +11,9 @@ from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.agent_lines import AgentLine
 from agentpost.domain.limits import AGENT_LINES_MAX
 from agentpost.explain import timeline_rows
+from agentpost.explain.agent_line_rules import AgentLine
 
 log = structlog.get_logger(__name__)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from agentpost.db.session import Row, Tx
 from agentpost.db.statements import Rows, Value, Whether
 from agentpost.domain import ids
-from agentpost.domain.agent_lines import AgentLine
+from agentpost.explain.agent_line_rules import AgentLine
 
 _SIGNALS = (
     "SELECT at, name, body_json FROM (SELECT * FROM signals WHERE owner = ? ORDER BY id DESC"

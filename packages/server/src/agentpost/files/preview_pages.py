@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded, not_found
-from agentpost.extraction import contents, page_pictures
 from agentpost.files import previews, views
 from agentpost.files.previews import Look
+from agentpost.previews import contents, page_pictures
 from agentpost.record.records import FileRecord
 from agentpost.users.role_rules import Right
 from agentpost.web.page import Page, PageView, View, Viewer

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded, not_found
-from agentpost.extraction import apart, contents, page_pictures
 from agentpost.operations import step_places
+from agentpost.previews import apart, contents, page_pictures
 from agentpost.record.records import FileRecord
 from agentpost.storage.base import BlobMissing
 

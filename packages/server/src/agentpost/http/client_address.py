@@ -2,7 +2,7 @@
 
 from starlette.requests import Request
 
-from agentpost.domain import networks
+from agentpost.accounts import network_rules
 from agentpost.settings import Settings
 
 _HOPS_MAX = 20
@@ -16,14 +16,14 @@ def client_address(request: Request, settings: Settings) -> str:
     is written as IPv6 is returned as IPv4; a word that is no address is returned as it is.
     """
     peer = request.client.host if request.client else ""
-    address = networks.address(peer)
-    proxies = networks.of_setting(tuple(settings.trusted_proxies))
+    address = network_rules.address(peer)
+    proxies = network_rules.of_setting(tuple(settings.trusted_proxies))
     hops = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
     for hop in reversed(hops[-_HOPS_MAX:]):
-        if not hop.strip() or not networks.within(address, proxies):
+        if not hop.strip() or not network_rules.within(address, proxies):
             break
         peer = hop.strip()
-        address = networks.address(peer)
+        address = network_rules.address(peer)
     return peer if address is None else str(address)
 
 
@@ -32,5 +32,5 @@ def untrusted_proxy(request: Request, settings: Settings) -> str:
     if not request.client or "x-forwarded-for" not in request.headers:
         return ""
     peer = request.client.host
-    proxies = networks.of_setting(tuple(settings.trusted_proxies))
-    return "" if networks.within(networks.address(peer), proxies) else peer
+    proxies = network_rules.of_setting(tuple(settings.trusted_proxies))
+    return "" if network_rules.within(network_rules.address(peer), proxies) else peer

@@ -16,11 +16,11 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from agentpost.clock import Clock
-from agentpost.domain import tracing
 from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavailable
 from agentpost.domain.limits import REQUEST_BODY_READ_BYTES_MAX
 from agentpost.http import request_state
 from agentpost.http.request_state import state_of
+from agentpost.messages import traceparent_rules
 from agentpost.requests.actions import RequestLog, RequestLogEntry
 from agentpost.requests.redaction import LargeBody
 
@@ -171,7 +171,7 @@ def _append(
         ms=round((time.perf_counter() - state.began) * 1_000),
         request_body=state.body,
         response_body=body,
-        traceparent=tracing.valid(traceparent.decode("latin-1")) if traceparent else None,
+        traceparent=traceparent_rules.valid(traceparent.decode("latin-1")) if traceparent else None,
         reads=state.reads,
     )
     requests.append(entry if bodies else entry.without_bodies())

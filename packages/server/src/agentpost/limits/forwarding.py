@@ -5,10 +5,10 @@ from typing import Final
 
 import structlog
 
+from agentpost.accounts import network_rules
 from agentpost.context import AppContext
 from agentpost.db import meta
 from agentpost.db.session import Tx
-from agentpost.domain import networks
 from agentpost.domain.times import DAY, HOUR
 from agentpost.ratelimit.base import Rule
 
@@ -29,8 +29,8 @@ async def note(ctx: AppContext, peer: str) -> None:
 def problem(tx: Tx, ctx: AppContext) -> str:
     """What the doctor says of such a proxy, seen within a day and not trusted now; "" for none."""
     at, peer = json.loads(meta.get(tx, _SEEN) or '[0, ""]')
-    proxies = networks.of_setting(tuple(ctx.settings.trusted_proxies))
-    if ctx.clock.now() - at > DAY or networks.within(networks.address(peer), proxies):
+    proxies = network_rules.of_setting(tuple(ctx.settings.trusted_proxies))
+    if ctx.clock.now() - at > DAY or network_rules.within(network_rules.address(peer), proxies):
         return ""
     return (
         f"{peer} sends X-Forwarded-For and is not in trusted_proxies. If it is your proxy, add it:"

@@ -15,7 +15,7 @@ from agentpost.api.operation import Api, Command, Operation, Query, Success, res
 from agentpost.api.query import int_param, optional_int_param
 from agentpost.caller import Caller
 from agentpost.contract.validation import validate
-from agentpost.domain import limits, tracing
+from agentpost.domain import limits
 from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.following import long_polls
@@ -24,7 +24,7 @@ from agentpost.http.conditions import if_none_match
 from agentpost.http.headers import header, headers
 from agentpost.jobs import recovery
 from agentpost.jobs.work_shapes import RecoveredWorkShape, RecoveryShape
-from agentpost.messages import idempotency_rules, sending
+from agentpost.messages import idempotency_rules, sending, traceparent_rules
 from agentpost.messages.body_shapes import (
     MessageIn,
     RecoverIn,
@@ -116,7 +116,7 @@ async def _read(api: Api, request: Request, slot: BodySlot) -> NewMessage:
         fields,
         files,
         idempotency_key=idempotency_key_of(request),
-        traceparent=None if traceparent is None else tracing.valid(traceparent),
+        traceparent=None if traceparent is None else traceparent_rules.valid(traceparent),
         wait_seconds=optional_int_param(request, SEND_WAIT),
     )
 

@@ -288,7 +288,7 @@ class KeyRecord:
     last_used_at: Time | None = None
     scopes: str | None = None  # as `accounts.scope_rules.stored` writes them; None: the default
     max_credits_per_day: Millionths | None = None
-    networks: str | None = None  # as `domain.networks.stored` writes them; None: everywhere
+    networks: str | None = None  # as `accounts.network_rules.stored` writes them; None: everywhere
     old_digest: str | None = None  # of the secret before the last rotation, good until `old_until`
     old_hint: str | None = None
     old_until: Time | None = None

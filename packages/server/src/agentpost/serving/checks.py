@@ -7,8 +7,8 @@ from pathlib import Path
 
 from agentpost import extras
 from agentpost.agents import registry
-from agentpost.domain.urls import WEBHOOK_PORTS
 from agentpost.egress.addresses import AllowList, DenyList
+from agentpost.egress.urls import WEBHOOK_PORTS
 from agentpost.mail.actions import SmtpServer
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.scanner import parse_command

@@ -17,7 +17,7 @@ from agentpost.domain.limits import (
     WEBHOOK_RECENT_DELIVERIES,
 )
 from agentpost.domain.times import seconds
-from agentpost.domain.urls import BadUrl
+from agentpost.egress.urls import BadUrl
 from agentpost.record import lifecycle
 from agentpost.record.events import ALL_EVENTS, EventName
 from agentpost.transactions import read_transaction, write_transaction

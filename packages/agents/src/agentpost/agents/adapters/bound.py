@@ -1,8 +1,6 @@
 """The adapters of this process by their kind. A job names its kind: it may be run by another
 process than the one that started it, and each process has one agent."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from agentpost.agents.base import JobFailed

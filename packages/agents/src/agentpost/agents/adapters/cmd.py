@@ -4,8 +4,6 @@ What it calls in a run of a turn or job is numbered in the order of its lines an
 calls of an agent in Python, so it is run again in the same way.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shlex

@@ -7,8 +7,6 @@ A run may end with several questions. They are asked one after the other, a turn
 answers are kept in the turn's state, and the run goes on when it has an answer to each.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -60,11 +58,8 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class UserAnswer:
-    """What the user answered to one question.
-
-    ``text`` is the message, ``value`` the choice or the JSON that the question asks for; where it
-    takes any text, that is the value.
-    """
+    """What the user answered to one question: the message, and the choice or the JSON that is asked
+    for; where it takes any text, that is the value."""
 
     text: str
     value: Json
@@ -124,10 +119,8 @@ class Framework(Protocol):
 
 
 async def take_turn(framework: Framework, turn: Turn) -> None:
-    """Hand a message to the job that runs, or answer it, or start a job for it.
-
-    A message that wants an output has a run of its own: one it joined would give it none.
-    """
+    """Hand a message to the job that runs, or answer it, or start a job for it. One that wants an
+    output has a run of its own: one it joined would give it none."""
     for running in turn.running if turn.response_schema is None else ():
         if await turn.join(running.job_id):
             return

@@ -5,8 +5,6 @@ What a request was answered is recorded, so a service is never asked twice for w
 key that a repeated request has in common with the first is its `webhook-id`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Final

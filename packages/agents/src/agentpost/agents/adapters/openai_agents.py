@@ -3,8 +3,6 @@
 The author's agents are copied for a run, with a model and function tools that record.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import AsyncIterator, Iterator

@@ -1,8 +1,6 @@
 """What agents elsewhere are told of a turn or job, and the operations they answer with: one a line,
 made on that turn or job."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
@@ -14,7 +12,7 @@ from typing import Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 from agentpost.agents.base import File, Job, JobFn, Json, Said, Started, Turn
 from agentpost.extraction import Unreadable
 
-Operation: TypeAlias = "dict[str, Any]"
+Operation: TypeAlias = dict[str, Any]
 Run = TypeVar("Run", Turn, Job)
 
 TEXT_CHARACTERS_MAX: Final = 20_000

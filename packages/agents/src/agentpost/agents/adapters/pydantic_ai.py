@@ -3,8 +3,6 @@
 The recording hangs on the agent by a capability of the run, so the author's agent stays as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -5,8 +5,6 @@ answer at once, in the order in which they were made. A run begins inside the tu
 if no tool is needed. Else it is begun anew in a job, which is given the calls recorded so far.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable
@@ -180,12 +178,8 @@ class TurnRecorder:
 
 
 class JobRecorder:
-    """Records a run in its job.
-
-    Args:
-        carried_results: the answers of the model calls that the turn recorded.
-        charge: what a model call costs, if anything.
-    """
+    """Records a run in its job. ``carried_results``: the answers of the model calls that the turn
+    recorded; ``charge``: what a model call costs, if anything."""
 
     def __init__(
         self, job: Job, files: list[File], carried_results: list[Json], charge: Charge | None

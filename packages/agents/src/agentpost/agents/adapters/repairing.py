@@ -1,14 +1,9 @@
-"""What a model got wrong in its answer and what can be put right without asking it again.
+"""What a model got wrong in its answer and what can be put right without asking it again: half of
+an emoji, which no database keeps, and one id for two calls, which no framework tells apart.
 
-A model is a program that makes mistakes: it writes half of an emoji, or gives two calls of tools
-the same id. No database keeps the one, and no framework can tell the others apart.
-
-A local model writes its reasoning between `<think>` and `</think>`, and services with OpenAI's
-protocol send it in the text, in whatever pieces it comes. Tags behind the beginning of an answer
-are the answer's own words, as in one that explains them.
+A local model writes its reasoning between `<think>` and `</think>`, which comes in the text, in any
+pieces. Tags behind the beginning of an answer are its own words, as in one that explains them.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -31,10 +26,8 @@ CLOSE: Final = "</think>"
 async def whole(
     attempt: Callable[[], Awaitable[_Answer | None]], drop_shown: Callable[[], None]
 ) -> _Answer:
-    """The answer of ``attempt``, which gives None when it broke off and is made again then.
-
-    ``drop_shown`` tells readers to drop what they were shown. Raises `JobFailed` after some tries.
-    """
+    """The answer of ``attempt``, which gives None when it broke off and is made again then, with
+    ``drop_shown`` called before. Raises `JobFailed` after some tries."""
     for _ in range(_TRIES):
         answer = await attempt()
         if answer is not None:

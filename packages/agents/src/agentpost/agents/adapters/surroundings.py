@@ -1,7 +1,5 @@
 """What a server gives to an agent that is no code of its own process."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass

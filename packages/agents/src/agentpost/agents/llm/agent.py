@@ -1,7 +1,5 @@
 """From ``llm:<provider>:<model>`` to an agent function, on top of the pydantic-ai adapter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -52,10 +50,8 @@ ASK_USER: Final = ToolDefinition(
 
 
 class Llm:
-    """The agent of the setting; see `Framework` for what the conversation needs of it.
-
-    ``tools`` are functions that the model may call beside its own.
-    """
+    """The agent of the setting, a `Framework`. ``tools``: what the model may call beside its
+    own."""
 
     kind = KIND
     at_once = True

@@ -3,8 +3,6 @@
 A caller's ``response_schema`` becomes the parameters of the tool with which the model ends its run.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Mapping

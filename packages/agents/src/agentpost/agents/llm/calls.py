@@ -4,8 +4,6 @@ The clients of the providers would try again on their own, each by rules of its 
 not, so that one rule holds for all and readers of the stream are told.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import logging

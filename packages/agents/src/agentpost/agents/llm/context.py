@@ -4,8 +4,6 @@ The same messages are always shortened in the same way, so a provider can cache 
 begins again sends what it sent before.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -41,12 +39,8 @@ as that."""
 
 
 class FittingModel(WrapperModel):
-    """A model that is sent what fits its budget, and half of that once more when it is too long.
-
-    Args:
-        model: the model.
-        tokens: the budget, in tokens as they are estimated here; 0: none.
-    """
+    """A model that is sent what fits its budget of ``tokens`` (0: none), as they are estimated
+    here, and half of that once more when it is too long."""
 
     def __init__(self, model: Model, tokens: int) -> None:
         super().__init__(model)

@@ -4,8 +4,6 @@ A maker takes steps and writes files of its own, so it is no step: it is run wit
 What a maker refuses is the tool's result, in words that let the model call again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps

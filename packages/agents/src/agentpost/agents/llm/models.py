@@ -63,10 +63,8 @@ def parse_model(rest: str) -> tuple[str, str]:
 
 
 def make_model(provider: str, model: str, base_url: str) -> Model:
-    """The model; ``base_url`` is "" for the provider's own service.
-
-    Raises `ValueError` when the key is missing.
-    """
+    """The model; ``base_url`` is "" for the provider's own service. Raises `ValueError` without a
+    key."""
     kind = PROVIDERS[provider]
     key = next((value for name in kind.variables if (value := os.environ.get(name))), None)
     if key is None:

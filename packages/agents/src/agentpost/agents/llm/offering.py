@@ -3,8 +3,6 @@
 The schemas of all tools together have about 20 KB, more than a small model's context window.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Final

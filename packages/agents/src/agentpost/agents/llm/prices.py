@@ -1,7 +1,5 @@
 """What the tokens of a model cost: from two settings, or from a table of models in a file."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Annotated, Final
@@ -42,10 +40,8 @@ _TABLE: Final = TypeAdapter(dict[str, Price])
 
 
 def of(settings: ModelSettings, model: str) -> Price | None:
-    """The price of a model; None when it is free.
-
-    Raises `ValueError` for a file that is wrong or has no price for it.
-    """
+    """The price of a model; None when it is free. Raises `ValueError` for a file that is wrong or
+    has no price for it."""
     both = Price(input=settings.input_credits, output=settings.output_credits)
     if not settings.price_file:
         return both if both.input or both.output else None

@@ -1,7 +1,5 @@
 """What a model may ask of the makers: the arguments of the tools, and what they mean."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

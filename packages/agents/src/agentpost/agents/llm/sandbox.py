@@ -1,12 +1,8 @@
 """Run a program that a model wrote, in an interpreter that has no files, network or environment.
 
-Monty interprets a part of Python; it has no way to make a system call but through functions that it
-is given, and it is given one: `write_file`, which collects texts. It runs in a process of its own
-below the worker process of the step, so both have the limits of a worker and neither has a secret
-of the server.
+Monty interprets a part of Python and makes no system call; the one function it is given collects
+texts. Its process is below the worker process of the step: both have the limits of a worker.
 """
-
-from __future__ import annotations
 
 import json
 from collections.abc import Sequence
@@ -35,10 +31,8 @@ _LIMITS: Final[Any] = {
 
 
 def run(code: str, files: Sequence[File]) -> dict[str, Any]:
-    """Run it; ``said`` is what it printed and its last value or its error, ``files`` what it wrote.
-
-    A plain step function: it reads the text of the files in a worker process.
-    """
+    """Run it, with the text of the files, in a worker process; ``said`` is what it printed and its
+    last value or its error, ``files`` what it wrote."""
     from agentpost.extraction.reading import text_of
 
     texts: dict[str, str] = {}

@@ -117,10 +117,8 @@ def provider_name(name: str, is_taken: Callable[[str], bool]) -> str:
 
 # --- servers --------------------------------------------------------------------------------------
 def of_file(path: str, names: Collection[str] = ()) -> list[AbstractToolset[Any]]:
-    """The servers that a file names; none for "". ``names`` are those of other tools.
-
-    Raises `ValueError` with what is wrong with the file; no value of it is repeated.
-    """
+    """The servers that a file names; none for "". ``names`` are those of other tools. Raises
+    `ValueError` with what is wrong with the file; no value of it is repeated."""
     if not path:
         return []
     try:

@@ -3,8 +3,6 @@
 Every other message joins the job that runs and is answered by it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Sequence

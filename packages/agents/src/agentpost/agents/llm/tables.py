@@ -1,7 +1,5 @@
 """What tools over tables share: what is in files, in words, and figures computed from them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

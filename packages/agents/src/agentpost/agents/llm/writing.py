@@ -1,8 +1,6 @@
 """Tools with which a model reads further, writes texts, pages and programs of its own, and runs a
 program in the sandbox, as one recorded step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -87,10 +85,8 @@ async def write_file(path: str, text: str) -> str:
 
 
 async def files_of_names(names: Sequence[str]) -> list[File]:
-    """The files of those names: a file of a name that several have is the newest one.
-
-    Raises `ModelRetry` with the names there are when one is missing.
-    """
+    """The files of those names, of one name the newest. Raises `ModelRetry` with the names there
+    are when one is missing."""
     files = {file.name: file for file in await current_job().files()}
     absent = [name for name in names if name not in files]
     if absent or not names:

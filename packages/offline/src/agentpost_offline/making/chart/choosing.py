@@ -1,7 +1,5 @@
 """Which kind of picture shows a result best, and how much of it fits into one."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A result as a picture: kind, colours, axis, labels, title, data and alternative text."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence
@@ -42,12 +40,8 @@ def draw(
     """The picture of a result. One without rows is a picture with no bars: ask before.
 
     Args:
-        result: what was computed.
-        table: of the result, for labels and units.
         source: the line below: ``Source: orders.csv, 600 rows``.
         claims: what the result says, most important first: the title and what is highlighted.
-        style: kind, colour, title.
-        code: the language.
         most_bars: so many groups are drawn; the others are added up or left out.
     """
     phrases = texts("chart", code)
@@ -217,12 +211,8 @@ def axis_of(
     """An axis over all values, with about five lines at round numbers.
 
     Args:
-        values: what must fit.
-        form: how its numbers are written.
         from_zero: whether it must begin at zero, as lengths and areas need.
-        title: its name.
-        near: it begins at zero all the same when the smallest value is below this part of the
-            largest.
+        near: it does all the same when the smallest value is below this part of the largest.
     """
     low, high = min(values, default=0.0), max(values, default=1.0)
     if from_zero or 0 < low < high * near or 0 > high > low * near:

@@ -47,10 +47,8 @@ class Figures:
 def compute(
     files: Sequence[File], sections: Sequence[Section], code: str, accent: str | None = None
 ) -> list[Figures | None]:
-    """The figures that each section asks for; None for those that ask for none.
-
-    Raises `JobFailed` for a request that cannot be computed.
-    """
+    """The figures that each section asks for; None for those that ask for none. Raises
+    `JobFailed`."""
     from agentpost_offline.data.dataset import open_tables
 
     if not any(section.request for section in sections):
@@ -89,10 +87,8 @@ def of_result(
 
 def grid_of(result: Result, table: Table, code: str, *, is_summed: bool = False) -> Grid:
     """A result as people read it: units in the header, one number of decimals a column.
-
-    ``is_summed``: a few periods or groups stand side by side, and what adds up has its sums and
-    shares below and beside it.
-    """
+    ``is_summed``: a few periods or groups stand side by side, with sums and shares of what adds
+    up."""
     query, keys = result.query, axes(result.query)
     if is_summed and keys == 2 and len(query.measures) == 1:
         matrix = shape.grid(result, table, code)

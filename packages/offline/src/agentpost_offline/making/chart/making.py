@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
+from agentpost.agents.base import CannotSucceed, File, JobFailed
 from agentpost_offline.content.picture import Drawing
 from agentpost_offline.data.model import Kind, Result, Role, Table
 from agentpost_offline.frame import Cell, Frame, Query, Thing, from_json
@@ -19,7 +18,7 @@ from agentpost_offline.making.chart import choosing, figures
 from agentpost_offline.making.chart.drawing import draw, is_empty, scatter
 from agentpost_offline.making.chart.rendering import render
 from agentpost_offline.making.content import Section
-from agentpost_offline.making.maker import Inputs, Output, Product, csv_of, file_name, write_files
+from agentpost_offline.making.maker import Output, Plan, csv_of, file_name
 from agentpost_offline.story import naming
 from agentpost_offline.story.tell import findings
 from agentpost_offline.style import fonts, numbers
@@ -34,55 +33,55 @@ _MOST_ROWS = 200_000
 _LEAST_COLOURS = 3
 
 
-async def make(job: Job, inputs: Inputs) -> Product:
-    """Draw the charts of a frame; raises `JobFailed` with a text for the user."""
-    maker, frame = catalogue.MAKERS[Thing.CHART], inputs.frame
+def plan(files: Sequence[File], frame_json: Any, sections: Any, version: int) -> Any:
+    """A step: the drawings of a frame, each with a sentence about it. Raises `JobFailed` when there
+    is nothing to draw."""
+    frame = from_json(frame_json)
+    if sections:
+        charts = _of_sections(files, frame, msgspec.convert(sections, tuple[Section, ...]))
+    else:
+        charts = _of_tables(files, frame)
     tongue, phrases = language(frame.language), texts("chart", frame.language)
-    about = await job.step(plan, *inputs.request, timeout=SECONDS)
-    forms = maker.forms(frame)
-    source = inputs.files[0].name if inputs.files else phrases["title"]
-    pictures: list[File] = []
-    beside: list[File] = []
+    source = files[0].name if files else phrases["title"]
+    forms = catalogue.MAKERS[Thing.CHART].forms(frame)
+    pictures: list[Output] = []
+    beside: list[Output] = []
     lines: list[str] = []
-    for at, (data, sentence) in enumerate(about["charts"], 1):
-        thing = f"chart-{at}" if len(about["charts"]) > 1 else "chart"
-        drawing = msgspec.convert(data, Drawing)
+    for at, (drawing, sentence) in enumerate(charts.drawings):
+        thing = f"chart-{at + 1}" if len(charts.drawings) > 1 else "chart"
         title = drawing.picture.title
-        look = (frame.style.size, frame.language, frame.style.colour)
-        outputs = [Output(file_name(source, thing, inputs.version, form), title, picture,
-                          (data, form, *look)) for form in forms]  # fmt: skip
-        name = file_name(source, f"{thing}-data", inputs.version, "csv")
-        outputs.append(Output(name, "Data", table, (data,)))
-        name = file_name(source, f"{thing}-alt", inputs.version, "txt")
-        outputs.append(Output(name, "Alternative text", f"{drawing.alt}\n".encode()))
-        own_inputs = inputs if at == 1 else dataclasses.replace(inputs, is_free=True)
-        files = await write_files(job, own_inputs, maker, outputs, timeout=SECONDS)
-        own = files[: len(forms)]
-        beside += files[len(forms) :]
+        own = [Output(file_name(source, thing, version, form), title, (form,), at)
+               for form in forms]  # fmt: skip
         pictures += own
-        names = tongue.join([file.name for file in own])
-        quote = f"{tongue.quotes[0]}{title}{tongue.quotes[1]}"
+        for what, label, form in (("data", "Data", "csv"), ("alt", "Alternative text", "txt")):
+            name = file_name(source, f"{thing}-{what}", version, form)
+            beside.append(Output(name, label, (form,), at))
         kind = f"{drawing.picture.kind}{'_stacked' if drawing.picture.is_stacked else ''}"
         if frame.style.chart == "grouped" and kind in ("bar", "column"):
             kind += "_grouped"
-        lines.append(f"{phrases['kinds'][kind]} {quote}{tongue.colon}{names}.")
-        lines += [sentence] if sentence else []
-    return Product(" ".join(lines), [*pictures, *beside], about["used"], about["skipped"],
-                   about["notes"])  # fmt: skip
+        quote = f"{tongue.quotes[0]}{title}{tongue.quotes[1]}"
+        names = tongue.join([one.name for one in own])
+        lines += [f"{phrases['kinds'][kind]} {quote}{tongue.colon}{names}.", sentence]
+    return msgspec.to_builtins(Plan(
+        " ".join(filter(None, lines)), (*pictures, *beside), tuple(charts.used),
+        tuple(charts.omissions), tuple(dict.fromkeys(charts.notes)),
+        tuple(drawing for drawing, _ in charts.drawings),
+    ))  # fmt: skip
 
 
-def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any) -> dict[str, Any]:
-    """A step: the drawings of a frame as JSON, each with a sentence about it, and what was read for
-    them, as fields of a `Product`.
+class _Charts(NamedTuple):
+    """Drawings, each with a sentence about it, and what was read for them."""
 
-    Raises `JobFailed` with a text for the user when there is nothing to draw.
-    """
+    drawings: Sequence[tuple[Drawing, str]]
+    used: Sequence[str]
+    omissions: Sequence[str]
+    notes: Sequence[str]
+
+
+def _of_tables(files: Sequence[File], frame: Frame) -> _Charts:
+    """The drawing of each query, else of what is usual."""
     from agentpost_offline.data.dataset import open_tables
 
-    frame = from_json(frame_json)
-    if sections:
-        parts = msgspec.convert(sections, tuple[Section, ...])
-        return _of_sections(files, frame, parts)
     with open_tables(files, frame.text, frame.language) as dataset:
         if not dataset.tables:
             raise CannotSucceed("; ".join(dataset.skipped) or "There is no table to draw.")
@@ -110,18 +109,10 @@ def plan(files: Sequence[File], frame_json: dict[str, Any], sections: Any) -> di
     notes += fonts.note(msgspec.json.encode(drawings).decode(), frame.language)
     notes += [f"{table.name}: {note}" for table in tables for note in table.notes]
     used = [naming.with_rows(one, frame.language) for one in tables]
-    return _plan(pairs, used, omissions, notes)
+    return _Charts(pairs, used, omissions, notes)
 
 
-def _plan(
-    charts: Sequence[tuple[Drawing, str]], used: Sequence[str], omissions: Sequence[str],
-    notes: Sequence[str],
-) -> dict[str, Any]:  # fmt: skip
-    return {"charts": msgspec.to_builtins(charts), "used": list(used), "skipped": list(omissions),
-            "notes": list(dict.fromkeys(notes))}  # fmt: skip
-
-
-def _of_sections(files: Sequence[File], frame: Frame, parts: Sequence[Section]) -> dict[str, Any]:
+def _of_sections(files: Sequence[File], frame: Frame, parts: Sequence[Section]) -> _Charts:
     """The drawing of each section that asks for figures."""
     all_figures = figures.compute(files, parts, frame.language, frame.style.colour)
     charts, notes = [], []
@@ -131,7 +122,7 @@ def _of_sections(files: Sequence[File], frame: Frame, parts: Sequence[Section]) 
             notes += [*one.notes, *one.drawing.notes]
     if not charts:
         raise CannotSucceed("There is nothing to draw: a chart needs groups or a time axis.")
-    return _plan(charts, [file.name for file in files], (), notes)
+    return _Charts(charts, [file.name for file in files], (), notes)
 
 
 def _drawing(dataset: Dataset, query: Query, frame: Frame) -> tuple[Drawing, str]:
@@ -196,25 +187,24 @@ def _scatter(dataset: Dataset, query: Query, table: Table, frame: Frame) -> Draw
     return replace(drawing, notes=(*drawing.notes, note))
 
 
-def picture(
-    drawing_json: dict[str, Any], form: Literal["png", "svg", "pdf"], size: Sequence[int] | None,
-    code: str, accent: str | None,
+def write(
+    files: Sequence[File], frame_json: Any, sections: Any, drawing_json: Any,
+    form: Literal["png", "svg", "pdf", "csv", "txt"],
 ) -> bytes:  # fmt: skip
-    """A write: one drawing as a file. Raises `JobFailed` when a PNG is blank."""
+    """A write: a drawing as a picture, its data or its alternative text. Raises `JobFailed` when a
+    PNG is blank."""
     from PIL import Image
 
-    drawing = msgspec.convert(drawing_json, Drawing)
-    pixels = (size[0], size[1]) if size else None
-    content = render(drawing, form, size=pixels, code=code, accent=accent)
+    frame, drawing = from_json(frame_json), msgspec.convert(drawing_json, Drawing)
+    if form == "csv":
+        return csv_of([drawing.header, *drawing.rows])
+    if form == "txt":
+        return f"{drawing.alt}\n".encode()
+    content = render(drawing, form, size=frame.style.size, code=frame.language,
+                     accent=frame.style.colour)  # fmt: skip
     if form == "png":
         with Image.open(io.BytesIO(content)) as image:
             colours = image.convert("RGB").resize((160, 90)).getcolors(maxcolors=160 * 90)
         if colours is not None and len(colours) < _LEAST_COLOURS:
             raise JobFailed("The chart came out blank.")
     return content
-
-
-def table(drawing_json: dict[str, Any]) -> bytes:
-    """A write: the data of a drawing as CSV."""
-    drawing = msgspec.convert(drawing_json, Drawing)
-    return csv_of([drawing.header, *drawing.rows])

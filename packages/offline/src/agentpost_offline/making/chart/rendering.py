@@ -1,7 +1,5 @@
 """Drawings as PNG, SVG or PDF: with title and source, or the plots alone for pages and slides."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -60,9 +58,7 @@ def render_plots(
     height: float | None = None, *, code: str, accent: str | None,
 ) -> tuple[bytes, ...]:  # fmt: skip
     """A picture of each drawing without its title and source, for pages that set these themselves.
-
-    ``width`` and ``height`` are points; None is as high as its bars need.
-    """
+    Lengths are points; without ``height`` it is as high as its bars need."""
     if not drawings:
         return ()
     data = {"drawings": msgspec.to_builtins(drawings), "width": width, "height": height}

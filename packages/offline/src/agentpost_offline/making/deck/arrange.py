@@ -1,10 +1,5 @@
-"""Slides with everything in its place: what both the PowerPoint and the PDF writer draw.
-
-All lengths are points, from the top left corner. Type sizes are chosen here, so that a slide is
-neither mostly empty nor too full, whichever program shows it.
-"""
-
-from __future__ import annotations
+"""Slides with everything in its place: what the PowerPoint and the PDF writer draw. Lengths are
+points from the top left corner; type is as large as fits, whichever program shows it."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """Charts as PowerPoint's own: the reader can edit their figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

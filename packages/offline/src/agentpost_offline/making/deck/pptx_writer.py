@@ -1,8 +1,7 @@
 """A deck as PowerPoint: native charts and tables that can be edited, and speaker notes.
 
-`template.pptx` has the layouts. Every text that has a name in PowerPoint's outline (title, main
-text, chart, table, picture) sits in a placeholder of its layout, so that another design can be
-applied to the deck. Who writes a file imports this module with its library.
+`template.pptx` has the layouts, in whose placeholders every text, chart, table and picture sits, so
+that another design can be applied. Who writes a file imports this module with its library.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""A paper as slides: one for each heading, laid out by what stands under it.
-
-Nothing is cut. What does not fit one slide goes on, on the next one with the same title.
-"""
-
-from __future__ import annotations
+"""A paper as slides: one for each heading, laid out by what stands under it. What does not fit one
+slide goes on, on the next one with the same title."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -270,11 +266,11 @@ def _shared(natural: Sequence[float], grid: Grid) -> list[float]:
     spare = ROOM - sum(natural)
     if spare >= 0:
         return [wide + spare / len(natural) for wide in natural]
-    fixed = sum(wide for at, wide in enumerate(natural) if at in grid.numbers)
+    figures = sum(wide for at, wide in enumerate(natural) if at in grid.numbers)
     texts = [wide**0.6 if at not in grid.numbers else 0.0 for at, wide in enumerate(natural)]
-    if fixed > ROOM * 0.7 or not any(texts):
+    if figures > ROOM * 0.7 or not any(texts):
         return [wide * ROOM / sum(natural) for wide in natural]
     return [
-        wide if at in grid.numbers else (ROOM - fixed) * texts[at] / sum(texts)
+        wide if at in grid.numbers else (ROOM - figures) * texts[at] / sum(texts)
         for at, wide in enumerate(natural)
     ]

@@ -1,7 +1,5 @@
 """A deck's slides typeset by Typst: as PDF, or as pictures for films and previews."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal

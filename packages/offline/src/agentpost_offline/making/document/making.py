@@ -1,7 +1,5 @@
 """The steps of a paper: read it, write each format, open it again and look for every word."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections import Counter
@@ -13,7 +11,7 @@ from zipfile import ZipFile
 import msgspec
 from msgspec.structs import replace
 
-from agentpost.agents.base import File, Job, JobFailed
+from agentpost.agents.base import File, JobFailed
 from agentpost_offline.content import blocks as content
 from agentpost_offline.content.blocks import BlockKind, Paper, plain
 from agentpost_offline.data.archives import unpacking
@@ -23,7 +21,7 @@ from agentpost_offline.making.chart.rendering import TEMPLATE
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck import typeset
 from agentpost_offline.making.document import page
-from agentpost_offline.making.maker import Inputs, Output, Product, file_name, write_files
+from agentpost_offline.making.maker import Output, Plan, file_name
 from agentpost_offline.making.pictures import picture_name
 from agentpost_offline.style import fonts, languages
 from agentpost_offline.style.languages import texts
@@ -34,26 +32,6 @@ _PAGE = Path(__file__).with_name("paper.typ")
 _SUFFIXES = {Thing.REPORT: "report", Thing.SITE: "page", Thing.DECK: "deck", Thing.DOCUMENT: ""}
 _ABSENT_SHARE = 0.02
 """Of the words of a PDF: those that are hyphenated or set with ligatures."""
-
-
-async def make(job: Job, inputs: Inputs) -> Product:
-    """Convert documents and text, or write a report, page or deck of tables or of a caller's
-    sections; raises `JobFailed` with a text for the user."""
-    assert inputs.frame.thing is not None, "a frame of a job has a thing"
-    maker = catalogue.MAKERS[inputs.frame.thing]
-    frame = inputs.frame
-    about = await job.step(describe, *inputs.request, timeout=SECONDS)
-    stem = frame.style.title or about["stem"]
-    products = await write_files(job, inputs, maker, (
-        Output(file_name(stem, _SUFFIXES[maker.thing], inputs.version, form), about["title"], write,
-               (form, *inputs.request))
-        for form in maker.forms(frame)
-    ), timeout=SECONDS)  # fmt: skip
-    phrases = texts("paper", frame.language)
-    names = languages.language(frame.language).join([file.name for file in products])
-    text = str(phrases["made"]).format(title=about["title"], names=names)
-    return Product(" ".join([text, *about["lead"]]), products, about["used"], about["skipped"],
-                   about["notes"])  # fmt: skip
 
 
 def paper_of(files: Sequence[File], frame: Frame, sections: Any) -> tuple[Paper, list[bytes]]:
@@ -67,31 +45,33 @@ def paper_of(files: Sequence[File], frame: Frame, sections: Any) -> tuple[Paper,
 
 
 @unpacking
-def describe(files: Sequence[File], frame: dict[str, Any], sections: Any) -> dict[str, Any]:
-    """A step: what a paper is called, was made from, and cannot show."""
+def plan(files: Sequence[File], frame: Any, sections: Any, version: int) -> Any:
+    """A step: convert documents and text, or write a report, page or deck of tables or of a
+    caller's sections."""
     request = from_json(frame)
+    assert request.thing is not None, "a frame of a job has a thing"
     paper, _ = paper_of(files, request, sections)
     notes = [*paper.notes, *fonts.note(msgspec.json.encode(paper).decode(), request.language)]
     notes += [note for block in paper.blocks if block.drawing for note in block.drawing.notes]
     paragraphs = paper.of(BlockKind.PARAGRAPH)
     is_told = request.thing in (Thing.REPORT, Thing.DECK) and not sections and bool(paragraphs)
-    return {
-        "title": paper.title,
-        "stem": paper.used[0].partition(" (")[0] if paper.used else paper.title or "document",
-        "lead": [paragraphs[0].text] if is_told else [],
-        "used": list(paper.used),
-        "skipped": list(paper.skipped),
-        "notes": list(dict.fromkeys(notes)),
-    }
+    stem = paper.used[0].partition(" (")[0] if paper.used else paper.title or "document"
+    stem, suffix = request.style.title or stem, _SUFFIXES[request.thing]
+    outputs = tuple(
+        Output(file_name(stem, suffix, version, form), paper.title, (form,))
+        for form in catalogue.MAKERS[request.thing].forms(request)
+    )
+    names = languages.language(request.language).join([one.name for one in outputs])
+    text = str(texts("paper", request.language)["made"]).format(title=paper.title, names=names)
+    text = f"{text} {paragraphs[0].text}" if is_told else text
+    notes = list(dict.fromkeys(notes))
+    return msgspec.to_builtins(Plan(text, outputs, paper.used, paper.skipped, tuple(notes)))
 
 
 @unpacking
-def write(form: str, files: Sequence[File], frame: dict[str, Any], sections: Any) -> bytes:
-    """A write: the bytes of a paper in one format.
-
-    Raises `JobFailed` unless every word and picture of the paper is in them when they are opened
-    again, in a PDF as far as hyphens allow.
-    """
+def write(files: Sequence[File], frame: Any, sections: Any, form: str) -> bytes:
+    """A write: the bytes of a paper in one format. Raises `JobFailed` unless every word and picture
+    of it is in them when they are opened again, in a PDF as far as hyphens allow."""
     request = from_json(frame)
     paper, images = paper_of(files, request, sections)
     is_deck = form == "pptx" or request.thing is Thing.DECK

@@ -1,7 +1,5 @@
 """A paper as a web page: one HTML file that loads nothing and fits a phone, light and dark."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -19,13 +17,8 @@ _NAV_LEAST, _NAV_MOST = 3, 24
 
 
 def build(paper: Paper, pictures: Sequence[bytes], *, is_dashboard: bool = False) -> bytes:
-    """The page. Every text of it is escaped.
-
-    Args:
-        paper: what it says.
-        pictures: bytes of PNG and JPEG pictures.
-        is_dashboard: whether its sections stand beside each other on a wide screen.
-    """
+    """The page, all texts escaped, with PNG and JPEG ``pictures``. ``is_dashboard``: its sections
+    stand beside each other on a wide screen."""
     accent = palette.accent(paper.accent)
     direction = languages.language(paper.language).direction
     writer = _Writer(paper, pictures)

@@ -1,10 +1,5 @@
 """A paper as a Word file: real headings, lists, tables and pictures, to be edited on.
-
-`template.docx` has the page, the footer and every style; here they are only used. Who writes a file
-imports this module with its library.
-"""
-
-from __future__ import annotations
+`template.docx` has the page, the footer and every style. Imported by who writes a file."""
 
 import io
 from collections.abc import Sequence

@@ -1,20 +1,18 @@
 """The steps of pictures: look at the files; make, open again and check."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
+from agentpost.agents.base import CannotSucceed, File, JobFailed
 from agentpost.extraction import Unreadable
 from agentpost_offline.data.archives import unpacking
-from agentpost_offline.frame import Thing, from_json, to_json
-from agentpost_offline.making import catalogue, pictures
+from agentpost_offline.frame import from_json
+from agentpost_offline.making import pictures
 from agentpost_offline.making.image import editing
 from agentpost_offline.making.image.editing import Edit
-from agentpost_offline.making.maker import Inputs, Output, Product, file_name, write_files
+from agentpost_offline.making.maker import Output, Plan, file_name
 from agentpost_offline.style.languages import language, texts
 
 SECONDS = 90.0
@@ -31,31 +29,9 @@ class Picture(msgspec.Struct, frozen=True, omit_defaults=True):
     size: tuple[int, int]
 
 
-async def make(job: Job, inputs: Inputs) -> Product:
-    """Make the pictures; raises `JobFailed` with a text for the user."""
-    frame, files = inputs.frame, list(inputs.files)
-    about = await job.step(plan, files, to_json(frame), timeout=SECONDS)
-    plans = msgspec.convert(about["pictures"], list[Picture])
-    names = [file_name(one.name, one.label, inputs.version, one.form) for one in plans]
-    for number, one in enumerate(plans):
-        if names[number] in names[:number]:
-            stem = f"{one.name}-{number + 1}"
-            names[number] = file_name(stem, one.label, inputs.version, one.form)
-    products = await write_files(job, inputs, catalogue.MAKERS[Thing.IMAGE], (
-        Output(name, "", write, (about["edit"], one, files, frame.language))
-        for name, one in zip(names, about["pictures"], strict=True)
-    ), timeout=SECONDS)  # fmt: skip
-    phrases = texts("image", frame.language)
-    parts = [phrases["one"].format(name=name, wide=one.size[0], tall=one.size[1])
-             for name, one in zip(names, plans, strict=True)]  # fmt: skip
-    text = phrases["made"].format(pictures=language(frame.language).join(parts))
-    return Product(text, products, about["used"], about["skipped"], about["notes"])
-
-
 @unpacking
-def plan(files: Sequence[File], frame_json: dict[str, Any]) -> dict[str, Any]:
-    """A step: the edit and each `Picture` that will be written, and what is said of them, as JSON;
-    raises `JobFailed`."""
+def plan(files: Sequence[File], frame_json: Any, sections: Any, version: int) -> Any:
+    """A step: the edit, and each `Picture` that will be written."""
     frame = from_json(frame_json)
     edit, phrases = editing.of_frame(frame), texts("image", frame.language)
     sizes: dict[int, tuple[int, int]] = {}
@@ -86,9 +62,18 @@ def plan(files: Sequence[File], frame_json: dict[str, Any]) -> dict[str, Any]:
     is_cut = not edit.is_collage and any(
         _is_cut(edit, size, one.size) for size, one in zip(sizes.values(), products, strict=True)
     )
-    notes = [*([phrases["cut"]] if is_cut else []), phrases["clean"]]
-    return {"edit": msgspec.to_builtins(edit), "pictures": msgspec.to_builtins(products),
-            "used": used, "skipped": omissions, "notes": notes}  # fmt: skip
+    notes = (*([phrases["cut"]] if is_cut else []), phrases["clean"])
+    names: list[str] = []
+    for number, one in enumerate(products, 1):
+        name = file_name(one.name, one.label, version, one.form)
+        if name in names:
+            name = file_name(f"{one.name}-{number}", one.label, version, one.form)
+        names.append(name)
+    parts = [phrases["one"].format(name=name, wide=one.size[0], tall=one.size[1])
+             for name, one in zip(names, products, strict=True)]  # fmt: skip
+    text = phrases["made"].format(pictures=language(frame.language).join(parts))
+    outputs = tuple(Output(name, "", (one,)) for name, one in zip(names, products, strict=True))
+    return msgspec.to_builtins(Plan(text, outputs, tuple(used), tuple(omissions), notes))
 
 
 def _picture(edit: Edit, file: File, number: int, size: tuple[int, int]) -> Picture:
@@ -111,17 +96,18 @@ def _is_cut(edit: Edit, before: tuple[int, int], after: tuple[int, int]) -> bool
 
 
 @unpacking
-def write(edit_json: Any, picture_json: Any, files: Sequence[File], code: str) -> bytes:
+def write(files: Sequence[File], frame_json: Any, sections: Any, picture: Any) -> bytes:
     """A write: the bytes of one picture. Raises `JobFailed` unless it has the size asked
     for when it is opened again, and no data that say where it was taken."""
-    edit, one = msgspec.convert(edit_json, Edit), msgspec.convert(picture_json, Picture)
+    frame, one = from_json(frame_json), msgspec.convert(picture, Picture)
+    edit = editing.of_frame(frame)
     sources = [files[at] for at in one.sources]
     try:
         if edit.is_collage:
             paths, names = [file.local for file in sources], [file.name for file in sources]
             image = editing.collage(paths, names, one.size)
         else:
-            image = editing.apply(sources[0].local, sources[0].name, edit, code)
+            image = editing.apply(sources[0].local, sources[0].name, edit, frame.language)
     except Unreadable as error:
         raise CannotSucceed(f"{error}.") from error
     data = editing.encode(image, one.form)

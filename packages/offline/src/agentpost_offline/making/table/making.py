@@ -1,7 +1,5 @@
 """The steps of a table: read and compute, write, open again and check."""
 
-from __future__ import annotations
-
 import csv
 import io
 import tempfile
@@ -12,14 +10,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from agentpost.agents import File, Job, JobFailed
+from agentpost.agents import File, JobFailed
 from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.data.model import Kind, Table
 from agentpost_offline.frame import Frame, Query, Thing, from_json
 from agentpost_offline.grammar.describing import query_text
 from agentpost_offline.making import catalogue
 from agentpost_offline.making.content import Section
-from agentpost_offline.making.maker import Inputs, Output, Product, csv_of, file_name, write_files
+from agentpost_offline.making.maker import Output, Plan, csv_of, file_name
 from agentpost_offline.making.table import sheets
 from agentpost_offline.making.table.sheets import Field, Sheet
 from agentpost_offline.making.tabulating import tabulate
@@ -33,45 +31,37 @@ _ROWS = 200_000
 _TABLES = 10
 
 
-async def make(job: Job, inputs: Inputs) -> Product:
-    """Make the workbook; raises `JobFailed` with a text for the user."""
-    maker = catalogue.MAKERS[Thing.TABLE]
-    stem = inputs.frame.style.title or (inputs.files[0].name if inputs.files else "table")
-    names = {form: file_name(stem, "table", inputs.version, form)
-             for form in maker.forms(inputs.frame)}  # fmt: skip
-    about = await job.step(plan, *inputs.request, next(iter(names.values())), timeout=SECONDS)
-    products = await write_files(job, inputs, maker, (
-        Output(name, about["title"], as_workbook if form == "xlsx" else as_csv, inputs.request)
-        for form, name in names.items()
-    ), timeout=SECONDS)  # fmt: skip
-    return Product(about["text"], products, about["used"], about["skipped"], about["notes"])
-
-
-def plan(files: Sequence[File], frame_json: Any, parts: Any, name: str) -> dict[str, Any]:
-    """A step: what the table will be and what is said of it, as fields of a `Product` and its
-    ``title``. Raises `JobFailed` when there is nothing to make it of."""
+def plan(files: Sequence[File], frame_json: Any, parts: Any, version: int) -> Any:
+    """A step: the table that will be written. Raises `JobFailed` when there is nothing to make it
+    of."""
     frame = from_json(frame_json)
+    stem = frame.style.title or (files[0].name if files else "table")
+    names = [(file_name(stem, "table", version, form), form)
+             for form in catalogue.MAKERS[Thing.TABLE].forms(frame)]  # fmt: skip
     with open_tables(files, frame.text, frame.language) as data:
         book = _Book(data, frame, parts)
-        used = [naming.with_rows(one, frame.language) for one in book.tables]
-        notes = list(dict.fromkeys(book.notes))
-        return {"text": book.text(name), "title": book.title, "used": used, "notes": notes,
-                "skipped": list(data.skipped)}  # fmt: skip
+        return msgspec.to_builtins(Plan(
+            book.text(names[0][0]),
+            tuple(Output(name, book.title, (form,)) for name, form in names),
+            tuple(naming.with_rows(one, frame.language) for one in book.tables),
+            data.skipped, tuple(dict.fromkeys(book.notes)),
+        ))  # fmt: skip
 
 
-def _sheets(files: Sequence[File], frame: Frame, parts: Any) -> list[Sheet]:
+def write(files: Sequence[File], frame_json: Any, parts: Any, form: str) -> Path | bytes:
+    """A write: the workbook, or its first sheet as CSV; raises `JobFailed` unless the figures are
+    in it when it is opened again."""
+    frame = from_json(frame_json)
     with open_tables(files, frame.text, frame.language) as data:
-        return _Book(data, frame, parts).sheets
+        pages = _Book(data, frame, parts).sheets
+    return _as_workbook(pages, frame) if form == "xlsx" else _as_csv(pages[0])
 
 
-def as_workbook(files: Sequence[File], frame_json: Any, parts: Any) -> Path:
-    """A write: the workbook; raises `JobFailed` unless the figures are in it."""
+def _as_workbook(pages: Sequence[Sheet], frame: Frame) -> Path:
     import python_calamine
 
     from agentpost_offline.making.table import workbook
 
-    frame = from_json(frame_json)
-    pages = _sheets(files, frame, parts)
     with tempfile.NamedTemporaryFile(suffix=".xlsx", delete=False) as file:
         path = Path(file.name)
     workbook.write(path, pages, accent=palette.accent(frame.style.colour),
@@ -81,9 +71,7 @@ def as_workbook(files: Sequence[File], frame_json: Any, parts: Any) -> Path:
     return path
 
 
-def as_csv(files: Sequence[File], frame_json: Any, parts: Any) -> bytes:
-    """A write: the first sheet as CSV."""
-    first = _sheets(files, from_json(frame_json), parts)[0]
+def _as_csv(first: Sheet) -> bytes:
     fields = first.fields[:-1] if first.across else first.fields
     data = csv_of([[field.heading for field in fields], *first.rows])
     _check(list(csv.reader(io.StringIO(data.decode("utf-8-sig")))), first)

@@ -1,7 +1,5 @@
 """What the sheets of a workbook hold, before it is written (pure)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

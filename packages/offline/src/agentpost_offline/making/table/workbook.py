@@ -1,9 +1,5 @@
-"""Sheets as an Excel workbook. Texts stay texts: none becomes a formula or a link.
-
-Who writes a file imports this module with its library.
-"""
-
-from __future__ import annotations
+"""Sheets as an Excel workbook. Texts stay texts: none becomes a formula or a link. Who writes a
+file imports this module with its library."""
 
 import re
 import unicodedata

@@ -1,9 +1,4 @@
-"""Frames into an mp4 file, one at a time.
-
-Who writes a film imports this module with its library.
-"""
-
-from __future__ import annotations
+"""Frames into an mp4 file, one at a time. Who writes a film imports this with its library."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,14 +21,8 @@ _SLACK = 0.6
 
 
 def encode(frames: Iterator[Image], path: Path, size: tuple[int, int], *, still: bool) -> None:
-    """Write the frames as H.264, playable while it loads.
-
-    Args:
-        frames: in the film's size; the same object again means the same picture.
-        path: of the mp4 file.
-        size: even numbers.
-        still: whether most frames are like the one before.
-    """
+    """Write the frames as H.264, playable while it loads; the same object again means the same
+    picture. ``size`` is of even numbers; ``still``: most frames are like the one before."""
     from_image: Any = av.VideoFrame.from_image
     options = {**_OPTIONS, **(_STILL if still else _MOVING)}
     with av.open(str(path), "w", format="mp4", options={"movflags": "+faststart"}) as container:
@@ -52,10 +41,8 @@ def encode(frames: Iterator[Image], path: Path, size: tuple[int, int], *, still:
 
 
 def check(path: Path, size: tuple[int, int], seconds: float) -> None:
-    """Open a film again and decode its beginning, middle and end.
-
-    Raises `JobFailed` when it is damaged, has another size or length, or shows nothing.
-    """
+    """Open a film again and decode its beginning, middle and end. Raises `JobFailed` when it is
+    damaged, has another size or length, or shows nothing."""
     try:
         with av.open(str(path)) as container:
             stream: Any = container.streams.video[0]

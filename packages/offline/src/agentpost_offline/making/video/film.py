@@ -1,7 +1,5 @@
 """A film before it is drawn: scenes with their captions and times, as plain data."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,9 +1,5 @@
-"""The steps of a film: plan, then draw, encode and check.
-
-A film is a race of the bars of a table, or a caller's sections, one after the other.
-"""
-
-from __future__ import annotations
+"""The steps of a film, a race of the bars of a table or a caller's sections one after the other:
+plan, then draw, encode and check."""
 
 import itertools
 import math
@@ -15,19 +11,19 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from agentpost.agents.base import CannotSucceed, File, Job, JobFailed
+from agentpost.agents.base import CannotSucceed, File, JobFailed
 from agentpost.extraction import Unreadable
 from agentpost_offline.content.blocks import Paper
 from agentpost_offline.data import roles
 from agentpost_offline.data.archives import unpacking
 from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.data.formulas import by_name
-from agentpost_offline.data.model import Role, Table
-from agentpost_offline.frame import Aggregate, Frame, Query, Thing, from_json
-from agentpost_offline.making import catalogue, papers, queries
+from agentpost_offline.data.model import Table
+from agentpost_offline.frame import Aggregate, Frame, Query, from_json
+from agentpost_offline.making import papers, queries
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck.slides import of_paper
-from agentpost_offline.making.maker import Inputs, Output, Product, file_name, write_files
+from agentpost_offline.making.maker import Output, Plan, file_name
 from agentpost_offline.making.video.film import (
     Film,
     Race,
@@ -45,38 +41,28 @@ LONGEST = 180.0
 """Seconds of a film."""
 _RUNNERS = 24
 _PERIODS = 120
+_GROUPS = 200
 _LEVEL = 3
 """How many are named that finish level."""
 
 
-async def make(job: Job, inputs: Inputs) -> Product:
-    """Make the film; raises `JobFailed` with a text for the user."""
-    frame = inputs.frame
-    film = msgspec.convert(await job.step(plan, *inputs.request, timeout=SECONDS), Film)
-    stem = frame.style.title or (inputs.files[0].name if inputs.files else film.title)
-    name = file_name(stem, "video", inputs.version, "mp4")
-    outputs = [Output(name, film.title, write, inputs.request)]
-    maker = catalogue.MAKERS[Thing.VIDEO]
-    products = await write_files(job, inputs, maker, outputs, timeout=SECONDS)
-    wide, tall = film.size
+@unpacking
+def plan(files: Sequence[File], frame_json: Any, sections: Any, version: int) -> Any:
+    """A step: what the film will show. Raises `CannotSucceed` without a table that has a column of
+    dates."""
+    frame = from_json(frame_json)
+    film, _, _ = film_of(files, frame, sections)
+    stem = frame.style.title or (files[0].name if files else film.title)
+    name, (wide, tall) = file_name(stem, "video", version, "mp4"), film.size
     text = texts("film", frame.language)["made"].format(
         title=film.title, name=name, seconds=round(film.duration), wide=wide, tall=tall
     )
-    return Product(text, products, list(film.used), list(film.skipped), list(film.notes))
+    outputs = (Output(name, film.title),)
+    return msgspec.to_builtins(Plan(text, outputs, film.used, film.skipped, film.notes))
 
 
 @unpacking
-def plan(files: Sequence[File], frame: dict[str, Any], sections: Any) -> dict[str, Any]:
-    """A step: what the film shows, a `Film` as JSON.
-
-    Raises `CannotSucceed` for tables without a column of dates, and without any table.
-    """
-    film: dict[str, Any] = msgspec.to_builtins(film_of(files, from_json(frame), sections)[0])
-    return film
-
-
-@unpacking
-def write(files: Sequence[File], frame: dict[str, Any], sections: Any) -> bytes:
+def write(files: Sequence[File], frame: Any, sections: Any) -> bytes:
     """A write: the mp4; frames are drawn and encoded one by one, and some decoded again."""
     from agentpost_offline.making.video import encoding, racing, scenes
 
@@ -149,17 +135,17 @@ def _size(frame: Frame) -> tuple[int, int]:
 def _query(table: Table, frame: Frame) -> Query | None:
     """A measure by a group over time: what the frame names, else what is usual."""
     own = next((one for one in frame.queries if one.table == table.id), Query(table.id))
-    times = [column.name for column in table.columns if column.role is Role.TIME]
-    groups = [column.name for column in table.columns
-              if column.role is Role.CATEGORY and 2 <= column.distinct <= 200]  # fmt: skip
-    if len(own.measures) > 1 and not own.groups and times:
-        return replace(own, time=own.time or times[0], order=None)
-    if not times or not (groups or own.groups):
+    times = queries.time_of(table)
+    time = own.time or (times.name if times is not None else None)
+    groups = own.groups or tuple(one.name for one in queries.groups_of(table, _GROUPS))
+    if len(own.measures) > 1 and not own.groups and time is not None:
+        return replace(own, time=time, order=None)
+    if time is None or not groups:
         return None
     usual = next((one for one in queries.usual([table]) if one.time), own)
     return Query(
-        table.id, own.measures[:1] or (queries.main_measure(table),), own.groups[:1] or
-        (groups[0],), own.time or times[0], own.grain or usual.grain, own.filters,
+        table.id, own.measures[:1] or (queries.main_measure(table),), groups[:1], time,
+        own.grain or usual.grain, own.filters,
     )  # fmt: skip
 
 

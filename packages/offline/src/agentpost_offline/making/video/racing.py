@@ -1,9 +1,5 @@
-"""The frames of a race: bars that grow and overtake each other, with direct labels.
-
-Who writes a film imports this module with its library.
-"""
-
-from __future__ import annotations
+"""The frames of a race: bars that grow and overtake each other, with direct labels. Who writes a
+film imports this module with its library."""
 
 import io
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,5 @@
-"""The frames of a film of slides: each slide above a strip with its caption.
-
-Who writes a film imports this module with its library.
-"""
-
-from __future__ import annotations
+"""The frames of a film of slides: each slide above a strip with its caption. Who writes a film
+imports this module with its library."""
 
 import io
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,5 @@
-"""What each language writes differently, and what is said in it: one JSON file for each.
-
-A language without a file is written as English.
-"""
-
-from __future__ import annotations
+"""What each language writes differently, and what is said in it: one JSON file for each. A language
+without a file is written as English."""
 
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Charts by their maker: every kind, each opened again as its reader would."""
 
-from __future__ import annotations
-
 import csv
 import io
 from datetime import date, timedelta

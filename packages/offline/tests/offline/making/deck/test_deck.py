@@ -1,7 +1,5 @@
 """Decks from real inputs, written and opened again: what is on the slides and how it fits."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any
@@ -90,9 +88,9 @@ def test_a_deck_has_as_many_slides_as_were_asked_for(orders: File, count: int) -
 def test_every_format_has_every_slide(orders: File) -> None:
     frame = to_json(stories.frame(Thing.DECK, [orders], style=Style(pages=6)))
     files = stories.local([orders])
-    deck: Any = pptx.Presentation(io.BytesIO(making.write("pptx", files, frame, [])))
+    deck: Any = pptx.Presentation(io.BytesIO(making.write(files, frame, [], "pptx")))
     assert len(list(deck.slides)) == 6
-    with pypdfium2.PdfDocument(making.write("pdf", files, frame, [])) as document:
+    with pypdfium2.PdfDocument(making.write(files, frame, [], "pdf")) as document:
         assert len(document) == 6
 
 
@@ -100,7 +98,7 @@ def test_every_format_has_every_slide(orders: File) -> None:
 def test_decks_speak_the_language_of_the_wish(orders: File, language: str) -> None:
     frame = stories.frame(Thing.DECK, [orders], language=language)
     deck: Any = pptx.Presentation(io.BytesIO(
-        making.write("pptx", stories.local([orders]), to_json(frame), [])
+        making.write(stories.local([orders]), to_json(frame), [], "pptx")
     ))  # fmt: skip
     assert deck.slides[-1].shapes.title.text_frame.text.startswith(BEHIND[language])
     is_rtl = b'rtl="1"' in deck.slides[0].shapes.title._element.xml.encode()
@@ -147,7 +145,7 @@ def test_the_layout_follows_from_what_stands_under_a_heading() -> None:
 def test_a_deck_may_be_called_like_its_first_section() -> None:
     frame = to_json(stories.frame(Thing.DECK, style=Style(title="We open")))
     sections = [{"title": "We open", "text": "In May."}, {"title": "Thanks"}]
-    deck: Any = pptx.Presentation(io.BytesIO(making.write("pptx", [], frame, sections)))
+    deck: Any = pptx.Presentation(io.BytesIO(making.write([], frame, sections, "pptx")))
     titles = [slide.shapes.title.text_frame.text for slide in deck.slides]
     assert titles == ["We open", "We open", "Thanks"]
 

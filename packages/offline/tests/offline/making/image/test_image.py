@@ -1,7 +1,5 @@
 """Pictures in, pictures out, decoded again: sizes, sides, formats, what is removed and refused."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Reports by their maker: what they say, and the files opened again as their reader would."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Workbooks: cleaned and pivoted; what is written is opened again."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path
@@ -24,7 +22,7 @@ from agentpost_offline.frame import (
     Thing,
     to_json,
 )
-from agentpost_offline.making.table.making import as_csv, as_workbook, plan
+from agentpost_offline.making.table.making import plan, write
 from tests.offline.data.given import as_csv as shop_csv, file, shop
 
 ORDERS = "order_id,customer_id,amount_eur\n1,A1,10\n2,A2,20.5\n3,A1,5\n4,A9,7\n"
@@ -42,8 +40,8 @@ def made(folder: Path, files: list[File], wish: Any) -> tuple[Any, Any]:
     """What is said of a workbook, and the workbook as openpyxl opens it, with its formulas."""
     import openpyxl
 
-    described = plan(files, wish, (), "x.xlsx")
-    path = as_workbook(files, wish, ())
+    described = plan(files, wish, (), 1)
+    path: Any = write(files, wish, (), "xlsx")
     opened = openpyxl.load_workbook(path.rename(folder / "x.xlsx"))
     return described, opened
 
@@ -63,7 +61,7 @@ def test_a_pivot_has_formulas_and_the_data_beside_it(tmp_path: Path) -> None:
     assert spain[2] == pytest.approx(truth)
     assert str(spain[3]).startswith("=SUM(")
     assert [cell.value for cell in page[6]][1] == "=SUBTOTAL(109,B2:B5)"
-    assert described["text"].startswith("x.xlsx: total Revenue by Country and year")
+    assert described["text"].startswith("shop-table.xlsx: total Revenue by Country and year")
     assert book["Data"].freeze_panes == "B2"
     assert book["Data"]["A2"].is_date
 
@@ -141,7 +139,8 @@ def test_texts_never_become_formulas(tmp_path: Path) -> None:
     page = book.worksheets[0]
     assert (page["A2"].value, page["A2"].data_type) == ("=1+1", "s")
     assert page["A4"].hyperlink is None
-    written = list(csv.reader(io.StringIO(as_csv(files, frame(), ()).decode("utf-8-sig"))))
+    written_csv: Any = write(files, frame(), (), "csv")
+    written = list(csv.reader(io.StringIO(written_csv.decode("utf-8-sig"))))
     assert [row[0] for row in written] == ["K", "'=1+1", "'@SUM(A1)", "https://example.com"]
 
 

@@ -1,7 +1,5 @@
 """Films from real inputs, decoded again: length, captions, what is on the pictures."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -4,15 +4,13 @@ The library that draws them is large and written in C. Run as a program, this mo
 from its input and writes a PNG picture to its output.
 """
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import AsyncIterator, Sequence
 from importlib.util import find_spec
 from typing import Final
 
-from agentpost.extraction import apart
+from agentpost.previews import apart
 
 PAGES_MAX: Final = 4
 _HEIGHT: Final = 560

@@ -6,8 +6,6 @@ a zipped site, with its styles and pictures inside it; with ``drawn`` a Word doc
 page.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
@@ -19,9 +17,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentpost import extras
-from agentpost.extraction import Unreadable, apart
+from agentpost.extraction import Unreadable
 from agentpost.extraction.office import Archive, word_lines
 from agentpost.extraction.reading import check_installed, only_unreadable
+from agentpost.previews import apart
 
 SHEETS_MAX: Final = 5
 ROWS_MAX: Final = 50
@@ -44,7 +43,7 @@ async def look(
       ``charts``; ``more``; ``picture`` of all slides, where the file has one
     - ``archive``: ``members`` (pairs of name and size), ``count``, ``pages`` (of a site, else none)
 
-    Or ``error`` alone, for a file that cannot be visible_rows so.
+    Or ``error`` alone, for a file that cannot be shown so.
     """
     output = await apart.run(__name__, [kind, name], content, launch)
     if not output:
@@ -69,9 +68,9 @@ async def word_page(name: str, content: AsyncIterator[bytes], launch: Sequence[s
 
 def can_draw(kind: str) -> bool:
     """Whether it is a Word document, and the packages for it are installed."""
-    from agentpost.extraction import document_pages
+    from agentpost.previews import word_pages
 
-    return kind == "document" and document_pages.is_possible()
+    return kind == "document" and word_pages.is_possible()
 
 
 def sentence(text: str) -> bytes:
@@ -83,14 +82,14 @@ def sentence(text: str) -> bytes:
 
 
 def _word_page(path: Path, name: str) -> bytes:
-    from agentpost.extraction import document_pages
+    from agentpost.previews import word_pages
 
     try:
         with only_unreadable(name):
             with Archive(path, name) as archive:
                 if "word/document.xml" not in archive.members:
                     raise Unreadable(f"{name} is damaged")
-            return document_pages.page(path).encode()
+            return word_pages.page(path).encode()
     except Unreadable as unreadable:
         return sentence(f"{unreadable}.")
 
@@ -145,7 +144,7 @@ def _document(archive: Archive) -> dict[str, Any]:
 
 
 def _archive(archive: Archive) -> dict[str, Any]:
-    from agentpost.extraction import sites
+    from agentpost.previews import sites
 
     names = sorted(name for name in archive.members if not name.endswith("/"))
     members = [[name[-_NAME_CHARACTERS:], archive.size(name)] for name in names[:MEMBERS_MAX]]
@@ -154,7 +153,7 @@ def _archive(archive: Archive) -> dict[str, Any]:
 
 
 def _contents_of(path: Path, kind: str, name: str) -> dict[str, Any]:
-    from agentpost.extraction import slides
+    from agentpost.previews import slides
 
     readers = {
         "sheets": _sheets,
@@ -182,7 +181,7 @@ def _main() -> None:
         if kind != "page":
             sys.stdout.write(json.dumps(_contents_of(path, kind, name)))
             return
-        from agentpost.extraction import sites
+        from agentpost.previews import sites
 
         with only_unreadable(name), Archive(path, name) as archive:
             sys.stdout.buffer.write(sites.page(archive, sys.argv[3]))

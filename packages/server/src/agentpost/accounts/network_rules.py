@@ -1,7 +1,5 @@
 """IP addresses and networks: from where a key may be used (design: Key networks)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from ipaddress import (

@@ -8,8 +8,6 @@ parts it returns, never from the text. design: The way out; spec: Webhooks creat
 Pure: no name is looked up here. Whether an *address* is public is not decided here either.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from agentpost.domain.urls import WEBHOOK_PORTS, BadUrl, parse_url, require_public
+from agentpost.egress.urls import WEBHOOK_PORTS, BadUrl, parse_url, require_public
 
 ACCEPTED = {
     "https://example.com": ("example.com", 443, "/", ""),

@@ -1,26 +1,20 @@
 """The slides of a presentation as a page shows them: their texts and first pictures, or one picture
 of all slides where the program that wrote the file left it as the file's thumbnail."""
 
-from __future__ import annotations
-
-import base64
-import io
 from typing import Any, Final
 
 from agentpost.extraction.office import Archive, related_parts, slide_members, slide_texts
+from agentpost.previews import small_pictures
 
 SLIDES_MAX: Final = 12
 LINES_MAX: Final = 8
 _LINE_CHARACTERS: Final = 160
 _PICTURE_BYTES_MAX: Final = 10_000_000
-_PIXELS_MAX: Final = 40_000_000
 _SIDE: Final = 480
 _SHEET_WIDTH_MIN: Final = 640
 """A narrower thumbnail is the icon of the first slide that PowerPoint leaves."""
 _SHEET_SIDE: Final = 2_400
 _THUMBNAIL: Final = "docProps/thumbnail.jpeg"
-_QUALITY: Final = 80
-_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP")
 
 
 def read(archive: Archive) -> dict[str, Any]:
@@ -47,26 +41,6 @@ def read(archive: Archive) -> dict[str, Any]:
 
 
 def _small(archive: Archive, member: str, side: int = _SIDE, width_min: int = 0) -> str | None:
-    """A picture as a data URL, no larger than ``side`` pixels; None when it cannot be read or is
-    narrower than ``width_min``."""
-    try:
-        from PIL import Image
-    except ImportError:
-        return None
+    """A picture as a data URL; None when it cannot be shown."""
     content = archive.read(member, _PICTURE_BYTES_MAX)
-    if content is None:
-        return None
-    try:
-        with Image.open(io.BytesIO(content), formats=_FORMATS) as picture:
-            if picture.width * picture.height > _PIXELS_MAX or picture.width < width_min:
-                return None
-            picture.draft("RGB", (side, side))
-            small = picture.convert("RGBA")
-            small.thumbnail((side, side))
-            flat = Image.new("RGB", small.size, "white")
-            flat.paste(small, mask=small)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return None
-    buffer = io.BytesIO()
-    flat.save(buffer, "JPEG", quality=_QUALITY)
-    return f"data:image/jpeg;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    return None if content is None else small_pictures.url(content, side, width_min)

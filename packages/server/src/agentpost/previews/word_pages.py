@@ -1,19 +1,16 @@
 """A Word document as a page to read: headings, lists, tables and pictures on paper."""
 
-from __future__ import annotations
-
-import base64
-import io
 import re
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-_SUM_BYTES_MAX: Final = 6_000_000
-_PIXELS_MAX: Final = 40_000_000
+from agentpost.previews import small_pictures
+
+_SUM_CHARACTERS_MAX: Final = 8_000_000
+"""Of all its pictures, as they stand in the page."""
 _SIDE: Final = 960
-_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 _BLOCKS_MAX: Final = 1_500
 _TAGS: Final = {
     *("a", "blockquote", "br", "dd", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "img"),
@@ -64,12 +61,16 @@ def page(path: Path) -> str:
     import mammoth
     import nh3
 
-    pictures = _Pictures()
+    left = _SUM_CHARACTERS_MAX
 
     def embed_image(image: Any) -> dict[str, str]:
+        nonlocal left
+        if left < 0:
+            return {}
         with image.open() as stream:
-            url = pictures.url(stream.read())
-        return {"src": url} if url is not None else {}
+            url = small_pictures.url(stream.read(), _SIDE)
+        left -= len(url or "")
+        return {} if url is None else {"src": url}
 
     with path.open("rb") as file:
         conversion = mammoth.convert_to_html(
@@ -93,29 +94,3 @@ def _beginning(html: str) -> tuple[str, bool]:
     ends = islice(re.finditer(r"</(?:p|h[1-6]|tr)>", html), _BLOCKS_MAX - 1, None)
     last = next(ends, None)
     return (html[: last.end()], True) if last is not None else (html, False)
-
-
-class _Pictures:
-    """The pictures of one document as data URLs, up to a sum of bytes."""
-
-    def __init__(self) -> None:
-        self._bytes = 0
-
-    def url(self, content: bytes) -> str | None:
-        """No larger than it is shown; None when it cannot be read, or there were too many."""
-        from PIL import Image
-
-        if self._bytes > _SUM_BYTES_MAX:
-            return None
-        try:
-            with Image.open(io.BytesIO(content), formats=_FORMATS) as picture:
-                if picture.width * picture.height > _PIXELS_MAX:
-                    return None
-                small = picture.convert("RGBA")
-                small.thumbnail((_SIDE, _SIDE))
-                buffer = io.BytesIO()
-                small.save(buffer, "WEBP", quality=82)
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-            return None
-        self._bytes += buffer.tell()
-        return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"

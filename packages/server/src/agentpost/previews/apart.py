@@ -4,8 +4,6 @@ The file goes to the process as it is read, so that this process never holds it.
 there, or however long it takes, is the other process's end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sys

@@ -1,7 +1,5 @@
 """The W3C trace context of a request: kept with the message, given back, passed on with events."""
 
-from __future__ import annotations
-
 import re
 
 from agentpost.domain.limits import TRACEPARENT_CHARACTERS_MAX

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.domain import networks
+from agentpost.accounts import network_rules
 
 ADDRESSES: dict[str, str | None] = {
     "203.0.113.9": "203.0.113.9",
@@ -20,7 +20,7 @@ ADDRESSES: dict[str, str | None] = {
 
 
 def test_an_address() -> None:
-    found = {text: networks.address(text) for text in ADDRESSES}
+    found = {text: network_rules.address(text) for text in ADDRESSES}
     assert {text: each and str(each) for text, each in found.items()} == ADDRESSES
 
 
@@ -35,9 +35,9 @@ def test_an_address() -> None:
     ],
 )
 def test_networks_are_kept_in_one_form(given: list[str], stored: str | None) -> None:
-    parsed = networks.parse(given)
-    assert networks.to_stored(parsed) == stored
-    assert networks.of_stored(stored) == parsed
+    parsed = network_rules.parse(given)
+    assert network_rules.to_stored(parsed) == stored
+    assert network_rules.of_stored(stored) == parsed
 
 
 @pytest.mark.parametrize(
@@ -51,16 +51,16 @@ def test_networks_are_kept_in_one_form(given: list[str], stored: str | None) -> 
 )
 def test_a_wrong_network_is_explained(given: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        networks.parse([given])
+        network_rules.parse([given])
 
 
 def test_a_key_has_not_too_many() -> None:
     with pytest.raises(ValueError, match="at most 50 networks"):
-        networks.parse([f"10.0.{n}.0/24" for n in range(51)])
+        network_rules.parse([f"10.0.{n}.0/24" for n in range(51)])
 
 
 def test_within() -> None:
-    allowed = networks.parse(["203.0.113.0/24", "2001:db8::/32"])
+    allowed = network_rules.parse(["203.0.113.0/24", "2001:db8::/32"])
     expected = {
         "203.0.113.255": True,
         "::ffff:203.0.113.1": True,
@@ -69,5 +69,5 @@ def test_within() -> None:
         "2001:db9::1": False,
         "nowhere": False,
     }
-    found = {text: networks.within(networks.address(text), allowed) for text in expected}
+    found = {text: network_rules.within(network_rules.address(text), allowed) for text in expected}
     assert found == expected
