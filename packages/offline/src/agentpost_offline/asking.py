@@ -1,7 +1,5 @@
 """Questions about the files: an answer with its source, passages, or what was not understood."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Doing what a reading surely asks for: an answer, a job, or the change of one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

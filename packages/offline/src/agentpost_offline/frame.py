@@ -4,8 +4,6 @@ A `Frame` is plain data: it is recorded with the conversation, handed to jobs as
 follow-up replaces only the fields that it names.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the agent offers: sentences over this conversation's files, each of which it understands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

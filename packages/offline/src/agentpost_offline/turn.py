@@ -1,7 +1,5 @@
 """The turn: read the message, and do what it surely asks for; else ask, with choices."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Sequence

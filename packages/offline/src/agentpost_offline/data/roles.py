@@ -100,7 +100,7 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
     if _is_calendar(name, facts):
         return Role.CATEGORY
     are_parts = not facts.whole and facts.lowest >= 0 and facts.highest <= 1 and facts.rows > 3
-    if are_parts and unit not in CURRENCIES:
+    if are_parts and not is_currency(unit):
         return Role.RATE
     return Role.AMOUNT
 
@@ -172,10 +172,7 @@ def worth(column: Column) -> int:
     """How likely a column of numbers is the one that its table is about: money first."""
     has_money_name = bool(_MONEY.search(column.name) or _MONEY.search(column.label))
     amount = column.role is Role.AMOUNT
-    return 4 * has_money_name + 2 * amount + (column.unit in CURRENCIES)
-
-
-CURRENCIES = frozenset("€$£¥₹元") | {"CHF", "USD", "EUR"}
+    return 4 * has_money_name + 2 * amount + is_currency(column.unit)
 
 
 def _ends_as_number(name: str) -> bool:

@@ -1,7 +1,5 @@
 """Periods that are compared: complete, equally long, and what is said where they are not."""
 
-from __future__ import annotations
-
 import calendar as calendars
 import datetime as dt
 from collections.abc import Sequence

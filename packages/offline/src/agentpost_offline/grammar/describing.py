@@ -1,7 +1,5 @@
 """A query in words, as the button that runs it and the question about it say it."""
 
-from __future__ import annotations
-
 from agentpost_offline.data import wording
 from agentpost_offline.data.formulas import by_name
 from agentpost_offline.data.model import Table

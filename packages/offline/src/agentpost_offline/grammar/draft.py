@@ -1,7 +1,5 @@
 """What the words of one clause say, before it is decided what they ask for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

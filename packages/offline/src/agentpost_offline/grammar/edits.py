@@ -4,15 +4,13 @@ The list: split by, only, without, another period, sort, top N, kind of chart, c
 format, length, language, undo, and "as a …, too".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from agentpost_offline.data.model import Column, Role
-from agentpost_offline.data.roles import CURRENCIES, is_additive, is_reading
+from agentpost_offline.data.roles import is_additive, is_reading
 from agentpost_offline.frame import (
     Act,
     Aggregate,
@@ -36,6 +34,7 @@ from agentpost_offline.grammar.material import (
     yes_value,
 )
 from agentpost_offline.grammar.reading import Unclear
+from agentpost_offline.style.numbers import is_currency
 
 ANSWERED = ""
 """The id of the work that stands for the last question that was answered."""
@@ -256,7 +255,7 @@ def _is_sum(measure: Measure, draft: Draft, material: Material) -> bool:
     """Whether a sum was shown, of money where it is not called a total."""
     if measure.aggregate is not Aggregate.SUM or measure.column is None or measure.derived:
         return False
-    is_money = material.column(measure.column).unit in CURRENCIES
+    is_money = is_currency(material.column(measure.column).unit)
     return is_money or draft.aggregate is Aggregate.SUM
 
 

@@ -1,7 +1,5 @@
 """What a table offers to a request: its columns and values, by the words that name them."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +17,7 @@ from agentpost_offline.grammar.vocabulary import (
     without_brackets,
 )
 from agentpost_offline.style import dates
+from agentpost_offline.style.numbers import is_currency
 
 Keys = tuple[str, ...]
 _VALUE_WORDS = 8
@@ -99,7 +98,7 @@ class Material:
 
     def is_price_of_row(self, column: Column) -> bool:
         """Whether a column is the price of what each row is, since none says how many: a rental."""
-        is_price = column.unit in roles.CURRENCIES or concept_of(column.name) == "price"
+        is_price = is_currency(column.unit) or concept_of(column.name) == "price"
         says_how_many = self.concepts.keys() & {"quantity", "sold"} or any(
             map(roles.counts_pieces, self.numbers)
         )
@@ -122,7 +121,7 @@ class Material:
         money = [
             one
             for one in self.numbers
-            if one.unit in roles.CURRENCIES or concept_of(one.name) in ("amount", "price")
+            if is_currency(one.unit) or concept_of(one.name) in ("amount", "price")
         ] or [one for one in self.numbers if words_of_tables.names(one.name, "money")]
         money = [
             one for one in money
@@ -243,7 +242,7 @@ _UNITS = {
 def _is_sold(column: Column) -> bool:
     """Whether a column says how many were sold."""
     is_count = column.kind is Kind.NUMBER and column.role is Role.AMOUNT
-    return is_count and column.unit not in roles.CURRENCIES and carry_of(column.name) == "sold"
+    return is_count and not is_currency(column.unit) and carry_of(column.name) == "sold"
 
 
 _SPENT = frozenset(("cost", "budget", "salary"))

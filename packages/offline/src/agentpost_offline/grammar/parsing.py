@@ -1,8 +1,6 @@
 """From terms to a draft: each production takes the terms at a place that it knows, and what no
 production takes is unknown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final

@@ -1,8 +1,6 @@
 """What a message asks for: for each of its clauses a frame, or the question that has to be asked
 first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A message as clauses, each read over the table that has its words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

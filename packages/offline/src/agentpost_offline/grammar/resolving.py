@@ -4,8 +4,6 @@ Three guards stand before any figure: rows are counted only where rows are asked
 like are never summed, and periods that are compared are complete and equally long.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Sequence
 
@@ -41,6 +39,7 @@ from agentpost_offline.grammar.periods import Period
 from agentpost_offline.grammar.reading import Choice, Unclear
 from agentpost_offline.grammar.text import fold, name_tokens
 from agentpost_offline.grammar.vocabulary import carry_of, concept_of
+from agentpost_offline.style.numbers import is_currency
 
 _MOST_CHOICES = 4
 _NAMED = 12
@@ -1046,7 +1045,7 @@ class Resolved:
         if len(measures) != 1 or measures[0].aggregate is not Aggregate.MEAN:
             return
         column = self.material.column(str(measures[0].column))
-        is_measured = column.unit is not None and column.unit not in roles.CURRENCIES
+        is_measured = column.unit is not None and not is_currency(column.unit)
         if column.role is not Role.AMOUNT or roles.is_scale(column) or (
             is_measured and self.time is None
         ):  # fmt: skip

@@ -5,8 +5,6 @@ Each part has a weight, and a suggestion the sum of its parts. None is done unas
 may be guessed; the words of the button say all of it.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,6 +45,7 @@ from agentpost_offline.grammar.requests import Surrounding, thing_of
 from agentpost_offline.grammar.resolving import Resolved
 from agentpost_offline.grammar.text import fold, name_tokens, tokens
 from agentpost_offline.grammar.vocabulary import concept_of, lexicon, word_list
+from agentpost_offline.style.numbers import is_currency
 
 _ALIKE = 0.3
 """What a part is worth less for each suggestion before that has it."""
@@ -319,7 +318,7 @@ class _Suggester:
                 weight += _LIKE  # "how much did we get"
             how = draft.aggregate or self._usual(column.name)
             yield (Measure(column.name, how),), weight
-            if weight > _FAINT and how is Aggregate.SUM and column.unit not in roles.CURRENCIES:
+            if weight > _FAINT and how is Aggregate.SUM and not is_currency(column.unit):
                 yield (Measure(column.name, Aggregate.MEAN),), weight - _FAINT
         if not named:
             yield from ((rest, _GUESS - _FAINT) for rest in self._rest())
@@ -332,7 +331,7 @@ class _Suggester:
 
     def _rest(self) -> Iterator[tuple[Measure, ...]]:
         """What one amount of money leaves of the other, where there are two."""
-        money = [one for one in self.material.numbers if one.unit in roles.CURRENCIES]
+        money = [one for one in self.material.numbers if is_currency(one.unit)]
         if len(money) == 2 and (name := formula(money[0], Sign.MINUS, money[1])):
             yield (Measure(name, Aggregate.SUM),)
 

@@ -4,8 +4,6 @@ The longest phrase wins, whether it stands in the table of words or names a colu
 word that is known nowhere is compared with those that are, so that a typo is understood.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

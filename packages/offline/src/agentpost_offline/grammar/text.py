@@ -1,7 +1,5 @@
 """The text of a message: its tokens, its numbers, and the material pasted into it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

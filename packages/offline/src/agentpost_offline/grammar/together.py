@@ -1,7 +1,5 @@
 """Several answers as one: "draw them", "both together"."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

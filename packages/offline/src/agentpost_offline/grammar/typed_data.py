@@ -1,7 +1,5 @@
 """Data typed into a message: "apples 40, pears 25 and plums 12.5" is a table of two columns."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The words of requests: one table for each language, from phrases to meanings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
