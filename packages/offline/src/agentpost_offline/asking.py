@@ -210,7 +210,7 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     frames = tuple(_without_text(here, one.frame) for one in doable if one.frame is not None)
     if frames:
         descriptions = [frame_text(one.frame, one.table) for one in doable if one.frame is not None]
-        parts.append(say(language, "would_do", what=list_text(language, descriptions)))
+        parts.append(say(language, "would_do", what=" + ".join(descriptions)))
         choices.append(Choice(say(language, "do_this"), frames))
     elif len(others) == 1 and not for_model:
         unclear(here, others[0])

@@ -1,11 +1,14 @@
 """What people put around their requests, and how they go on: purposes, remarks, several demands in
 one message, and fragments behind a question that nobody answered."""
 
+import csv
 from pathlib import Path
 
 import pytest
 
 from agentpost_offline.frame import Thing
+from tests.agents.fakes import file
+from tests.libraries import openpyxl
 from tests.offline.conversations import Conversation, csv_file, frame
 
 STAYS = """res no,guest,channel,nights,total,breakfast,status,arrival
@@ -51,6 +54,20 @@ MARKS = """姓名,班级,数学
 王,一班,90
 李,二班,55
 张,一班,60
+"""
+SHELVES = """kind,item,stock,cost £,price £
+jam,plum,3,5,10
+eggs,six,2,1,2.50
+"""
+KEYS = """volunteer,keyholder
+Ann,no
+Bert,yes
+Tom,yes
+"""
+SPENDINGS = """التاريخ,القسم,المبلغ
+2024-01-02,النقل,40
+2024-01-03,الضيافة,10
+2024-01-04,النقل,30
 """
 VANS = """van,reg,leased,MOT due
 Van 1,AB1,no,2025-05-30
@@ -101,6 +118,11 @@ Van 3,EF3,yes,2026-03-08
         (RIDES, "which driver is slowest", "Kev: 25 (highest: average Mins)"),
         (DUES, "每个组收了多少会费", "- 八岁组：300\n"),
         (DUES, "哪些人没缴", "- 王：会费 200"),
+        (SHELVES, "whats all our stock worth, at cost and at selling price?",
+         "Total Stock × Cost: £17. Total Stock × Price: £35."),
+        (SHELVES, "stock worth at cost by kind", "- jam: £15\n"),
+        (KEYS, "which of them are keyholders?", "- Bert\n- Tom\n"),
+        (SPENDINGS, "كم المصروفات حسب القسم", "- النقل: 70"),
         (VANS, "which vans are leased and when is the MOT due on those",
          "- Van 2: MOT due 12 November 2025\n"),
     ],
@@ -148,6 +170,48 @@ async def test_a_fragment_behind_an_open_question_is_no_request(
     assert turn.questions
     assert not turn.started
     assert not turn.text
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("zorble of the stays by channel", "ok so what did that cost us in total"),
+        ("zorble of the stays by channel", "put them in excel for me, guest, nights and total"),
+        ("zorble of the stays by channel", "thanks. can i have that as a pdf"),
+    ],
+)
+async def test_that_behind_an_open_question_is_not_known(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    talk = Conversation()
+    assert (await talk.say(first, csv_file(tmp_path, STAYS, "reservations.csv"))).questions
+    turn = await talk.say(second)
+    assert turn.questions
+    assert not turn.started
+
+
+async def test_bars_are_no_bread(tmp_path: Path) -> None:
+    table = "producto,unidades\nBarra,3\nPan,4\nBarra,5\n"
+    turn = await Conversation().say(
+        "un gráfico de barras con las unidades por producto", csv_file(tmp_path, table)
+    )
+    (job,) = turn.started
+    assert not frame(job).queries[0].filters
+
+
+async def test_a_sheet_is_named_by_its_place_or_its_name(tmp_path: Path) -> None:
+    path, book = tmp_path / "book.xlsx", openpyxl.Workbook()
+    book.remove(book.active)
+    for name, table in (("Orders", STAYS), ("Phone list", KEYS)):
+        sheet = book.create_sheet(name)
+        for row in csv.reader(table.splitlines()):
+            sheet.append(row)
+    book.save(path)
+    for message in (
+        "which of them are keyholders? 2nd sheet", "phone list tab: who is a keyholder"
+    ):  # fmt: skip
+        turn = await Conversation().say(message, file(path))
+        assert "- Bert\n- Tom\n" in turn.text, (message, turn.questions)
 
 
 async def test_those_listed_last_are_listed_under_one_more_condition(tmp_path: Path) -> None:

@@ -102,6 +102,8 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         draft.formats = [FORMAT_OF_THING[one] for one in draft.things if one in FORMAT_OF_THING]
         draft.things = [] if draft.formats else draft.things
     thing = next((one for one in draft.things if one is not frame.thing), None)
+    if thing is Thing.IMAGE and frame.queries:
+        return None  # a picture beside the table is changed, and no picture of an answer
     adds = draft.style.length or draft.sort is not None or draft.ranking or "too" in draft.marks
     if thing is None and adds and (draft.style.pages or draft.style.seconds):
         raise Unclear("ask_anew")  # "add a slide", "10 seconds longer"

@@ -78,9 +78,8 @@ class Material:
         called = self.concepts.get("person") or self.concepts.get("customer") or [
             one.name for one in self.groups if words_of_tables.names(one.name, "person")
         ]  # fmt: skip
-        return tuple(
-            name for name in self.narrow(called) if self.column(name).kind is Kind.TEXT
-        )  # fmt: skip
+        columns = map(self.column, self.narrow(called))
+        return tuple(one.name for one in columns if one.kind is Kind.TEXT and not yes_value(one))
 
     @property
     def person(self) -> str | None:

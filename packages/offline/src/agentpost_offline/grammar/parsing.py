@@ -15,7 +15,7 @@ from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureReque
 from agentpost_offline.grammar.material import Calendar, Material, calendar_of, no_value, yes_value
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
-from agentpost_offline.grammar.vocabulary import lexicon, things_called
+from agentpost_offline.grammar.vocabulary import concept_of, lexicon, things_called
 
 _QUOTED: Final = re.compile(
     r"\s*[:：]?\s*(?:[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]|'([^'\n]{1,160})'(?!\w))"
@@ -118,6 +118,12 @@ class _Parser:
         """Leave other names of columns only where a column is asked for: "total cost of our club"
         is not by club."""
         for at, term in enumerate(self.phrases):
+            if (
+                term.has("kind")
+                and term.values
+                and any(one.has("thing.chart") for one in self.phrases[max(0, at - 2) : at])
+            ):  # "gráfico de barras", where bread is called so
+                term.values = ()
             if term.is_other_name and (self._is_own(term) or not self._is_asked_for(at)):
                 term.columns, term.typo_of = (), ""
             elif term.has("concept.person", "concept.customer") and self._is_each_row(term):
@@ -1041,11 +1047,17 @@ class _Parser:
             else:
                 break
             end += 1
+        if end == start and self._at(end) is None and term.has("by.each") and self._has_axis:
+            return 1  # "the price per kind and how many of each we sold"
         if end > start and per and not term.has("by.each"):
             self.draft.marks.add("per")
         if end > start and term.has("by.split"):
             self.draft.marks.add("split")
         return end - at if end > start else 0
+
+    @property
+    def _has_axis(self) -> bool:
+        return bool(self.draft.groups or self.draft.grains)
 
     def _is_of_next(self, at: int) -> bool:
         """Whether a value stands before the name of its own column."""
@@ -1160,7 +1172,7 @@ class _Parser:
         revenue and how many bookings"."""
         after = at + 1 if _joins_words(self._at(at + 1)) else self._skip(at + 1, "small.of")
         noun = self._at(after)
-        if noun is not None and not _joins_words(noun):
+        if noun is not None and not _joins_words(noun) and not noun.has("by.each"):
             if not self._is_row_word(after, noun):
                 return False
             after += 1
@@ -1255,6 +1267,8 @@ class _Parser:
                 and (self.draft.measures[-1].column in column.formula)
             ):  # "stock worth"
                 how = how or self.draft.measures.pop().aggregate
+            if self._is_valued_at(at, column):
+                return 1
             if how is None and self.material is not None and column.name in self.material.takings:
                 how = Aggregate.SUM if term.has("concept.revenue") else None
             self.draft.measures.append(MeasureRequest(column.name, how, term.text))
@@ -1264,6 +1278,29 @@ class _Parser:
         else:
             return self._mention(at, column)
         return 1
+
+    def _is_valued_at(self, at: int, column: Column) -> bool:
+        """Whether what stock is worth is asked for at the price of a column: "worth at cost and at
+        selling price"."""
+        worth = next((one for one in self.draft.measures if f" {Sign.TIMES} " in one.column), None)
+        before = at - 1
+        while before > 0 and self.phrases[before].has("carry"):
+            before -= 1
+        is_price = concept_of(column.name) in ("price", "cost") and not column.formula
+        if worth is None or self.material is None or not is_price or not (
+            self.phrases[before].has("small.in")
+        ):  # fmt: skip
+            return False
+        pieces, _, _ = worth.column.partition(f" {Sign.TIMES} ")
+        name = formula(self.material.column(pieces), Sign.TIMES, column)
+        if name is None:
+            return False
+        if "valued" in self.draft.marks:
+            self.draft.measures.append(MeasureRequest(name, None, worth.word))
+        else:
+            worth.column = name
+            self.draft.marks.add("valued")
+        return True
 
     def _shared_aggregate(self, at: int) -> Aggregate | None:
         """As of the second column of "average of A and B"; a sum is not shared."""
@@ -1655,6 +1692,8 @@ class _Parser:
         term = self.phrases[at]
         if term.has("small.it"):
             self.draft.marks.add("it")
+        if term.has("that.that"):
+            self.draft.look_words["that"] = term.text
         if term.has("small.source"):
             is_format = _SHEET.search(term.text) and any(
                 one.has("small.as") for one in self.phrases[max(0, at - 2) : at]

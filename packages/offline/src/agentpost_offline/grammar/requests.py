@@ -1,5 +1,6 @@
 """A message as clauses, each read over the table that has its words."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,10 +19,12 @@ from agentpost_offline.grammar.reading import Choice, Question, Reading, Unclear
 from agentpost_offline.grammar.resolving import Resolved
 from agentpost_offline.grammar.tagging import Term, terms
 from agentpost_offline.grammar.text import WISH_CHARACTERS, fold, name_tokens, normal, tokens
-from agentpost_offline.grammar.vocabulary import lexicon
+from agentpost_offline.grammar.vocabulary import lexicon, word_list
 
 _BREAKS = "!?;。！？；؟؛…"
 _CLAUSES = 6
+_SHEET = ", sheet "
+"""What stands between the name of a workbook and that of its sheet."""
 _THING_OF_FORMAT = {
     "png": Thing.CHART, "svg": Thing.CHART, "jpg": Thing.CHART, "pdf": Thing.REPORT,
     "docx": Thing.REPORT, "pptx": Thing.DECK, "xlsx": Thing.TABLE, "csv": Thing.TABLE,
@@ -65,9 +68,9 @@ class Surrounding:
 
 def read(text: str, around: Surrounding) -> list[Reading]:
     """The clauses of a message, each with its frame or its question."""
-    text = normal(text[:WISH_CHARACTERS])
+    tables, text = _on_sheet(normal(text[:WISH_CHARACTERS]), around)
     last = around.works[0].frame.queries if around.works and not around.has_files else ()
-    candidates = [material_of(one, lexicon(around.language)) for one in around.tables]
+    candidates = [material_of(one, lexicon(around.language)) for one in tables]
     said = {fold(one.text) for one in tokens(text)} if len(candidates) > 1 else set()
     candidates.sort(key=lambda one: (
         one.table.id not in [query.table for query in last], said.isdisjoint(one.own_words)
@@ -100,6 +103,27 @@ def read_whole(text: str, around: Surrounding, table: Table) -> Reading | None:
     material = material_of(table, lexicon(around.language))
     readings = _read_clauses(text, [terms(text, around.language, material)], material, around)
     return readings[0] if readings else None
+
+
+def _on_sheet(text: str, around: Surrounding) -> tuple[Sequence[Table], str]:
+    """The only sheet of a workbook that a message names, and the rest of its text: "which are
+    keyholders? 2nd sheet"; all tables where it names none."""
+    sheets = [one for one in around.tables if _SHEET in one.name]
+    if len(sheets) < len(around.tables) or len({one.file for one in sheets}) != 1:
+        return around.tables, text
+    words = word_list(around.language)
+    called = "|".join(re.escape(one.strip()) for one in words["sheet"]["sheet"].split(";"))
+    matches: list[tuple[Table, re.Match[str]]] = []
+    for at, sheet in enumerate(sheets, 1):
+        names = [sheet.name.partition(_SHEET)[2], *words["ordinal"].get(str(at), "").split(";")]
+        name = "|".join(re.escape(one.strip()) for one in names if one.strip())
+        pattern = rf"(?i)(?<!\w)(?:(?:{name})[ -]*(?:{called})|(?:{called}) *(?:{name}|{at}))(?!\w)"
+        if (match := re.search(pattern, text)) is not None:
+            matches.append((sheet, match))
+    if len(matches) != 1:
+        return around.tables, text
+    (sheet, match), blank = matches[0], " "
+    return [sheet], text[: match.start()] + blank * len(match[0]) + text[match.end() :]
 
 
 def _cost(readings: Sequence[Reading]) -> tuple[int, int, int, int]:
@@ -354,7 +378,10 @@ def _reading(
             _check_look(draft, edit.frame.thing or Thing.ANSWER)
             result.notes = edit.notes
             return result
-        if around.works and _is_of_before(draft) and not (around.has_files or is_later):
+        is_of_picture = Thing.IMAGE in draft.things and "image" in around.kinds
+        if around.works and _is_of_before(draft) and not (
+            around.has_files or is_later or is_of_picture
+        ):  # fmt: skip
             raise Unclear("ask_anew")
         if draft.asks == {"many"} and "it" in draft.marks and not (
             draft.measures or draft.groups or draft.values or draft.filters or draft.periods
@@ -376,7 +403,7 @@ def _reading(
             draft.unknown.append(draft.several_word)
         result.frame = _frame(draft, material, around, drafts, result)
         _leave_out_remarks(result)
-        if result.frame is not None and len(drafts) == 1:
+        if result.frame is not None and sum(not one.is_talk for one in drafts) == 1:
             _ask_of_which_data(draft, result.frame, material, around)
         if result.frame is not None and material is not None and draft.unknown:
             _ask_which_of_alike(draft, result.frame, material)
@@ -442,9 +469,12 @@ def _ask_of_which_data(
     """A bare "excel please" after an answer may mean the answer or the file: raises `Unclear`."""
     is_form = bool(draft.formats or "as" in draft.marks) and not around.has_files
     names_figure = draft.measures or draft.groups or draft.mentions or draft.counts
-    if ("it" in draft.marks or is_form) and around.is_unanswered and not (
+    speaks_of_it = draft.several == 0 or ("it" in draft.marks and not (
         frame.queries and (names_figure or draft.which_columns)
-    ):  # fmt: skip
+    ))  # fmt: skip
+    narrows = draft.values or draft.filters or draft.periods or draft.comparing
+    is_of_that = "that" in draft.look_words and bool(draft.measures or draft.asks) and not narrows
+    if around.is_unanswered and (speaks_of_it or is_of_that or (is_form and not names_figure)):
         raise Unclear("ask_anew")
     is_bare = not (frame.queries or around.has_files or draft.marks & {"source", "table"})
     is_form = bool(draft.formats) and not draft.things

@@ -134,7 +134,13 @@ class Resolved:
         self._is_whole(measures)
         self._one_currency(measures)
         is_count = measures == [Measure(None, Aggregate.COUNT)]
-        if self._lists_rows:  # "which expenses have no receipt?" is no total of them
+        name = self.material.row_name
+        names_rows = name is not None and (
+            name == self.material.person or self.material.column(name).role is Role.IDENTIFIER
+        )
+        if self._lists_rows and name is not None and names_rows:
+            self.groups = [name]
+        elif self._lists_rows:  # "which expenses have no receipt?" is no total of them
             raise Unclear("no_names", self._row_choices())
         if is_count and "list" in draft.asks and not (
             self.groups or self.time or self._is_counting or self.thing is not Thing.ANSWER
@@ -161,7 +167,7 @@ class Resolved:
         """The measures over the groups, periods and rows that were named."""
         return Query(
             self.material.table.id, tuple(measures), tuple(self.groups), self.time, self.grain,
-            (*self.draft.filters, *self.filters), tuple(having), order,
+            tuple(dict.fromkeys((*self.draft.filters, *self.filters))), tuple(having), order,
         )  # fmt: skip
 
     @property
@@ -295,7 +301,7 @@ class Resolved:
         others = [
             one
             for one in self.material.groups
-            if one.name not in groups and words.names(one.name, "person")
+            if one.name not in groups and words.names(one.name, "person") and not yes_value(one)
         ]
         if others:  # of lessons the pupil, or the instructor
             labels = [self.material.column(groups[0]), *others]

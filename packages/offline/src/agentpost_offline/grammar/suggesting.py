@@ -90,7 +90,9 @@ def suggest(reading: Reading, around: Surrounding) -> list[Choice]:
     if table is None or (draft.model and not draft.has_query):
         return []
     thing = thing_of(draft, around)
-    if thing is Thing.DOCUMENT or ("unable" in draft.marks and thing is not Thing.ANSWER):
+    if thing in (Thing.DOCUMENT, Thing.IMAGE) or (
+        "unable" in draft.marks and thing is not Thing.ANSWER
+    ):
         return []
     suggester = _Suggester(
         reading, draft, thing, material_of(table, lexicon(around.language)), around
