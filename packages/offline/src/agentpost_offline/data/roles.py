@@ -112,7 +112,9 @@ def is_additive(column: Column) -> bool:
         return column.role is Role.AMOUNT
     if column.role is not Role.AMOUNT or words.names(column.name, "level"):
         return False
-    return column.unit is not None or words.names(column.name, "amount")
+    return column.unit is not None or any(
+        words.names(column.name, key) for key in ("amount", "money")
+    )
 
 
 _WEIGHED = frozenset(("g", "kg", "t", "ml", "l"))

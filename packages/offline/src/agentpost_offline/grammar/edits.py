@@ -263,9 +263,12 @@ def _is_sum(measure: Measure, draft: Draft, material: Material) -> bool:
 
 def asks_sum_of_it(draft: Draft) -> bool:
     """Whether a clause asks what "that" comes to."""
-    is_asked = "much" in draft.asks or (draft.asks == {"what"} and draft.aggregate is Aggregate.SUM)
+    is_sum = draft.aggregate is Aggregate.SUM
+    is_asked = "much" in draft.asks or (is_sum and (
+        draft.asks == {"what"} or "many" in draft.marks  # "combien en tout"
+    ))  # fmt: skip
     names_more = draft.groups or draft.mentions or draft.values or draft.filters or draft.periods
-    return is_asked and draft.marks in ({"it"}, {"it", "about"}) and not (
+    return is_asked and draft.marks - {"many"} in ({"it"}, {"it", "about"}) and not (
         names_more or draft.grains or draft.comparing or draft.things or draft.has_look
         or draft.unknown or draft.derivation or draft.counts or draft.ranking
         or draft.aggregate not in (None, Aggregate.SUM)

@@ -522,6 +522,8 @@ class _Parser:
     def exclusion(self, at: int) -> int:
         """As in "without North and South", "except 2024", "without a value in city"."""
         term = self.phrases[at]
+        if term.has("leave.open") and (size := self._leaves_out(at)):
+            return size
         if not term.has("not.not", "not.missing") or self._names(term):
             return 0
         end = self._skip(at + 1, "small.in", "small.of", "small.still")
@@ -535,11 +537,11 @@ class _Parser:
         start = end
         if size := self._denied_thing(at, start):
             return size
-        lacking = self._at(end)
+        lacking = self._at(at + 1) if self.language == "zh" else self._at(end)
         if lacking is not None and (flag := self._flag_with(lacking.text)) is not None:
             self.draft.filters.append(self._answers_no(flag))
-            return end + 1 - at
-        after = self._at(self._skip(end + 1))
+            return 2
+        lacking, after = self._at(end), self._at(self._skip(end + 1))
         if lacking is not None and lacking.columns and not lacking.values and not (
             after is not None and after.values
         ):  # fmt: skip
@@ -578,6 +580,21 @@ class _Parser:
         if end == start and term.has("not.after"):
             return self._exclude_before(at)
         return end - at if end > start else 0
+
+    def _leaves_out(self, at: int) -> int:
+        """As in "leave the cafe out": how many terms."""
+        for end in range(at + 2, min(at + 2 + _PURPOSE, len(self.phrases))):
+            if self.phrases[end].has("leave.close") and not self._names(self.phrases[end]):
+                inside = self.phrases[at + 1 : end]
+                values = [one for one in inside if one.values and one.kind != "number"]
+                if not values or any(
+                    not (one.values or one.is_glue or one.has("small", "rows")) for one in inside
+                ):  # fmt: skip
+                    return 0
+                for one in values:
+                    self._value(one, Op.IS_NOT)
+                return end + 1 - at
+        return 0
 
     def _exclude_before(self, at: int) -> int:
         """Leave out what stands before, as in "…, cancelled ones dont count"."""
@@ -1400,16 +1417,28 @@ class _Parser:
         after = self._at(self._skip(at + 1, "small.of"))
         if term.has("grain.month") and after is not None and after.has("month"):
             return 1  # "in the month of March"
+        if term.has("grain.year") and self.draft.grains and self._is_of(at) and self._has_one_year:
+            return 1  # "the busiest day of the year"
         article, joint = self._at(at - 1), self._at(at - 2)
         if article is not None and article.is_glue and joint is not None and joint.has("small.in"):
-            calendar = self.calendar
-            is_all = (
-                term.has("grain.year") and calendar and calendar.first.year == calendar.last.year
-            )
-            return int(bool(is_all))  # "for the year"; "within a day" says how long
+            # "For the year"; "within a day" says how long.
+            return int(term.has("grain.year") and self._has_one_year)
         self._grain(str(term.key("grain")))
         self.draft.marks.add("per")
         return 1
+
+    @property
+    def _has_one_year(self) -> bool:
+        return self.calendar is not None and self.calendar.first.year == self.calendar.last.year
+
+    def _is_of(self, at: int) -> bool:
+        """Whether an "of" stands before a word."""
+        before = at - 1
+        while before > 0 and not self.phrases[before].has("small.of") and (
+            self.phrases[before].is_glue or self.phrases[before].has("small.all")
+        ):  # fmt: skip
+            before -= 1
+        return before > 0 and self.phrases[before].has("small.of")
 
     def derivation(self, at: int) -> int:
         term = self.phrases[at]
@@ -1557,7 +1586,7 @@ class _Parser:
         term = self.phrases[at]
         if self._names(term):
             return 0
-        value = self._number(term)
+        value = self._number(term) or float(term.key("them") or 0) or None
         is_last = self._at(self._skip(at + 1, "small.polite")) is None
         after = self._at(at + 1)
         is_all = self.has_images and value == self.file_count
