@@ -1,5 +1,6 @@
 """Questions about tables, answered in a sentence with its number, its reading and its source."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -333,12 +334,22 @@ class _Answer(wording.TableWords):
         return self._key(cell, name)
 
     def _together(self, query: Query, result: Result, keys: int) -> list[str]:
-        """The share of the best ones together; how many groups a condition keeps."""
+        """What the groups come to, where they are parts of a sum; the share of the best ones
+        together; how many groups a condition keeps."""
         if query.having and query.order is None:
             return [self._say("in_all", f"{len(result.rows):,}")]
         plain = len(query.measures) == 1 and query.measures[0].derived is None
+        measure = query.measures[0]
+        column = self._columns.find(measure.column)
+        adds = measure.aggregate is Aggregate.COUNT or (
+            measure.aggregate is Aggregate.SUM and column is not None and not column.formula
+        )  # fmt: skip
         value_filters = [f for f in query.filters if f.op is Op.IS and len(f.values) > 1]
-        if plain and keys == 1 and value_filters and query.order is None and len(result.rows) > 1:
+        is_all = query.order is None or query.order.count is None
+        if plain and adds and is_all and len(result.rows) > 1:
+            whole = math.fsum(float(row[keys] or 0) for row in result.rows)
+            return [self._say("in_all", self._value(whole, measure))]
+        if plain and keys == 1 and value_filters and is_all and len(result.rows) > 1:
             total = replace(query, groups=(), time=None, grain=None)
             value = self._value(self._data.run(total).rows[0][0], query.measures[0])
             return [self._say("in_all", value)]

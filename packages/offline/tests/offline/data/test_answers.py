@@ -126,7 +126,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"measures": (REVENUE,), "time": "date", "grain": Grain.MONTH},
         (
             "Total Revenue:\n- January 2025: €150.50\n- February 2025: €120\n- March 2025: €110\n"
-            "Computed: total Revenue by month, 6 rows. Source: sales.csv."
+            "In all: €380.50\nComputed: total Revenue by month, 6 rows. Source: sales.csv."
         ),
     ),
 }  # fmt: skip
