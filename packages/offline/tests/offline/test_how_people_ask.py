@@ -69,6 +69,11 @@ SPENDINGS = """التاريخ,القسم,المبلغ
 2024-01-03,الضيافة,10
 2024-01-04,النقل,30
 """
+FAMILIES = """Nachname,Vorname,Beitrag,Bezahlt
+Busch,Ann,20,nein
+Busch,Bo,30,ja
+Voigt,Cy,25,nein
+"""
 VANS = """van,reg,leased,MOT due
 Van 1,AB1,no,2025-05-30
 Van 2,CD2,yes,2025-11-12
@@ -111,7 +116,9 @@ Van 3,EF3,yes,2026-03-08
         (FUEL, "which station is cheapest?", "BP: 1.39 (lowest: average Price per litre)"),
         (STAYS, "everything over 300 pounds", "- Cy: Total 400, Nights 4"),
         (STAYS, "total nights by channel, leave the phone ones out", "Channel ≠ Phone"),
-        (STAYS, "what was the busiest month of the whole year by nights", "March 2024 and November 2024, both 5"),
+        (STAYS, "what was the busiest month of the whole year by nights",
+         "March 2024 and November 2024, both 5"),
+        (FAMILIES, "wer hat noch nicht bezahlt?", "- Ann, Busch"),
         (SUBS, "how many paid cash", "Number of rows: 2."),
         (SUBS, "which kids have no kit yet", "- Kim: Fee 90, Paid 0\n"),
         (TILLS, "how many paid by card", "Number of rows: 1."),

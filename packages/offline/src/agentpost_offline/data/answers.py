@@ -347,8 +347,8 @@ class _Answer(wording.TableWords):
         value_filters = [f for f in query.filters if f.op is Op.IS and len(f.values) > 1]
         is_all = query.order is None or query.order.count is None
         if plain and adds and is_all and len(result.rows) > 1:
-            whole = math.fsum(float(row[keys] or 0) for row in result.rows)
-            return [self._say("in_all", self._value(whole, measure))]
+            total_value = math.fsum(float(row[keys] or 0) for row in result.rows)
+            return [self._say("in_all", self._value(total_value, measure))]
         if plain and keys == 1 and value_filters and is_all and len(result.rows) > 1:
             total = replace(query, groups=(), time=None, grain=None)
             value = self._value(self._data.run(total).rows[0][0], query.measures[0])

@@ -77,14 +77,7 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if draft.by_numbers or draft.comparing or not may_replace:
         return None
     work = _target(draft, works)
-    is_paged = work and (work.frame.thing is Thing.DECK or work.frame.style.pages)
-    may_count = is_paged and not draft.things and "change" in draft.marks
-    if draft.several and may_count and draft.several_word.isdigit():
-        draft.style = msgspec.structs.replace(draft.style, pages=draft.several)
-        draft.several, draft.several_word = None, ""
-    names_several = draft.values or draft.measures or draft.groups or draft.mentions
-    if draft.several and works[0].id != ANSWERED and not names_several:
-        raise Unclear("ask_anew")  # "both in blue": only one is changed
+    _read_count(draft, works, work)
     if draft.several is not None and work is not None and not draft.has_query:
         answers = _several(draft, works)
         draft.several_word = ""
@@ -137,6 +130,19 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if msgspec.structs.replace(result, said=frame.said) == frame:
         return None
     return Edit(result, work.id, _only_renders(frame, result))
+
+
+def _read_count(draft: Draft, works: Sequence[Work], work: Work | None) -> None:
+    """A number behind "make it" is of the pages of what has some; else it counts the last works,
+    of which only one is changed. Raises `Unclear`."""
+    is_paged = work and (work.frame.thing is Thing.DECK or work.frame.style.pages)
+    may_count = is_paged and not draft.things and "change" in draft.marks
+    if draft.several and may_count and draft.several_word.isdigit():
+        draft.style = msgspec.structs.replace(draft.style, pages=draft.several)
+        draft.several, draft.several_word = None, ""
+    names_several = draft.values or draft.measures or draft.groups or draft.mentions
+    if draft.several and works[0].id != ANSWERED and not names_several:
+        raise Unclear("ask_anew")  # "both in blue": only one is changed
 
 
 def follow_up(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:

@@ -82,6 +82,13 @@ class Material:
         return tuple(one.name for one in columns if one.kind is Kind.TEXT and not yes_value(one))
 
     @property
+    def full_name(self) -> tuple[str, ...]:
+        """The columns of first names and of family names; empty unless there is one of each."""
+        names = [one.name for kind in _FULL_NAMES for one in self.table.columns
+                 if one.kind is Kind.TEXT and fold(one.name) in kind]  # fmt: skip
+        return tuple(names) if len(names) == len(_FULL_NAMES) else ()
+
+    @property
     def person(self) -> str | None:
         """The only column that names people."""
         return self.people[0] if len(self.people) == 1 else None
@@ -190,6 +197,13 @@ def material_of(table: Table, words: Lexicon) -> Material:
     return result
 
 
+_FULL_NAMES = (
+    frozenset(("vorname", "first name", "firstname", "first_name", "forename", "given name",
+               "prenom", "nombre", "名", "الاسم الاول")),
+    frozenset(("nachname", "surname", "last name", "lastname", "last_name", "family name", "nom",
+               "name", "familienname", "apellido", "apellidos", "姓", "اللقب")),
+)  # fmt: skip
+"""What first names and family names are called, where each has a column of its own."""
 _FORMULAS = (
     ("profit", "revenue", Sign.MINUS, "cost"),
     ("revenue", "quantity", Sign.TIMES, "price"),

@@ -291,10 +291,11 @@ class Resolved:
         if len(of_values) == 1 < len(draft.values):
             self.groups = list(of_values)  # "who has more hours, Ann or Bo?"
             return
-        groups = self.material.people
-        if self.material.row_name in groups:  # a first and a last name
+        full_name = self.material.full_name
+        groups = full_name or self.material.people
+        if self.material.row_name in groups and not full_name:
             groups = (str(self.material.row_name),)
-        if len(groups) != 1:
+        if len(groups) != 1 and not full_name:
             raise Unclear(
                 "no_column", table=self.material.table.name, words=draft.look_words["who"]
             )

@@ -56,7 +56,7 @@ def choose(grid: Grid, wish: str | None) -> Choice:
             return Choice(upright)
         case "stacked" if not is_split:
             return Choice(best.kind, why="stacked_one")
-        case "stacked" if not _are_parts(grid, wishes=True):
+        case "stacked" if not _are_parts(grid, is_demanded=True):
             return Choice("column" if grid.is_timed else "bar", why="stacked_parts")
         case "stacked":
             return Choice(upright, is_stacked=True)
@@ -96,11 +96,11 @@ def _no_ring(grid: Grid) -> str:
     return "" if grid.additive else "donut_parts"
 
 
-def _are_parts(grid: Grid, *, wishes: bool = False) -> bool:
+def _are_parts(grid: Grid, *, is_demanded: bool = False) -> bool:
     """Whether the series are parts of a whole: those of several columns where that is asked for."""
     is_one = len({line.measure for line in grid.lines}) == 1
     are_alike = len({line.unit for line in grid.lines}) == 1  # adults, children and seniors
-    return grid.additive and (is_one or (wishes and are_alike)) and all(
+    return grid.additive and (is_one or (is_demanded and are_alike)) and all(
         value >= 0 for line in grid.lines for value in present(line.values)
     )  # fmt: skip
 
