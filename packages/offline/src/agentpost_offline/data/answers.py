@@ -310,7 +310,7 @@ class _Answer(wording.TableWords):
 
     def _facts(self, query: Query) -> dict[str, str]:
         """What other columns say of each row that is listed, by its name: of a number or a code,
-        which alone says nothing, the first ones, of a name its dates and figures."""
+        which alone says nothing, the first ones and all dates, of a name its dates and figures."""
         if len(query.groups) != 1:
             return {}
         is_code = self._columns[query.groups[0]].role is Role.IDENTIFIER
@@ -320,15 +320,17 @@ class _Answer(wording.TableWords):
             compared = {one.column for one in query.filters}
             others = [one for one in others if one.kind in _TOLD and one.role in _TOLD_OF_NAMES]
             others.sort(key=lambda one: one.name not in compared)
+        first = [one.name for one in others[:_FACTS]]
+        days = [one.name for one in others[_FACTS:] if is_code and one.kind is Kind.DATE]
         names, rows = self._data.cells(
-            self._table.id, [query.groups[0], *(one.name for one in others[:_FACTS])], _ALL, query
-        )
+            self._table.id, [query.groups[0], *first, *days], _ALL, query
+        )  # fmt: skip
         facts = {}
         for row in rows:
             cells = [(name, cell) for name, cell in zip(names[1:], row[1:], strict=True)
                      if cell is not None]  # fmt: skip
             words = [
-                text if is_code else f"{self._columns[name].label} {text}"
+                text if is_code and name in first else f"{self._columns[name].label} {text}"
                 for name, cell in cells
                 if (text := self._fact(name, cell))
             ]

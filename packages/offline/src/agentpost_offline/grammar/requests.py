@@ -311,8 +311,10 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
                 each.has("thing", "kind") and not each.has("kind.grouped", "kind.stacked")
                 for each in phrases[start:at]
             )
+        has_by = any(each.has("by") for each in phrases[at:])
         if one.has("ask.many") and not any(
-            each.has("by", "ask", "thing", "kind", "aggregate") or each.values
+            each.has("by", "ask", "thing", "kind") or each.values
+            or (each.has("aggregate") and not has_by)
             for each in phrases[start:at]
         ):  # fmt: skip
             return False  # "revenue and number of bookings by channel"

@@ -35,6 +35,7 @@ from agentpost_offline.grammar.material import (
     Material,
     calendar_of,
     is_better_higher,
+    is_of_payment,
     yes_value,
 )
 from agentpost_offline.grammar.periods import Period
@@ -286,7 +287,7 @@ class Resolved:
         if len(of_values) == 1 < len(draft.values):
             self.groups = list(of_values)  # "who has more hours, Ann or Bo?"
             return
-        groups = self.material.people
+        groups = self._people()
         if self.material.row_name in groups:  # a first and a last name
             groups = (str(self.material.row_name),)
         if len(groups) != 1:
@@ -305,6 +306,26 @@ class Resolved:
                 for one in labels
             ], word=draft.look_words["who"])  # fmt: skip
         self.groups = list(groups)
+
+    def _people(self) -> tuple[str, ...]:
+        """The people that "who" asks for: those who sell, or those who buy and pay."""
+        draft, sellers = self.draft, self.material.people
+        customers = self.material.concepts.get("customer", ())
+        buyers = tuple(one for one in customers if self.material.column(one).kind is Kind.TEXT)
+        of_sale = draft.ranking.concept if draft.ranking is not None else ""
+        if "sold" in {of_sale, *draft.marks}:
+            return () if sellers == buyers else sellers
+        others = [one for one in sellers if one not in buyers]
+        if not (buyers and others):
+            return sellers
+        columns = [one.column for one in draft.filters] + [column for column, _ in draft.values]
+        pays = "spent" in draft.marks or any(map(is_of_payment, columns))
+        if pays and len(buyers) == 1:
+            return buyers
+        raise Unclear("ambiguous", [
+            Choice(one, text=f"{draft.text.rstrip(' .!?。！？؟')} · {one}")
+            for one in (*others, *buyers)
+        ], word=draft.look_words["who"])  # fmt: skip
 
     def _flags(self) -> None:
         """Of "insured and not insured" both stand side by side."""
@@ -762,6 +783,8 @@ class Resolved:
         concepts = self.material.concepts
         is_pace = ranking.concept == "pace"
         names = concepts.get("hours" if is_pace else ranking.concept, [])
+        if is_pace:  # who works many hours is not slow
+            names = [one for one in names if words.names(one, "duration")]
         if not names and ranking.concept == "price" and (
             not self.groups or self._is_row_each
         ):  # fmt: skip
