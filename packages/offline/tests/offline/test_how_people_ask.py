@@ -78,6 +78,18 @@ MABIAT = """العميل,البائع,المبلغ,المكتب
 هند,كريم,26,الجنوب
 نور,ليلى,60,الشمال
 """
+RUNS = """runner,club,distance km,mins
+Ann,Harriers,10,48
+Bo,Harriers,10,55
+Di,Striders,21,120
+Ed,,21,105
+"""
+CLASSES = """Class,Teacher,Pupil,Trip €,Consent
+3A,Ms Day,Ann,12.50,yes
+3A,Ms Day,Bo,12.50,no
+3B,Mr May,Cy,10.00,yes
+3B,Mr May,Di,10.00,no
+"""
 SHIFTS = """date,worker,site,hours,sick
 2025-01-06,Ann,Office,8,no
 2025-01-13,Bo,Hall,6,no
@@ -144,6 +156,9 @@ Van 3,EF3,yes,2026-03-08
         (SHOP, "total by item, unpaid ones dont count", "Paid ≠ no"),
         (SHOP, "which sales are not collected", "- S3: 22 January 2025, Cy, Kev, window\n"),
         (SHOP, "which sales are done", "board, Collected 9 January 2025\n"),
+        (RUNS, "fastest runner over 10 km", "Ed: 105 (lowest: lowest Mins)"),
+        (KIDS, "total subs by team for parents evening on thursday", "- Reds: 100\n"),
+        (CLASSES, "consent by class", "- 3A: 1\n"),
         (FUEL, "total and average litres and amount by driver", "- Kev: 90, 45, 128, 64\n"),
         (SHIFTS, "hours by worker, sick days dont count", "- Bo: 6\n"),
         (SHOP, "who has not paid", "by Customer, Paid = no"),
@@ -206,6 +221,8 @@ async def test_what_may_be_a_demand_is_asked_about(tmp_path: Path, message: str)
         (KIDS, "total number by team"),
         (KIDS, "average age and number of kids by team"),
         (SHIFTS, "hours by site, they were sick"),
+        (SHOP, "sales over 50 pounds"),
+        (RUNS, "longest run"),
         (SHIFTS, "slowest worker"),
         (CLICKS, "write a newsletter about recipients by audience"),
     ],

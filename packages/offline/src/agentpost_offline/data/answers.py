@@ -306,6 +306,9 @@ class _Answer(wording.TableWords):
     def _only_listed(self, query: Query, result: Result) -> bool:
         """As in "which items are below 20": what matters is the names, each stands in one row."""
         plain = query.measures == (Measure(None, Aggregate.COUNT),) and query.time is None
+        groups = [self._columns[name] for name in query.groups]
+        if any(one.role is Role.IDENTIFIER and one.distinct < self._table.rows for one in groups):
+            return False  # of "consent by class" the number of each is asked for
         return plain and bool(query.filters) and all(row[-1] == 1.0 for row in result.rows)
 
     def _facts(self, query: Query) -> dict[str, str]:

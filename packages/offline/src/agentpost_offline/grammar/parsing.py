@@ -377,7 +377,7 @@ class _Parser:
         else:
             return 0
         while (one := self._at(end)) is not None and not self._names(one) and (
-            one.has("audience", "weekday")
+            one.has("audience", "weekday") or self._is_of_weekday(end)
         ):  # fmt: skip
             end += 1
         if (one is not None and self._names(one)) or not self._is_audience(others, at, end):
@@ -385,6 +385,11 @@ class _Parser:
         if others:  # "the area manager"
             self.draft.remarks.append(self.text[self.phrases[at].start : self.phrases[end - 1].end])
         return end - at
+
+    def _is_of_weekday(self, at: int) -> bool:
+        """As the "on" of "the meeting on Thursday"."""
+        day = self._at(at + 1)
+        return self.phrases[at].has("small.in") and day is not None and day.has("weekday")
 
     def _is_audience(self, others: Sequence[Term], at: int, end: int) -> bool:
         """Whether nothing of a purpose may narrow a result: no name or number, as in "the Bristol
@@ -707,8 +712,11 @@ class _Parser:
         is_unit = after is not None and after.has("unit", "grain") and name is not None and (
             self.material is not None and self.material.column(name).unit is not None
         )  # fmt: skip
-        if after is not None and (is_unit or self._is_unit_of_column(after)):
+        measured = self._measured_in(after) if after is not None else []
+        if is_unit or measured:
             self.draft.comparing[-1].has_unit = True
+            if name is None and len(measured) == 1:
+                self.draft.comparing[-1].column = measured[0]
             return end + 1 - at
         names_column = after is not None and after.columns and not after.values
         if self.draft.comparing[-1].column is None and after is not None and names_column:
@@ -748,12 +756,16 @@ class _Parser:
             )  # fmt: skip
         return not self._names(term) and (term.has("rows") or self._is_own(term))
 
-    def _is_unit_of_column(self, term: Term) -> bool:
-        """As the days of "over 100 days" where a column is "Waiting time days"."""
+    def _measured_in(self, term: Term) -> list[str]:
+        """The columns that a unit belongs to, as the days of "over 100 days" to "Waiting time
+        days"."""
+        if self.material is None or term.kind != "word" or term.values:
+            return []
         key = lexicon(self.language).key
-        return self.material is not None and term.kind == "word" and not term.values and any(
-            key(term.text) in map(key, name_tokens(one.name)[1:]) for one in self.material.numbers
-        )  # fmt: skip
+        return [
+            one.name for one in self.material.numbers
+            if key(term.text) in map(key, name_tokens(one.name)[1:])
+        ]  # fmt: skip
 
     def _figure(self, at: int) -> tuple[float | None, int]:
         """A number with its scale and currency, and the place behind it."""

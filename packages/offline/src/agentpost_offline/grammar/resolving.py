@@ -44,6 +44,7 @@ from agentpost_offline.grammar.text import fold, name_tokens
 from agentpost_offline.grammar.vocabulary import carry_of, concept_of
 
 _MOST_CHOICES = 4
+_LENGTHS = ("m", "km", "mi")
 _NAMED = 12
 """As many values are named beside their number; more of them are listed."""
 _COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
@@ -794,6 +795,8 @@ class Resolved:
                 one.name for one in self.material.numbers
                 if one.unit in ("min", "h", "s") or words.names(one.name, "duration")
             ]  # fmt: skip
+        if ranking.concept == "hours":  # the longest run takes the most time, or is the farthest
+            names = [*names, *(one.name for one in self.material.numbers if one.unit in _LENGTHS)]
         if not names:
             self.draft.unknown.append(ranking.word)
         if len(names) != 1:
@@ -932,7 +935,8 @@ class Resolved:
         takings = self.material.takings
         concepts = self.material.concepts
         money = takings or concepts.get("revenue") or concepts.get("cost") or ()
-        money = [name for name in money if self.material.column(name).kind is Kind.NUMBER]
+        figures = map(self.material.column, money)
+        money = [each.name for each in figures if each.kind is Kind.NUMBER and not each.formula]
         if one.has_money and len(money) == 1:  # "over 1000 euros"
             return money[0]
         numbers = sorted(self.material.numbers, key=lambda each: each.name not in takings)
