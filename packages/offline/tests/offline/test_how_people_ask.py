@@ -90,6 +90,23 @@ CLASSES = """Class,Teacher,Pupil,Trip €,Consent
 3B,Mr May,Cy,10.00,yes
 3B,Mr May,Di,10.00,no
 """
+PLAYERS = """Name,Team,Kit
+Ann,Reds,yes
+Bo,Reds,no
+Cy,Blues,
+Di,Blues,yes
+"""
+VENTAS = """Venta;Cliente;Artículo;Importe;Pagado
+1;Ruiz;lámpara;40,00;sí
+2;Gil;mesa;25,50;no
+3;Ruiz;ventana;300,00;sí
+"""
+ROOMS = """Booking,Owner,Room,Type,Fee
+1,Ann,Hall,party,120
+2,Bo,Board,meeting,40
+3,Ann,Hall,party,180
+4,Di,Board,class,60
+"""
 SHIFTS = """date,worker,site,hours,sick
 2025-01-06,Ann,Office,8,no
 2025-01-13,Bo,Hall,6,no
@@ -156,6 +173,8 @@ Van 3,EF3,yes,2026-03-08
         (SHOP, "total by item, unpaid ones dont count", "Paid ≠ no"),
         (SHOP, "which sales are not collected", "- S3: 22 January 2025, Cy, Kev, window\n"),
         (SHOP, "which sales are done", "board, Collected 9 January 2025\n"),
+        (SHOP, "which are paid", "- S4: 2 February 2025, Ann, Mo, party box"),
+        (PLAYERS, "which kids are with kit", "In all: 2"),
         (RUNS, "fastest runner over 10 km", "Ed: 105 (lowest: lowest Mins)"),
         (KIDS, "total subs by team for parents evening on thursday", "- Reds: 100\n"),
         (CLASSES, "consent by class", "- 3A: 1\n"),
@@ -221,6 +240,11 @@ async def test_what_may_be_a_demand_is_asked_about(tmp_path: Path, message: str)
         (KIDS, "total number by team"),
         (KIDS, "average age and number of kids by team"),
         (SHIFTS, "hours by site, they were sick"),
+        (VENTAS, "importe por artículo, hemos pagado"),
+        (VENTES, "montant par vendeur dans un tableau"),
+        (ROOMS, "chart of fee by room for the owner"),
+        (ROOMS, "report for the board"),
+        (ROOMS, "chart of fee by type for the party"),
         (SHOP, "sales over 50 pounds"),
         (RUNS, "longest run"),
         (SHIFTS, "slowest worker"),

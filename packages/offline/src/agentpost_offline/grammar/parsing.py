@@ -977,8 +977,33 @@ class _Parser:
             return 0
         if self._ends_range(at):
             return 0
-        self._value(term, Op.IS)
+        if self._is_made(at) or (term.has("audience") and self._costs and self._is_for(at)):
+            self.draft.unknown.append(term.text)
+        else:
+            self._value(term, Op.IS)
         return 1
+
+    @property
+    def _costs(self) -> bool:
+        """Whether something is to be made."""
+        return any(one.has("thing", "kind", "format") for one in self.phrases)
+
+    def _is_made(self, at: int) -> bool:
+        """Whether a value may be what is to be made: "a table of sales", "sales in a table" where
+        tables are sold."""
+        term = self.phrases[at]
+        before = self._before(at)
+        begins = before is None and len(self.phrases) > 1
+        return term.has("thing") and self.language != "zh" and (
+            begins or (before is not None and before.has("small.in", "small.verb"))
+        )  # fmt: skip
+
+    def _is_for(self, at: int) -> bool:
+        """Whether "for" stands before: for the board, of which there may be a value or column."""
+        before = self._before(at)
+        return before is not None and before.has("small.purpose") and (
+            self.language == "de" or not self.phrases[at].text[:1].isupper()
+        )  # fmt: skip
 
     def _ends_range(self, at: int) -> bool:
         """Whether a value ends a range, or is left out: "January to March" of months that are no
@@ -1137,13 +1162,9 @@ class _Parser:
         if key != "which" or after is None:
             return 1
         column = self._column(after)
-        is_told = (
-            column is not None
-            and bool(yes_value(column))
-            and any(one.has("small.it", "having") for one in self.phrases[at + 1 : end])
-        )  # "which of those have breakfast"
-        if is_told:
-            return 1
+        ranks = any(one.has("extreme", "versus", "edit.more") for one in self.phrases)
+        if column is not None and yes_value(column) and (end > at + 1 or not ranks):
+            return 1  # "which of those have breakfast", "which are cancelled"
         if column is not None and column.role in (Role.CATEGORY, Role.IDENTIFIER, Role.TEXT):
             if len(after.columns) > 1 and not after.is_literal:
                 self.draft.ambiguous.append((after.text, after.columns))
@@ -1404,7 +1425,9 @@ class _Parser:
         narrows = "only" in self.draft.marks or self.draft.asks & {"many", "which", "list"}
         if before is None or not before.has("having"):
             before = self._at(at - 2)
-        if narrows and column.missing and before is not None and before.has("having"):
+        if narrows and column.missing and not yes_value(column) and (
+            before is not None and before.has("having")
+        ):  # fmt: skip
             self.draft.filters.append(Filter(column.name, Op.PRESENT))
             return 1
         yes = yes_value(column)
@@ -1414,6 +1437,10 @@ class _Parser:
         if yes and not is_looked_up:
             self.draft.filters.append(Filter(column.name, Op.IS, (yes,)))
             self.draft.marks.add("flag")
+            return 1
+        is_article = not self.phrases[at - 1].has("small.purpose")
+        if self._is_for(at) and (is_article or self.phrases[at].has("audience")):
+            self.draft.unknown.append(self.phrases[at].text)
             return 1
         if before is not None and before.has("having") and not self.draft.things:
             return 0  # "donations with gift aid" are not told apart by it
