@@ -180,6 +180,8 @@ Van 3,EF3,yes,2026-03-08
         (CLASSES, "consent by class", "- 3A: 1\n"),
         (FUEL, "total and average litres and amount by driver", "- Kev: 90, 45, 128, 64\n"),
         (SHIFTS, "hours by worker, sick days dont count", "- Bo: 6\n"),
+        (SHIFTS, "which worker has the most hours and which site the fewest",
+         "Hall: 11 (lowest: total Hours)"),
         (SHOP, "who has not paid", "by Customer, Paid = no"),
         # What is left out may stand before what is asked for.
         (STAYS, "cancelled ones dont count, total nights by channel", "- Phone: 6\n"),
@@ -248,6 +250,8 @@ async def test_what_may_be_a_demand_is_asked_about(tmp_path: Path, message: str)
         (SHOP, "sales over 50 pounds"),
         (RUNS, "longest run"),
         (SHIFTS, "slowest worker"),
+        (SHIFTS, "which site has the most hours and how many shifts"),
+        (SHIFTS, "top 2 and worst worker by hours"),
         (CLICKS, "write a newsletter about recipients by audience"),
     ],
 )
@@ -287,6 +291,15 @@ async def test_those_listed_last_are_listed_under_one_more_condition(tmp_path: P
     turn = await talk.say("which of those have breakfast")
     assert "Breakfast = yes" in turn.text
     assert "In all: 4" in turn.text
+
+
+async def test_how_many_hours_that_is_are_those_of_the_rows_listed(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("which workers were sick", csv_file(tmp_path, SHIFTS))
+    turn = await talk.say("how many hours is that")
+    assert "Total Hours: 12." in turn.text
+    await talk.say("which of those were zorble")
+    assert (await talk.say("how many hours is that")).questions
 
 
 async def test_halves_of_a_year_are_drawn_side_by_side(tmp_path: Path) -> None:

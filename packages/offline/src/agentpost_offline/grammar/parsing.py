@@ -913,7 +913,10 @@ class _Parser:
         if self.draft.ranking is not None and self.draft.ranking.is_top != key.startswith("top"):
             is_like = key.partition("_")[2] in ("good", self.draft.ranking.concept)
             joins = any(one.has("small.and", "versus") for one in self.phrases[:at])
-            if not (is_like and joins and count is None):
+            if not (is_like and joins and count is None) or self.draft.ranking.count not in (
+                None,
+                1,
+            ):
                 return 0
             self.draft.marks.add("both_ends")  # "best and worst"
             if (after := self._at(end)) is not None and after.has("grain"):
