@@ -45,6 +45,77 @@ RIDES = """ride,driver,mins,fare
 3,Sue,26,7
 4,Sue,10,6
 """
+SHOP = """Sale no,Date,Customer,Served by,Item,Qty,Price each,Total,Tip,Paid,How,Status,Collected
+S1,2025-01-03,Ann,Kev,lamp,1,20,20,2,yes,Card,done,2025-01-05
+S2,2025-01-09,Bo,Sue,board,2,15,30,0,yes,Cash,done,2025-01-09
+S3,2025-01-22,Cy,Kev,window,1,120,120,5,no,Card,cancelled,
+S4,2025-02-02,Ann,Mo,party box,3,15,45,0,yes,Card,done,2025-02-09
+S5,2025-02-14,Di,Sue,lamp,1,60,60,1,no,Cash,open,
+"""
+KIDS = """Number,Name,Team,Role,Subs,Age
+1,Ann,Reds,captain,50,12
+2,Bo,Reds,player,50,13
+3,Cy,Blues,player,60,11
+4,Di,One,captain,60,14
+"""
+CLICKS = """newsletter,sent on,audience,recipients,opened
+January,2024-01-10,parents,200,120
+Party special,2024-02-08,board,20,15
+Spring,2024-04-12,parents,210,100
+"""
+KASSE = """Beleg Nr;Datum;Kunde;Verkäufer;Artikel;Menge;Betrag €;Bezahlt;Storniert
+1;03.01.2025;Huber;Eva;Lampe;2;40,00;ja;nein
+2;15.01.2025;Maier;Jan;Tafel;1;25,50;nein;nein
+3;02.02.2025;Huber;Eva;Fenster;1;300,00;ja;ja
+4;20.02.2025;Koch;Udo;Lampe;3;60,00;ja;nein
+"""
+VENTES = """N° vente;Date;Client;Vendeur;Article;Montant;Payé
+1;03/01/2025;Dupont;Luc;lampe;40,00;oui
+2;15/01/2025;Martin;Zoé;tableau;25,50;non
+3;02/02/2025;Petit;Luc;fenêtre;300,00;oui
+4;12/02/2025;Martin;Max;lampe;40,00;non
+5;14/02/2025;Dupont;Luc;lampe;20,00;oui
+"""
+MABIAT = """العميل,البائع,المبلغ,المكتب
+سالم,ليلى,40,الشمال
+هند,كريم,26,الجنوب
+نور,ليلى,60,الشمال
+"""
+RUNS = """runner,club,distance km,mins
+Ann,Harriers,10,48
+Bo,Harriers,10,55
+Di,Striders,21,120
+Ed,,21,105
+"""
+CLASSES = """Class,Teacher,Pupil,Trip €,Consent
+3A,Ms Day,Ann,12.50,yes
+3A,Ms Day,Bo,12.50,no
+3B,Mr May,Cy,10.00,yes
+3B,Mr May,Di,10.00,no
+"""
+PLAYERS = """Name,Team,Kit
+Ann,Reds,yes
+Bo,Reds,no
+Cy,Blues,
+Di,Blues,yes
+"""
+VENTAS = """Venta;Cliente;Artículo;Importe;Pagado
+1;Ruiz;lámpara;40,00;sí
+2;Gil;mesa;25,50;no
+3;Ruiz;ventana;300,00;sí
+"""
+ROOMS = """Booking,Owner,Room,Type,Fee
+1,Ann,Hall,party,120
+2,Bo,Board,meeting,40
+3,Ann,Hall,party,180
+4,Di,Board,class,60
+"""
+SHIFTS = """date,worker,site,hours,sick
+2025-01-06,Ann,Office,8,no
+2025-01-13,Bo,Hall,6,no
+2025-01-27,Ann,Office,7,yes
+2025-02-03,Bo,Hall,5,yes
+"""
 DUES = """姓名,组别,会费,已缴
 王,八岁组,200,否
 李,八岁组,100,是
@@ -132,6 +203,30 @@ Van 3,EF3,yes,2026-03-08
         (SHELVES, "stock worth at cost by kind", "- jam: £15\n"),
         (KEYS, "which of them are keyholders?", "- Bert\n- Tom\n"),
         (SPENDINGS, "كم المصروفات حسب القسم", "- النقل: 70"),
+        # What a number of the rows is called is no figure; what was not paid is said by "Paid".
+        (SHOP, "how much did we take on lamps", "Total Qty × Price each: 80."),
+        (SHOP, "how many sales by how", "- Card: 3\n"),
+        (SHOP, "total by item, unpaid ones dont count", "Paid ≠ no"),
+        (SHOP, "which sales are not collected", "- S3: 22 January 2025, Cy, Kev, window\n"),
+        (SHOP, "which sales are done", "board, Collected 9 January 2025\n"),
+        (SHOP, "which are paid", "- S4: 2 February 2025, Ann, Mo, party box"),
+        (PLAYERS, "which kids are with kit", "In all: 2"),
+        (RUNS, "fastest runner over 10 km", "Ed: 105 (lowest: lowest Mins)"),
+        (KIDS, "total subs by team for parents evening on thursday", "- Reds: 100\n"),
+        (CLASSES, "consent by class", "- 3A: 1\n"),
+        (FUEL, "total and average litres and amount by driver", "- Kev: 90, 45, 128, 64\n"),
+        (SHIFTS, "hours by worker, sick days dont count", "- Bo: 6\n"),
+        (SHIFTS, "which worker has the most hours and which site the fewest",
+         "Hall: 11 (lowest: total Hours)"),
+        (SHOP, "who has not paid", "by Customer, Paid = no"),
+        # What is left out may stand before what is asked for.
+        (STAYS, "cancelled ones dont count, total nights by channel", "- Phone: 6\n"),
+        (KASSE, "stornierte zählen nicht, Betrag nach Artikel", "Storniert = nein"),
+        (KASSE, "durchschnittlicher Betrag und Anzahl nach Verkäufer", "- Eva: 2, 170"),
+        (VENTES, "qui n'a pas payé", "par Client, Payé = non"),
+        (MABIAT, "مجموع ومتوسط المبلغ حسب المكتب", "الشمال: 100, 50\n"),
+        (STAYS, "total nights by channel for the zorble manager",
+         "“for the zorble manager” changes nothing about it."),
         (VANS, "which vans are leased and when is the MOT due on those",
          "- Van 2: MOT due 12 November 2025\n"),
     ],
@@ -155,6 +250,51 @@ async def test_a_request_is_answered(tmp_path: Path, table: str, message: str, a
 )
 async def test_what_may_be_a_demand_is_asked_about(tmp_path: Path, message: str) -> None:
     turn = await Conversation().say(message, csv_file(tmp_path, STAYS, "reservations.csv"))
+    assert turn.questions, turn.text
+    assert not turn.started
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        # A purpose may be a value, and a name or a number in it may narrow the rows.
+        (SHOP, "total by customer for the party"),
+        (SHOP, "total by customer for the parties"),
+        (STAYS, "total nights for the Bristol office"),
+        (STAYS, "total nights by channel for the 2023 audit"),
+        (STAYS, "chart of total nights by channel for the zorble manager"),
+        # A remark that says what is to be done with the figures is a demand.
+        (STAYS, "total nights by channel, they get half"),
+        (STAYS, "total nights by channel, i need to double it"),
+        (KASSE, "Betrag nach Artikel, wir müssen es verdoppeln"),
+        (VENTES, "montant par article, il faut le doubler"),
+        # Who sells is another one than who buys.
+        (SHOP, "who sold the most"),
+        (VENTES, "combien de gens ont payé"),
+        # A total, or the column "Total"; a rate of what; a value that is a number too.
+        (SHOP, "total and average tip by customer"),
+        (CLICKS, "open rate by newsletter"),
+        (KIDS, "how many in team one"),
+        (KIDS, "total number by team"),
+        (KIDS, "average age and number of kids by team"),
+        (SHIFTS, "hours by site, they were sick"),
+        (VENTAS, "importe por artículo, hemos pagado"),
+        (VENTES, "montant par vendeur dans un tableau"),
+        (ROOMS, "chart of fee by room for the owner"),
+        (ROOMS, "report for the board"),
+        (ROOMS, "chart of fee by type for the party"),
+        (SHOP, "sales over 50 pounds"),
+        (RUNS, "longest run"),
+        (SHIFTS, "slowest worker"),
+        (SHIFTS, "which site has the most hours and how many shifts"),
+        (SHIFTS, "top 2 and worst worker by hours"),
+        (CLICKS, "write a newsletter about recipients by audience"),
+    ],
+)
+async def test_what_may_mean_another_thing_is_asked_about(
+    tmp_path: Path, table: str, message: str
+) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, table))
     assert turn.questions, turn.text
     assert not turn.started
 
@@ -229,6 +369,15 @@ async def test_those_listed_last_are_listed_under_one_more_condition(tmp_path: P
     turn = await talk.say("which of those have breakfast")
     assert "Breakfast = yes" in turn.text
     assert "In all: 4" in turn.text
+
+
+async def test_how_many_hours_that_is_are_those_of_the_rows_listed(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("which workers were sick", csv_file(tmp_path, SHIFTS))
+    turn = await talk.say("how many hours is that")
+    assert "Total Hours: 12." in turn.text
+    await talk.say("which of those were zorble")
+    assert (await talk.say("how many hours is that")).questions
 
 
 async def test_halves_of_a_year_are_drawn_side_by_side(tmp_path: Path) -> None:

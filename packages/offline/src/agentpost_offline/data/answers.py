@@ -297,11 +297,14 @@ class _Answer(wording.TableWords):
     def _only_listed(self, query: Query, result: Result) -> bool:
         """As in "which items are below 20": what matters is the names, each stands in one row."""
         plain = query.measures == (Measure(None, Aggregate.COUNT),) and query.time is None
+        groups = [self._columns[name] for name in query.groups]
+        if any(one.role is Role.IDENTIFIER and one.distinct < self._table.rows for one in groups):
+            return False  # of "consent by class" the number of each is asked for
         return plain and bool(query.filters) and all(row[-1] == 1.0 for row in result.rows)
 
     def _facts(self, query: Query) -> dict[str, str]:
         """What other columns say of each row that is listed, by its name: of a number or a code,
-        which alone says nothing, the first ones, of a name its dates and figures."""
+        which alone says nothing, the first ones and all dates, of a name its dates and figures."""
         if len(query.groups) != 1:
             return {}
         is_code = self._columns[query.groups[0]].role is Role.IDENTIFIER
@@ -311,15 +314,17 @@ class _Answer(wording.TableWords):
             compared = {one.column for one in query.filters}
             others = [one for one in others if one.kind in _TOLD and one.role in _TOLD_OF_NAMES]
             others.sort(key=lambda one: one.name not in compared)
+        first = [one.name for one in others[:_FACTS]]
+        days = [one.name for one in others[_FACTS:] if is_code and one.kind is Kind.DATE]
         names, rows = self._data.cells(
-            self._table.id, [query.groups[0], *(one.name for one in others[:_FACTS])], _ALL, query
-        )
+            self._table.id, [query.groups[0], *first, *days], _ALL, query
+        )  # fmt: skip
         facts = {}
         for row in rows:
             cells = [(name, cell) for name, cell in zip(names[1:], row[1:], strict=True)
                      if cell is not None]  # fmt: skip
             words = [
-                text if is_code else f"{self._columns[name].label} {text}"
+                text if is_code and name in first else f"{self._columns[name].label} {text}"
                 for name, cell in cells
                 if (text := self._fact(name, cell))
             ]

@@ -93,7 +93,8 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
         return Role.RATE
     if _is_rate(name) or _names_reading(name, unit):
         return Role.RATE
-    is_name = (facts.whole and identifying) or _counts_up(facts)
+    is_number = words.tokens(name) == ["number"] and _counts_up(facts, _FEW_NUMBERED)
+    is_name = (facts.whole and identifying) or is_number or _counts_up(facts)
     is_numbered = identifying and facts.distinct == facts.rows and _ends_as_code(name)
     if is_name and unit is None and (is_numbered or not words.names(name, "amount")):
         return Role.IDENTIFIER
@@ -214,9 +215,13 @@ def _is_rate(name: str) -> bool:
     )
 
 
-def _counts_up(facts: Facts) -> bool:
+_FEW_NUMBERED = 4
+"""As many rows a column that is only called "Number" numbers, and does not count, at least."""
+
+
+def _counts_up(facts: Facts, least: int = 8) -> bool:
     """Whether numbers only name their rows: whole, all different, without large gaps."""
-    if not facts.whole or facts.rows < 8 or facts.distinct < facts.rows:
+    if not facts.whole or facts.rows < least or facts.distinct < facts.rows:
         return False
     span = facts.highest - facts.lowest + 1
     return facts.lowest >= 0 and span <= facts.rows * 1.5

@@ -155,7 +155,10 @@ def follow_up(draft: Draft, material: Material | None, works: Sequence[Work]) ->
 def other_end(draft: Draft, frame: Frame) -> Frame | None:
     """The worst where the best was shown: "… and which the fewest"; None for another demand."""
     ranking = draft.ranking
-    names_more = draft.measures or draft.groups or draft.values or draft.filters or draft.periods
+    names_more = (
+        draft.measures or draft.groups or draft.values or draft.filters or draft.periods
+        or draft.which_columns or draft.mentions or draft.row_nouns or draft.grains
+    )  # fmt: skip
     if ranking is None or ranking.concept or names_more or draft.things or draft.has_look:
         return None
     if len(frame.queries) != 1 or (order := frame.queries[0].order) is None:
@@ -270,9 +273,11 @@ def _is_sum(measure: Measure, draft: Draft, material: Material) -> bool:
 def asks_sum_of_it(draft: Draft) -> bool:
     """Whether a clause asks what "that" comes to."""
     is_sum = draft.aggregate is Aggregate.SUM
-    is_asked = "much" in draft.asks or (is_sum and (
-        draft.asks == {"what"} or "many" in draft.marks  # "combien en tout"
-    ))  # fmt: skip
+    is_asked = (
+        "much" in draft.asks
+        or ("many" in draft.asks and bool(draft.measures))  # "how many hours is that"
+        or (is_sum and (draft.asks == {"what"} or "many" in draft.marks))  # "combien en tout"
+    )
     names_more = draft.groups or draft.mentions or draft.values or draft.filters or draft.periods
     return is_asked and draft.marks - {"many"} in ({"it"}, {"it", "about"}) and not (
         names_more or draft.grains or draft.comparing or draft.things or draft.has_look

@@ -40,6 +40,8 @@ class Material:
     """Words of names and values of five and more letters, folded, for typos."""
     value_parts: dict[Keys, list[tuple[str, str]]] = field(default_factory=dict)
     """Values of several words by some of them: "Acme" of "Acme Ltd"."""
+    value_words: set[str] = field(default_factory=set)
+    """The single words of all values."""
     own: frozenset[str] = frozenset()
     """The words of the table's own name, stemmed: "orders" of ``orders.csv`` are its rows."""
     own_words: frozenset[str] = frozenset()
@@ -178,7 +180,9 @@ def material_of(table: Table, words: Lexicon) -> Material:
             _add_column(result, column, name, words)
         _add_unit(result, column, words)
         concept = concept_of(column.name)
-        if concept is not None and (concept == "date") == (column.kind is Kind.DATE):
+        if concept is not None and (concept == "date") == (column.kind is Kind.DATE) and not (
+            numbers_a_figure(column)
+        ):  # fmt: skip
             result.concepts.setdefault(concept, []).append(column.name)
         if _is_sold(column):
             result.concepts.setdefault("sold", []).append(column.name)
@@ -252,6 +256,14 @@ _UNITS = {
 """What people call units."""
 
 
+_FIGURES = frozenset(("revenue", "cost", "profit", "amount", "price"))
+
+
+def numbers_a_figure(column: Column) -> bool:
+    """Whether a column's name is that of a figure but it only numbers the rows: the "Sale no"."""
+    return column.role is Role.IDENTIFIER and concept_of(column.name) in _FIGURES
+
+
 def _is_sold(column: Column) -> bool:
     """Whether a column says how many were sold."""
     is_count = column.kind is Kind.NUMBER and column.role is Role.AMOUNT
@@ -309,15 +321,19 @@ def value_meant(material: Material, meaning: str) -> list[tuple[str, str]]:
     if meaning == "unsold" and not pairs:
         return [(one.name, no_value(one)) for one in material.table.columns
                 if carry_of(one.name) == "sold" and no_value(one)]  # fmt: skip
-    if meaning != "unpaid" or pairs:
+    if meaning != "unpaid":
         return pairs
-    paid = [
-        one for one in material.table.columns
-        if _PAID & {one.name, *(word.casefold() for word in name_tokens(one.name))}
-    ]  # fmt: skip
-    return [(one.name, no_value(one)) for one in paid if no_value(one)] or [
-        (one.name, "") for one in paid if one.kind is Kind.DATE and one.missing
-    ]
+    paid = [one for one in material.table.columns if is_of_payment(one.name)]
+    if flags := [(one.name, no_value(one)) for one in paid if no_value(one)]:
+        return flags  # an order may be open for another reason
+    return pairs or [(one.name, "") for one in paid if one.kind is Kind.DATE and one.missing]
+
+
+def is_of_payment(name: str) -> bool:
+    """Whether a column of this name says what was paid."""
+    return bool(
+        _PAID & {name, *(word.casefold() for word in name_tokens(name.removeprefix("是否")))}
+    )
 
 
 _NO = frozenset(("no", "n", "false", "nein", "non", "否", "لا", "falsch", "falso", "faux"))
@@ -372,6 +388,7 @@ def _add_value(material: Material, column: Column, value: str, words: Lexicon) -
     if not tokens or len(tokens) > _VALUE_WORDS:
         return
     for keys in _spellings(tokens, words):
+        material.value_words.update(keys)
         entries = material.values.setdefault(keys, [])
         if (column.name, value) not in entries:
             entries.append((column.name, value))

@@ -43,6 +43,8 @@ _COUNTERS: Final = ("分", "岁", "天", "次", "个", "件", "人")
 """What stands between a Chinese number and what is said of it: "60分以下"."""
 _ONE: Final = ("one", "ones")
 """What stands for a noun: "the spring one", "a shorter one"."""
+_RATES: Final = ("rate", "率", "比率")
+"""What may be a share of all, or of another figure."""
 _ROWS: Final = ("people", "rows")
 """The kinds of nouns that a table's rows are called by."""
 _PURPOSE: Final = 6
@@ -370,20 +372,44 @@ class _Parser:
         """As in "for the area manager": for whom a result is, which changes nothing about it."""
         if not self.phrases[at].has("small.purpose"):
             return 0
-        end = at + 1
+        end, others = at + 1, list[Term]()
         while (one := self._at(end)) is not None and end - at <= _PURPOSE:
             if one.has("audience") and not self._names(one):
                 break
             if self._names(one) or not (one.is_glue or _is_without_sense(one)):
                 return 0
+            others += [] if one.is_glue or one.meanings else [one]
             end += 1
         else:
             return 0
         while (one := self._at(end)) is not None and not self._names(one) and (
-            one.has("audience", "weekday")
+            one.has("audience", "weekday") or self._is_of_weekday(end)
         ):  # fmt: skip
             end += 1
-        return 0 if one is not None and self._names(one) else end - at
+        if (one is not None and self._names(one)) or not self._is_audience(others, at, end):
+            return 0
+        if others:  # "the area manager"
+            self.draft.remarks.append(self.text[self.phrases[at].start : self.phrases[end - 1].end])
+        return end - at
+
+    def _is_of_weekday(self, at: int) -> bool:
+        """As the "on" of "the meeting on Thursday"."""
+        day = self._at(at + 1)
+        return self.phrases[at].has("small.in") and day is not None and day.has("weekday")
+
+    def _is_audience(self, others: Sequence[Term], at: int, end: int) -> bool:
+        """Whether nothing of a purpose may narrow a result: no name or number, as in "the Bristol
+        office", and no word of a value, as in "the party" where there is a party box."""
+        if any(one.kind != "word" for one in others) or (
+            self.language != "de" and any(one.text[:1].isupper() for one in others)
+        ):  # fmt: skip
+            return False
+        words = self.material.value_words if self.material is not None else ()
+        key = lexicon(self.language).key
+        return not any(
+            all(fold(word) in words or key(word) in words for word in name_tokens(one.text))
+            for one in self.phrases[at:end] if one.has("audience")
+        )  # fmt: skip
 
     def place(self, at: int) -> int:
         """Where a caption stands: "at the bottom", as it does unasked, or "at the top"."""
@@ -526,6 +552,9 @@ class _Parser:
             return size
         if not term.has("not.not", "not.missing") or self._names(term):
             return 0
+        after = self._at(at + 1)
+        if term.has("not.after") and (after is None or after.kind == "mark"):
+            return self._exclude_before(at)  # "cancelled ones dont count, total by month"
         end = self._skip(at + 1, "small.in", "small.of", "small.still")
         if term.has("not.missing"):
             near = self._at(end) or self._at(at)
@@ -614,6 +643,8 @@ class _Parser:
         for one in flags:
             draft.filters.remove(Filter(one.name, Op.IS, (yes_value(one),)))
             draft.filters.append(self._answers_no(one))
+        grains = {Grain(key) for one in terms if (key := one.key("grain"))}  # "sick days"
+        draft.grains = [one for one in draft.grains if one not in grains]
         names = {name for term in terms for name in term.columns}
         for noun in names & {*draft.row_nouns, *draft.mentions}:
             draft.row_nouns = [one for one in draft.row_nouns if one != noun]
@@ -704,8 +735,11 @@ class _Parser:
         is_unit = after is not None and after.has("unit", "grain") and name is not None and (
             self.material is not None and self.material.column(name).unit is not None
         )  # fmt: skip
-        if after is not None and (is_unit or self._is_unit_of_column(after)):
+        measured = self._measured_in(after) if after is not None else []
+        if is_unit or measured:
             self.draft.comparing[-1].has_unit = True
+            if name is None and len(measured) == 1:
+                self.draft.comparing[-1].column = measured[0]
             return end + 1 - at
         names_column = after is not None and after.columns and not after.values
         if self.draft.comparing[-1].column is None and after is not None and names_column:
@@ -745,12 +779,16 @@ class _Parser:
             )  # fmt: skip
         return not self._names(term) and (term.has("rows") or self._is_own(term))
 
-    def _is_unit_of_column(self, term: Term) -> bool:
-        """As the days of "over 100 days" where a column is "Waiting time days"."""
+    def _measured_in(self, term: Term) -> list[str]:
+        """The columns that a unit belongs to, as the days of "over 100 days" to "Waiting time
+        days"."""
+        if self.material is None or term.kind != "word" or term.values:
+            return []
         key = lexicon(self.language).key
-        return self.material is not None and term.kind == "word" and not term.values and any(
-            key(term.text) in map(key, name_tokens(one.name)[1:]) for one in self.material.numbers
-        )  # fmt: skip
+        return [
+            one.name for one in self.material.numbers
+            if key(term.text) in map(key, name_tokens(one.name)[1:])
+        ]  # fmt: skip
 
     def _figure(self, at: int) -> tuple[float | None, int]:
         """A number with its scale and currency, and the place behind it."""
@@ -901,7 +939,10 @@ class _Parser:
         if self.draft.ranking is not None and self.draft.ranking.is_top != key.startswith("top"):
             is_like = key.partition("_")[2] in ("good", self.draft.ranking.concept)
             joins = any(one.has("small.and", "versus") for one in self.phrases[:at])
-            if not (is_like and joins and count is None):
+            if not (is_like and joins and count is None) or self.draft.ranking.count not in (
+                None,
+                1,
+            ):
                 return 0
             self.draft.marks.add("both_ends")  # "best and worst"
             if (after := self._at(end)) is not None and after.has("grain"):
@@ -965,8 +1006,33 @@ class _Parser:
             return 0
         if self._ends_range(at):
             return 0
-        self._value(term, Op.IS)
+        if self._is_made(at) or (term.has("audience") and self._costs and self._is_for(at)):
+            self.draft.unknown.append(term.text)
+        else:
+            self._value(term, Op.IS)
         return 1
+
+    @property
+    def _costs(self) -> bool:
+        """Whether something is to be made."""
+        return any(one.has("thing", "kind", "format") for one in self.phrases)
+
+    def _is_made(self, at: int) -> bool:
+        """Whether a value may be what is to be made: "a table of sales", "sales in a table" where
+        tables are sold."""
+        term = self.phrases[at]
+        before = self._before(at)
+        begins = before is None and len(self.phrases) > 1
+        return term.has("thing") and self.language != "zh" and (
+            begins or (before is not None and before.has("small.in", "small.verb"))
+        )  # fmt: skip
+
+    def _is_for(self, at: int) -> bool:
+        """Whether "for" stands before: for the board, of which there may be a value or column."""
+        before = self._before(at)
+        return before is not None and before.has("small.purpose") and (
+            self.language == "de" or not self.phrases[at].text[:1].isupper()
+        )  # fmt: skip
 
     def _ends_range(self, at: int) -> bool:
         """Whether a value ends a range, or is left out: "January to March" of months that are no
@@ -1086,7 +1152,10 @@ class _Parser:
     def _lists(self, at: int) -> bool:
         """Whether an "and", a comma or a repeated "by" stands before one more column or grain."""
         term = self.phrases[at]
-        after = self._at(self._skip(at + 1, "by"))
+        place = self._skip(at + 1, "by")
+        after = self._at(place)
+        if after is not None and after.columns and self._is_stated(place):
+            return False
         joins = term.has("small.and", "by", "small.of") or term.text in ",、，،" or term.is_glue
         return joins and after is not None and not self._is_left_out(at) and (
             (bool(after.columns) and not self._is_measure(after)) or after.has("grain")
@@ -1128,13 +1197,9 @@ class _Parser:
         if key != "which" or after is None:
             return 1
         column = self._column(after)
-        is_told = (
-            column is not None
-            and bool(yes_value(column))
-            and any(one.has("small.it", "having") for one in self.phrases[at + 1 : end])
-        )  # "which of those have breakfast"
-        if is_told:
-            return 1
+        ranks = any(one.has("extreme", "versus", "edit.more") for one in self.phrases)
+        if column is not None and yes_value(column) and (end > at + 1 or not ranks):
+            return 1  # "which of those have breakfast", "which are cancelled"
         if column is not None and column.role in (Role.CATEGORY, Role.IDENTIFIER, Role.TEXT):
             if len(after.columns) > 1 and not after.is_literal:
                 self.draft.ambiguous.append((after.text, after.columns))
@@ -1189,7 +1254,9 @@ class _Parser:
         revenue and how many bookings"."""
         after = at + 1 if _joins_words(self._at(at + 1)) else self._skip(at + 1, "small.of")
         noun = self._at(after)
-        if noun is not None and not _joins_words(noun) and not noun.has("by.each"):
+        if noun is not None and not (
+            _joins_words(noun) or noun.has("by") or noun.kind == "mark"
+        ):  # fmt: skip
             if not self._is_row_word(after, noun):
                 return False
             after += 1
@@ -1204,8 +1271,11 @@ class _Parser:
         key = term.key("aggregate")
         if key is None or (term.columns and not self._measure_follows(at)):
             return 0
-        joint = self._at(at - 1)
-        if self.pending is not None and joint is not None and joint.has("small.and"):
+        before, joint = self._at(at - 2), self._at(at - 1)
+        joins = (joint is not None and joint.has("small.and")) or self._is_joined(term)
+        if joins and before is not None and before.has("aggregate") and before.columns:
+            self.draft.unknown.append(before.text)  # the total of it, or the column "Total"?
+        if self.pending is not None and joins:
             self.pending_too.append(Aggregate(key))
             return 1
         if self.pending is not None and self.pending is not Aggregate.SUM:
@@ -1217,6 +1287,12 @@ class _Parser:
             self.pending = Aggregate(key)
             self.draft.aggregate_word = term.text
         return 1
+
+    def _is_joined(self, term: Term) -> bool:
+        """Whether an Arabic "and" is joined to a word."""
+        words = lexicon(self.language).exact
+        is_whole = (fold(term.text),) in words
+        return self.language == "ar" and term.text.startswith("و") and not is_whole
 
     def _measure_follows(self, at: int) -> bool:
         after = self._at(self._skip(at + 1, "small.of"))
@@ -1257,6 +1333,12 @@ class _Parser:
         column = self._column(term)
         if column is None:
             return 0
+        if term.has("model") and (verb := self._before(at)) and verb.has("option.caption"):
+            self.draft.model.append((str(term.key("model")), term.text))
+            return 1  # "write a newsletter", where each row is one
+        if yes_value(column) and self._is_stated(at):
+            self.draft.unknown.append(term.text)
+            return 1
         self._note_order(at, column)
         if self._is_row_noun(at, columns):
             self.draft.row_nouns.append(column.name)
@@ -1319,6 +1401,17 @@ class _Parser:
             self.draft.marks.add("valued")
         return True
 
+    def _is_stated(self, at: int) -> bool:
+        """Whether a clause behind a comma says of somebody what a column says of the rows: "…, they
+        were sick" names no groups."""
+        start = at
+        while start and self.phrases[start - 1].kind != "mark":
+            start -= 1
+        terms = self.phrases[start : at + 1]
+        return start > 0 and terms[0].has("statement.statement") and not any(
+            one.has("statement.demand", "by", "ask") for one in terms
+        )  # fmt: skip
+
     def _shared_aggregate(self, at: int) -> Aggregate | None:
         """As of the second column of "average of A and B"; a sum is not shared."""
         if not self.draft.measures or not all(
@@ -1326,8 +1419,12 @@ class _Parser:
             for one in self.phrases[self.last_measure_at + 1 : at]
         ):  # fmt: skip
             return None
-        how = self.draft.measures[-1].aggregate
-        return None if how in (None, Aggregate.SUM) else how
+        last = self.draft.measures[-1]
+        both = [one.aggregate for one in self.draft.measures if one.column == last.column]
+        if len(both) > 1 and both[0] is not None:  # "total and average hours and pay"
+            self.pending_too = [one for one in both[1:] if one is not None]
+            return both[0]
+        return None if last.aggregate in (None, Aggregate.SUM) else last.aggregate
 
     def _is_language(self, at: int) -> bool:
         """Whether the name of a column is a language here: nothing else is named, as in "in X"."""
@@ -1388,7 +1485,9 @@ class _Parser:
         narrows = "only" in self.draft.marks or self.draft.asks & {"many", "which", "list"}
         if before is None or not before.has("having"):
             before = self._at(at - 2)
-        if narrows and column.missing and before is not None and before.has("having"):
+        if narrows and column.missing and not yes_value(column) and (
+            before is not None and before.has("having")
+        ):  # fmt: skip
             self.draft.filters.append(Filter(column.name, Op.PRESENT))
             return 1
         yes = yes_value(column)
@@ -1398,6 +1497,10 @@ class _Parser:
         if yes and not is_looked_up:
             self.draft.filters.append(Filter(column.name, Op.IS, (yes,)))
             self.draft.marks.add("flag")
+            return 1
+        is_article = not self.phrases[at - 1].has("small.purpose")
+        if self._is_for(at) and (is_article or self.phrases[at].has("audience")):
+            self.draft.unknown.append(self.phrases[at].text)
             return 1
         if before is not None and before.has("having") and not self.draft.things:
             return 0  # "donations with gift aid" are not told apart by it
@@ -1448,6 +1551,8 @@ class _Parser:
         column = self._column(before) if before is not None and term.text == "%" else None
         if column is not None and column.unit == "%":
             return 1  # of the column's own name: "attendance %"
+        if before is not None and self._is_measure(before) and term.text.casefold() in _RATES:
+            return 0  # the "open rate" is of those who got it
         derivation = Derivation(str(term.key("derived")))
         if self.draft.derivation not in (None, derivation):
             return 0
@@ -1670,19 +1775,22 @@ class _Parser:
     def _is_of_rows(self, at: int) -> bool:
         """Whether a word for what a model writes names the rows: "newsletters" of
         ``newsletters.csv``, or what is counted."""
-        term = self.phrases[at]
+        term, before = self.phrases[at], self._before(at)
         is_exact = (fold(term.text),) in lexicon(self.language).exact
-        before = at - 1
-        while before >= 0 and self.phrases[before].is_glue:
-            before -= 1
-        counts = before >= 0 and self.phrases[before].has("ask.many", "by.per", "extreme")
+        counts = before is not None and before.has("ask.many", "by.per", "extreme")
         names_rows = term.has("concept") or (
             not is_exact and bool(things_called(term.text, *_ROWS))
         )
-        is_written = before >= 0 and self.phrases[before].has("small.verb", "option.caption")
+        is_written = before is not None and before.has("small.verb", "option.caption")
         return self.material is not None and not is_written and (
             counts or names_rows or self._is_own(term)
         )  # fmt: skip
+
+    def _before(self, at: int) -> Term | None:
+        """The last term before one that is no glue, or is a verb."""
+        terms = (one for one in reversed(self.phrases[:at])
+                 if one.has("small.verb") or not one.is_glue)  # fmt: skip
+        return next(terms, None)
 
     def _greets(self, at: int) -> bool:
         """Whether a word like "morning" stands before the request, as a greeting does."""
@@ -1742,7 +1850,8 @@ class _Parser:
         ):  # fmt: skip
             return 0  # "until June", of several years
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
-        if term.text.casefold() in _ONE and at and (
+        is_value = self.material is not None and fold(term.text) in self.material.value_words
+        if term.text.casefold() in _ONE and at and not is_value and (
             self._names(before := self.phrases[at - 1]) or before.has("edit", "extreme", "thing")
         ):  # fmt: skip
             return 1

@@ -216,6 +216,17 @@ def _ask_of_which_rows(before: Reading, one: Reading) -> None:
     if len(before.frame.queries) != 1 or len(one.frame.queries) != 1:
         return
     (first,), (second,) = before.frame.queries, one.frame.queries
+    has_own = second.groups or second.time or second.filters or second.order
+    if (
+        first.order is not None
+        and first.order.count
+        and not has_own
+        and (first.table == second.table)
+    ):  # "which site has the most hours, and how many shifts"
+        _ask_which_data(one, msgspec.structs.replace(
+            second, groups=first.groups, time=first.time, grain=first.grain, filters=first.filters
+        ))  # fmt: skip
+        return
     own_columns = {each.column for each in second.filters}
     others = tuple(each for each in first.filters if each.column not in own_columns)
     is_compared = any(each.derived is Derivation.GROWTH for each in first.measures)
@@ -228,6 +239,12 @@ def _ask_of_which_rows(before: Reading, one: Reading) -> None:
         query = msgspec.structs.replace(
             query, measures=measures, time=first.time, grain=first.grain
         )
+    _ask_which_data(one, query)
+
+
+def _ask_which_data(one: Reading, query: Query) -> None:
+    """Ask whether a demand is about what was answered before it, ``query``, or about all."""
+    assert one.frame is not None, "it was understood"
     frames = (msgspec.structs.replace(one.frame, queries=(query,)), one.frame)
     choices = [Choice(frame_text(each, one.table), (each,)) for each in frames]
     one.question = Question("which_data", {}, choices)
@@ -333,8 +350,10 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
                 each.has("thing", "kind") and not each.has("kind.grouped", "kind.stacked")
                 for each in phrases[start:at]
             )
+        has_by = any(each.has("by") for each in phrases[at:])
         if one.has("ask.many") and not any(
-            each.has("by", "ask", "thing", "kind", "aggregate") or each.values
+            each.has("by", "ask", "thing", "kind") or each.values
+            or (each.has("aggregate") and not has_by)
             for each in phrases[start:at]
         ):  # fmt: skip
             return False  # "revenue and number of bookings by channel"

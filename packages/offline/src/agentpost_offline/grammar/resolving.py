@@ -33,6 +33,7 @@ from agentpost_offline.grammar.material import (
     Material,
     calendar_of,
     is_better_higher,
+    is_of_payment,
     yes_value,
 )
 from agentpost_offline.grammar.periods import Period
@@ -42,6 +43,7 @@ from agentpost_offline.grammar.vocabulary import carry_of, concept_of
 from agentpost_offline.style.numbers import is_currency
 
 _MOST_CHOICES = 4
+_LENGTHS = ("m", "km", "mi")
 _NAMED = 12
 """As many values are named beside their number; more of them are listed."""
 _COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
@@ -292,7 +294,7 @@ class Resolved:
             self.groups = list(of_values)  # "who has more hours, Ann or Bo?"
             return
         full_name = self.material.full_name
-        groups = full_name or self.material.people
+        groups = full_name or self._people()
         if self.material.row_name in groups and not full_name:
             groups = (str(self.material.row_name),)
         if len(groups) != 1 and not full_name:
@@ -311,6 +313,26 @@ class Resolved:
                 for one in labels
             ], word=draft.look_words["who"])  # fmt: skip
         self.groups = list(groups)
+
+    def _people(self) -> tuple[str, ...]:
+        """The people that "who" asks for: those who sell, or those who buy and pay."""
+        draft, sellers = self.draft, self.material.people
+        customers = self.material.concepts.get("customer", ())
+        buyers = tuple(one for one in customers if self.material.column(one).kind is Kind.TEXT)
+        of_sale = draft.ranking.concept if draft.ranking is not None else ""
+        if "sold" in {of_sale, *draft.marks}:
+            return () if sellers == buyers else sellers
+        others = [one for one in sellers if one not in buyers]
+        if not (buyers and others):
+            return sellers
+        columns = [one.column for one in draft.filters] + [column for column, _ in draft.values]
+        pays = "spent" in draft.marks or any(map(is_of_payment, columns))
+        if pays and len(buyers) == 1:
+            return buyers
+        raise Unclear("ambiguous", [
+            Choice(one, text=f"{draft.text.rstrip(' .!?。！？؟')} · {one}")
+            for one in (*others, *buyers)
+        ], word=draft.look_words["who"])  # fmt: skip
 
     def _flags(self) -> None:
         """Of "insured and not insured" both stand side by side."""
@@ -768,6 +790,8 @@ class Resolved:
         concepts = self.material.concepts
         is_pace = ranking.concept == "pace"
         names = concepts.get("hours" if is_pace else ranking.concept, [])
+        if is_pace:  # who works many hours is not slow
+            names = [one for one in names if words.names(one, "duration")]
         if not names and ranking.concept == "price" and (
             not self.groups or self._is_row_each
         ):  # fmt: skip
@@ -777,6 +801,8 @@ class Resolved:
                 one.name for one in self.material.numbers
                 if one.unit in ("min", "h", "s") or words.names(one.name, "duration")
             ]  # fmt: skip
+        if ranking.concept == "hours":  # the longest run takes the most time, or is the farthest
+            names = [*names, *(one.name for one in self.material.numbers if one.unit in _LENGTHS)]
         if not names:
             self.draft.unknown.append(ranking.word)
         if len(names) != 1:
@@ -915,7 +941,8 @@ class Resolved:
         takings = self.material.takings
         concepts = self.material.concepts
         money = takings or concepts.get("revenue") or concepts.get("cost") or ()
-        money = [name for name in money if self.material.column(name).kind is Kind.NUMBER]
+        figures = map(self.material.column, money)
+        money = [each.name for each in figures if each.kind is Kind.NUMBER and not each.formula]
         if one.has_money and len(money) == 1:  # "over 1000 euros"
             return money[0]
         numbers = sorted(self.material.numbers, key=lambda each: each.name not in takings)

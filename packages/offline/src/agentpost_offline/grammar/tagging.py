@@ -8,7 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agentpost_offline.grammar.material import Keys, Material, value_meant, yes_value
+from agentpost_offline.grammar.material import (
+    Keys,
+    Material,
+    numbers_a_figure,
+    value_meant,
+    yes_value,
+)
 from agentpost_offline.grammar.text import (
     Token,
     fold,
@@ -271,7 +277,15 @@ class _Tagger:
         verb says, by a part of their names."""
         assert self.material is not None, "there are columns"
         material = self.material
-        columns: list[str] = []
+        parts = (material.parts.get(key) for key in (keys[0], plain[0])) if len(keys) == 1 else ()
+        columns = [
+            name
+            for name in next(filter(None, parts), [])
+            if meanings and numbers_a_figure(material.column(name))
+        ]  # "sales" are the rows of "Sale no"
+        if not columns and "concept.person" in meanings:  # "people" who buy, or who sell
+            columns = [*material.concepts.get("person", ()), *material.concepts.get("customer", ())]
+            columns = columns if len(columns) > len(material.concepts.get("person", ())) > 0 else []
         for meaning in meanings:
             if not columns and meaning.startswith("concept."):
                 columns = material.concepts.get(meaning.removeprefix("concept."), [])
