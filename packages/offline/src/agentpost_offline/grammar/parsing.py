@@ -3,6 +3,7 @@ production takes is unknown."""
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
@@ -1012,20 +1013,24 @@ class _Parser:
             self._value(term, Op.IS)
         return 1
 
-    @property
+    @cached_property
     def _costs(self) -> bool:
         """Whether something is to be made."""
         return any(one.has("thing", "kind", "format") for one in self.phrases)
 
+    @cached_property
+    def _ranks(self) -> bool:
+        """Whether one of several is asked for, or two are compared."""
+        return any(one.has("extreme", "versus", "edit.more") for one in self.phrases)
+
     def _is_made(self, at: int) -> bool:
         """Whether a value may be what is to be made: "a table of sales", "sales in a table" where
         tables are sold."""
-        term = self.phrases[at]
+        if not self.phrases[at].has("thing") or self.language == "zh":
+            return False
         before = self._before(at)
         begins = before is None and len(self.phrases) > 1
-        return term.has("thing") and self.language != "zh" and (
-            begins or (before is not None and before.has("small.in", "small.verb"))
-        )  # fmt: skip
+        return begins or (before is not None and before.has("small.in", "small.verb"))
 
     def _is_for(self, at: int) -> bool:
         """Whether "for" stands before: for the board, of which there may be a value or column."""
@@ -1197,8 +1202,7 @@ class _Parser:
         if key != "which" or after is None:
             return 1
         column = self._column(after)
-        ranks = any(one.has("extreme", "versus", "edit.more") for one in self.phrases)
-        if column is not None and yes_value(column) and (end > at + 1 or not ranks):
+        if column is not None and yes_value(column) and (end > at + 1 or not self._ranks):
             return 1  # "which of those have breakfast", "which are cancelled"
         if column is not None and column.role in (Role.CATEGORY, Role.IDENTIFIER, Role.TEXT):
             if len(after.columns) > 1 and not after.is_literal:
@@ -1788,9 +1792,8 @@ class _Parser:
 
     def _before(self, at: int) -> Term | None:
         """The last term before one that is no glue, or is a verb."""
-        terms = (one for one in reversed(self.phrases[:at])
-                 if one.has("small.verb") or not one.is_glue)  # fmt: skip
-        return next(terms, None)
+        terms = (self.phrases[place] for place in range(at - 1, -1, -1))
+        return next((one for one in terms if one.has("small.verb") or not one.is_glue), None)
 
     def _greets(self, at: int) -> bool:
         """Whether a word like "morning" stands before the request, as a greeting does."""

@@ -243,7 +243,7 @@ def _ask_of_which_rows(before: Reading, one: Reading) -> None:
 
 
 def _ask_which_data(one: Reading, query: Query) -> None:
-    """Ask whether a demand is about what was answered before it, ``query``, or about all."""
+    """Ask whether a demand is about what came before it, as ``query`` says, or about all."""
     assert one.frame is not None, "it was understood"
     frames = (msgspec.structs.replace(one.frame, queries=(query,)), one.frame)
     choices = [Choice(frame_text(each, one.table), (each,)) for each in frames]
@@ -334,6 +334,10 @@ def _is_stop(text: str, phrases: Sequence[Term], at: int) -> bool:
     return has_space and before is not None and before.number is None and len(before.text) > 2
 
 
+_AHEAD = 12
+"""Among so many terms behind an "and" stands what both figures beside it are shown by."""
+
+
 def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
     """Whether a new clause begins at an "and" or a comma."""
     if not (phrases[at].has("small.and", "edit.too") or phrases[at].text in ",，،、"):
@@ -350,10 +354,11 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
                 each.has("thing", "kind") and not each.has("kind.grouped", "kind.stacked")
                 for each in phrases[start:at]
             )
-        has_by = any(each.has("by") for each in phrases[at:])
         if one.has("ask.many") and not any(
             each.has("by", "ask", "thing", "kind") or each.values
-            or (each.has("aggregate") and not has_by)
+            or (each.has("aggregate") and not any(
+                after.has("by") for after in phrases[at : at + _AHEAD]
+            ))
             for each in phrases[start:at]
         ):  # fmt: skip
             return False  # "revenue and number of bookings by channel"
