@@ -166,8 +166,11 @@ async def _answer(
         offering.offer(here)
         return
     only_asks = not any(one.draft.things or one.draft.formats for one in readings)
-    if len(readings) > 1 and here.documents and not here.tables and only_asks and not any(
-        one.draft.control or one.draft.model or one.is_edit for one in readings
+    asks_passage = any("passage" in one.draft.asks for one in readings)
+    if len(readings) > 1 and here.documents and not here.tables and only_asks and (
+        asks_passage or not any(
+            one.draft.control or one.draft.model or one.is_edit for one in readings
+        )
     ):  # fmt: skip
         await asking.from_documents(here, text)  # "where does it say so? and how much is it?"
         return

@@ -339,6 +339,22 @@ async def test_that_behind_an_open_question_is_not_known(
     assert not turn.started
 
 
+async def test_sales_are_rows_or_money(tmp_path: Path) -> None:
+    table = "sale,item,amount £\n" + "".join(f"{n},lamp,{n % 7}\n" for n in range(100, 130))
+    turn = await Conversation().say("sales by item", csv_file(tmp_path, table))
+    assert turn.choices[:2] == ["total Amount by Item", "number of rows by Item"]
+    turn = await Conversation().say("how many sales", csv_file(tmp_path, table))
+    assert "Number of rows: 30." in turn.text
+
+
+async def test_what_a_figure_is_narrowed_to_is_not_lost_in_a_workbook(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("total fee by team, not paid by card", csv_file(tmp_path, SUBS))
+    turn = await talk.say("only those over 100 pounds, as excel please")
+    assert turn.questions
+    assert not turn.started
+
+
 async def test_bars_are_no_bread(tmp_path: Path) -> None:
     table = "producto,unidades\nBarra,3\nPan,4\nBarra,5\n"
     turn = await Conversation().say(

@@ -37,6 +37,8 @@ _NO_SHOWS = re.compile(r"no-[^\W\d]{3,}", re.IGNORECASE)
 """Where "no" is no number: "No-shows"."""
 _NUMBERED = re.compile(r"(?:n[°º]|nr\b\.?|no\.|[#№])\s*\w", re.IGNORECASE)
 """As in "N° ruche" and "No. order"."""
+_SERIES = 20
+"""So many rows have to be numbered one after the other, whatever their column is called."""
 _CODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9_\-/.]*")
 
 
@@ -95,7 +97,9 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
         return Role.RATE
     is_number = words.tokens(name) == ["number"] and _counts_up(facts, _FEW_NUMBERED)
     is_name = (facts.whole and identifying) or is_number or _counts_up(facts)
-    is_numbered = identifying and facts.distinct == facts.rows and _ends_as_code(name)
+    is_numbered = facts.distinct == facts.rows and (
+        (identifying and _ends_as_code(name)) or _is_series(facts)
+    )
     if is_name and unit is None and (is_numbered or not words.names(name, "amount")):
         return Role.IDENTIFIER
     if _is_calendar(name, facts):
@@ -225,6 +229,12 @@ def _counts_up(facts: Facts, least: int = 8) -> bool:
         return False
     span = facts.highest - facts.lowest + 1
     return facts.lowest >= 0 and span <= facts.rows * 1.5
+
+
+def _is_series(facts: Facts) -> bool:
+    """Whether whole numbers follow each other without gaps worth naming, as those of receipts."""
+    span = facts.highest - facts.lowest + 1
+    return facts.whole and facts.rows >= _SERIES and span <= facts.rows * 1.05
 
 
 def _is_calendar(name: str, facts: Facts) -> bool:

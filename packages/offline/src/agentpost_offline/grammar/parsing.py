@@ -331,8 +331,11 @@ class _Parser:
             return 0
         quoted = _QUOTED.match(self.text, term.end)
         if quoted is None:
+            end = at + 1
+            while end < len(self.phrases) and not self._goes_on(end):
+                end += 1
             is_placed = self.material is None and any(
-                one.has("place") for one in self.phrases[at + 2 :]
+                one.has("place") for one in self.phrases[at + 2 : end]
             )  # "put Summer fete at the bottom"
             is_caption = self.has_images and (term.has("option.caption") or is_placed)
             return self._bare_caption(at) if is_caption else 0
@@ -1345,6 +1348,8 @@ class _Parser:
             return 1
         self._note_order(at, column)
         if self._is_row_noun(at, columns):
+            if term.has("concept.revenue") and "many" not in self.draft.asks:
+                self.draft.marks.add("sales")  # each of them, or what they came to
             self.draft.row_nouns.append(column.name)
             return 1
         if len(term.columns) > 1:

@@ -385,6 +385,8 @@ def _reading(
         _refuse_columns(draft, material)
     if draft.marks & {"undo", "change"}:  # "no, undo that"
         draft.talk = None
+    if "passage" in draft.asks:  # "where does it say when the music stops?"
+        draft.model, draft.control = [], None
     if draft.model or _only_stands(draft):
         return result
     if not (around.has_files or around.is_unanswered or is_later):
@@ -448,7 +450,7 @@ def _leave_out_remarks(reading: Reading) -> None:
 def _is_of_before(draft: Draft) -> bool:
     """Whether a clause that is no edit speaks of what was made before: "with a chart", "draw them"
     once more, "only those who have not paid", "the average"."""
-    names_anew = draft.things or draft.measures
+    names_anew = draft.measures or (draft.things and "as" not in draft.marks)
     is_again = bool(draft.things) and "it" in draft.marks and not draft.has_query
     is_part = "only" in draft.marks and (not draft.asks or "it" in draft.marks)
     is_bare = draft.aggregate is not None and not (draft.has_query or draft.asks)

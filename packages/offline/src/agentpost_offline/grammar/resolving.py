@@ -453,6 +453,12 @@ class Resolved:
                 draft.measures = draft.by_numbers
         if draft.row_nouns and not (self.groups and draft.row_nouns[0] in self.groups):
             draft.counts += draft.row_nouns
+        takings = self.material.takings
+        if "sales" in draft.marks and len(takings) == 1 and not (
+            draft.measures or draft.filters or draft.values or draft.derivation
+        ):  # fmt: skip
+            both = [Measure(takings[0], Aggregate.SUM), Measure(None, Aggregate.COUNT)]
+            raise Unclear("which_measure", self._as_choices(both))
         if "lacking" in draft.marks and draft.measures and not self._is_counting:
             raise Unclear("which_condition", words=draft.text)
         if self.thing is Thing.TABLE and not (self._is_counting or draft.measures or self.groups
@@ -1209,6 +1215,10 @@ class Resolved:
             if self.calendar is None:
                 raise Unclear("no_dates", table=self.material.table.name, words=draft.text)
             raise Unclear("growth_of_what", self._growth_choices(measures))
+        if any(one.aggregate is Aggregate.DISTINCT for one in measures) and (
+            draft.aggregate is not Aggregate.DISTINCT
+        ):  # "how are the classes": no figure is named
+            raise Unclear("which_measure")
         shows = self.thing is not Thing.ANSWER
         derivation = None if shows and draft.derivation is None else Derivation.GROWTH
         if "difference" in draft.marks and not shows:

@@ -155,6 +155,8 @@ class _Tagger:
         start, end = span[0].start, span[-1].end
         forms = tuple(fold(token.text) for token in span)
         meanings = self.words.exact.get(forms) or self.words.phrases.get(keys, ())
+        if forms not in self.words.exact and forms[0].endswith("ly"):  # "mostly" ranks nothing
+            meanings = tuple(one for one in meanings if not one.startswith("extreme."))
         if self.text[start:end].casefold() == "ça":  # no "CA"
             return Term(self.text[start:end], "word", start, end, frozenset(("small.it",)))
         if not self.words.exact.get(forms) and self.words.language != "ar":

@@ -94,6 +94,13 @@ def _draw(path: Path, char: str) -> tuple[tuple[int, int], bytes]:
     return mask.size, bytes(mask)
 
 
+def file_with(text: str) -> Path | None:
+    """The first font file that has a glyph for each character of a text; None where none has."""
+    chars = {char for char in text if char not in _IGNORED and _visible(char)}
+    files = _files(needs_cjk(text))
+    return next((path for path in files if all(has_glyph(path, char) for char in chars)), None)
+
+
 def without_missing(text: str, absent: Iterable[str]) -> str:
     """The text with each run of characters that cannot be shown as one ellipsis."""
     pattern = "[" + "".join(re.escape(c) for c in absent) + "]+"

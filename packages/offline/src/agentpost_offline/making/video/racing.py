@@ -132,8 +132,9 @@ class _Drawing:
             if middle <= bottom - 4 * u:
                 name = names[at]
                 frame.paste(name, (0, round(middle - name.height / 2)), name)
-                draw.text((end + 10 * u, middle), self.format.text(values[at]), anchor="lm",
-                          font=_font(round(self.size)), fill=palette.INK)  # fmt: skip
+                text = self.format.text(values[at])
+                font = _font(round(self.size), fonts.needs_cjk(text))
+                draw.text((end + 10 * u, middle), text, anchor="lm", font=font, fill=palette.INK)
         frame.paste(back.crop((0, bottom, self.wide, self.tall)), (0, bottom))
         line, right = bottom + round(12 * u), self.wide - self.margin
         reach = self.margin + (right - self.margin) * share
@@ -145,14 +146,15 @@ class _Drawing:
 
 
 @cache
-def _font(size: int) -> Any:
-    for folder in fonts.faces("")[1]:
-        for path in sorted(Path(folder).glob("Inter*.ttf")):
-            if "Italic" not in path.name:
-                font = ImageFont.truetype(str(path), size)
-                font.set_variation_by_axes([14, 600])
-                return font
-    return ImageFont.load_default(size)
+def _font(size: int, cjk: bool) -> Any:
+    """The font of the values, whose unit may be a Han character."""
+    path = fonts.file_with("0吨" if cjk else "0")
+    if path is None:
+        return ImageFont.load_default(size)
+    font = ImageFont.truetype(str(path), size)
+    if path.name.startswith("Inter"):
+        font.set_variation_by_axes([14, 600])
+    return font
 
 
 def _between(values: Sequence[float], at: float) -> float:
