@@ -70,7 +70,8 @@ class Draft:
     """``what which who when why many much list passage``."""
     marks: set[str] = field(default_factory=set)
     """Single words: ``only versus difference all it too change about undo split carry.sold``;
-    ``sales``: those that the rows are, or their money; ``count_too``: the rows beside a figure; ``both_ends``: the best and the worst; ``judged``:
+    ``sales``: those that the rows are, or their money; ``count_too``: the rows beside a figure;
+    ``both_ends``: the best and the worst; ``judged``:
     "worst first" does not say whether the highest are meant."""
     talk: str | None = None
     control: str | None = None
