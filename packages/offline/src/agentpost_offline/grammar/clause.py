@@ -19,7 +19,7 @@ class Clause:
     """The terms of one clause, and what the productions have understood of them so far."""
 
     def __init__(
-        self, text: str, phrases: list[Term], material: Material | None, today: str, language: str,
+        self, text: str, terms: list[Term], material: Material | None, today: str, language: str,
         files: Sequence[str], has_images: bool,
     ) -> None:  # fmt: skip
         self.has_images, self.file_count = has_images, len(files)
@@ -28,8 +28,8 @@ class Clause:
             key(word) for name in files for word in name_tokens(name.rpartition(".")[0])
             if len(word) > 1  # a Han character is no word
         }  # fmt: skip
-        self.text, self.phrases, self.material, self.language = text, phrases, material, language
-        clause = text[phrases[0].start : phrases[-1].end] if phrases else ""
+        self.text, self.terms, self.material, self.language = text, terms, material, language
+        clause = text[terms[0].start : terms[-1].end] if terms else ""
         self.draft = Draft(clause)
         self.calendar = self._calendar(today)
         self.pending: Aggregate | None = None
@@ -42,7 +42,7 @@ class Clause:
 
     def term(self, at: int) -> Term | None:
         """The term at a place, if there is one."""
-        return self.phrases[at] if 0 <= at < len(self.phrases) else None
+        return self.terms[at] if 0 <= at < len(self.terms) else None
 
     def skip(self, at: int, *more: str) -> int:
         """The next place that is no glue, nor one of the meanings. It is remembered: each of 20,000
@@ -86,7 +86,7 @@ class Clause:
 
     def add_value(self, term: Term, op: Op) -> None:
         """Make a condition of a value; one of several columns is ambiguous."""
-        near = {name for one in self.phrases for name in one.columns}
+        near = {name for one in self.terms for name in one.columns}
         options = [pair for pair in term.values if pair[0] in near] or list(term.values)
         if len({column for column, _ in options}) > 1:
             columns = tuple(dict.fromkeys(column for column, _ in options))
@@ -106,10 +106,17 @@ class Clause:
         column = self.column(term)
         return column is not None and column.role in (Role.AMOUNT, Role.RATE)
 
-    def term_before(self, at: int) -> Term | None:
-        """The last term before one that is no glue, or is a verb."""
-        terms = (self.phrases[place] for place in range(at - 1, -1, -1))
-        return next((one for one in terms if one.has("small.verb") or not one.is_glue), None)
+    def term_before(self, at: int, *more: str) -> Term | None:
+        """The last term before a place that is no glue, or has one of the meanings."""
+        terms = (self.terms[place] for place in range(at - 1, -1, -1))
+        return next((one for one in terms if not one.is_glue or (more and one.has(*more))), None)
+
+    def start_of_part(self, at: int) -> int:
+        """Where the part of the clause begins that a place is in: behind the last mark."""
+        start = at
+        while start and self.terms[start - 1].kind != "mark":
+            start -= 1
+        return start
 
     def formula_of(self, left: Term | None, sign: Sign, right: Term | None) -> str | None:
         """The name of the figure that the columns of two terms make."""
@@ -119,7 +126,7 @@ class Clause:
         ]  # fmt: skip
         if len(columns) < 2 or columns[0] is None or columns[1] is None:
             return None
-        if any(one.has("kind.scatter", "kind.heatmap") for one in self.phrases):
+        if any(one.has("kind.scatter", "kind.heatmap") for one in self.terms):
             return None
         return formula(columns[0], sign, columns[1])
 
@@ -129,9 +136,9 @@ class Clause:
             return None
         time_columns = [
             column for column in self.material.date_columns
-            if any(column.name in term.columns for term in self.phrases)
+            if any(column.name in term.columns for term in self.terms)
         ]  # fmt: skip
         if time_columns:
             self.draft.time = time_columns[0].name
-        self.draft.several_times = len(time_columns) > 1
+        self.draft.has_several_times = len(time_columns) > 1
         return calendar_of((time_columns or self.material.date_columns)[0], today)

@@ -21,7 +21,7 @@ _BEFORE: Final = 4
 
 def take_comparison(clause: Clause, at: int) -> int:
     """As in "above 100", "at least 5 units", "between 10 and 20", "over 2k €"."""
-    term = clause.phrases[at]
+    term = clause.terms[at]
     op = next((one for one in _OPS if term.has(f"op.{one}")), None)
     if term.has("op.equal"):
         op = Op.IS
@@ -50,7 +50,7 @@ def take_comparison(clause: Clause, at: int) -> int:
     if after is not None and is_row_word(clause, end, after):
         clause.draft.comparing[-1].column = ROWS
         return end + 1 - at
-    has_money = any(one.has("unit.money") for one in clause.phrases[at:end])
+    has_money = any(one.has("unit.money") for one in clause.terms[at:end])
     clause.draft.comparing[-1].has_unit = clause.draft.comparing[-1].has_money = has_money
     name = clause.draft.comparing[-1].column
     is_unit = after is not None and after.has("unit", "grain") and name is not None and (
@@ -105,7 +105,7 @@ def _spans_time(clause: Clause, at: int, end: int, value: float) -> bool:
     calendar = clause.calendar
     years = calendar.last.year - calendar.first.year + 1 if calendar is not None else 0
     if not (grain.has("grain.year") and value == years):
-        clause.draft.unknown.append(clause.text[clause.phrases[at].start : grain.end])
+        clause.draft.unknown.append(clause.text[clause.terms[at].start : grain.end])
     return True
 
 
@@ -140,11 +140,11 @@ def _figure(clause: Clause, at: int) -> tuple[float | None, int]:
 
 
 def _compare(clause: Clause, at: int, end: int, op: Op, values: tuple[float, ...]) -> None:
-    text = clause.text[clause.phrases[at].start : clause.phrases[end - 1].end]
+    text = clause.text[clause.terms[at].start : clause.terms[end - 1].end]
     result = Comparing(op, values, text=text)
     if clause.draft.measures and at - clause.last_measure_at <= _BEFORE and all(
         term.is_glue or term.has("small", "only") or term.text == "%"
-        for term in clause.phrases[clause.last_measure_at + 1 : at]
+        for term in clause.terms[clause.last_measure_at + 1 : at]
     ):  # fmt: skip
         result.column = clause.draft.measures[-1].column
         result.measure_at = len(clause.draft.measures) - 1

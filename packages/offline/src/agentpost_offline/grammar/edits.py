@@ -219,14 +219,15 @@ def _among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Qu
     return msgspec.structs.replace(query, filters=(*query.filters, *draft.filters, *values))
 
 
-_LISTS = ({"many"}, {"which"}, {"who"}, {"list"}, {"what"})
+_ASKED_OF_THEM = frozenset(("many", "which", "who", "list", "what"))
 
 
 def asks_among(draft: Draft) -> bool:
     """Whether a number or a list is asked of what "them" stands for, under a condition."""
     conditions = len(draft.values) + len(draft.filters)
     is_asked = (
-        draft.asks in _LISTS
+        len(draft.asks) == 1
+        and draft.asks <= _ASKED_OF_THEM
         and bool(draft.several_word)
         and ("it" in draft.marks or not draft.several)
     )

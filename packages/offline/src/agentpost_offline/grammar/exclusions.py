@@ -6,6 +6,7 @@ from agentpost_offline.data.model import Column
 from agentpost_offline.frame import Filter, Grain, Op
 from agentpost_offline.grammar import periods
 from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.material import no_value, yes_value
 from agentpost_offline.grammar.tagging import Term
 
@@ -15,7 +16,7 @@ _LEFT_OUT_MAX: Final = 6
 
 def take_exclusion(clause: Clause, at: int) -> int:
     """As in "without North and South", "except 2024", "without a value in city"."""
-    term = clause.phrases[at]
+    term = clause.terms[at]
     if term.has("leave.open") and (size := _leaves_out(clause, at)):
         return size
     if not term.has("not.not", "not.missing") or clause.names(term):
@@ -43,27 +44,38 @@ def take_exclusion(clause: Clause, at: int) -> int:
         after is not None and after.values
     ):  # fmt: skip
         column = clause.column(lacking)
-        if column is not None and no_value(column):
-            if after is not None and after.values:
-                return 0
-            clause.draft.filters.append(_answers_no(column))
-            clause.draft.marks.add("flag")
-            return end + 1 - at
-        if column is not None and column.missing:
-            clause.draft.filters.append(Filter(column.name, Op.MISSING))
-            clause.draft.marks.add("lacking")
-            return end + 1 - at
         if column is not None:
-            clause.draft.unwanted.append(column.name)
+            _exclude_column(clause.draft, column)
             return end + 1 - at
+    end = _exclude_listed(clause, start)
+    if end == start and term.has("not.after"):
+        return _exclude_before(clause, at)
+    return end - at if end > start else 0
+
+
+def _exclude_column(draft: Draft, column: Column) -> None:
+    """Leave out the rows that a column affirms, or that have something in it; else the column."""
+    if no_value(column):
+        draft.filters.append(_answers_no(column))
+        draft.marks.add("flag")
+    elif column.missing:
+        draft.filters.append(Filter(column.name, Op.MISSING))
+        draft.marks.add("lacking")
+    else:
+        draft.unwanted.append(column.name)
+
+
+def _exclude_listed(clause: Clause, start: int) -> int:
+    """Leave out the values and periods that stand at a place, and tell where they end."""
+    end = start
     while (one := clause.term(end)) is not None:
         if one.values and one.kind != "number":
             clause.add_value(one, Op.IS_NOT)
             end += 1
         elif clause.calendar is not None and (
-            periods.read(clause.phrases, end, clause.calendar)[0] is not None
+            periods.read(clause.terms, end, clause.calendar)[0] is not None
         ):
-            period, size = periods.read(clause.phrases, end, clause.calendar)
+            period, size = periods.read(clause.terms, end, clause.calendar)
             assert period is not None
             clause.draft.exclusions.append(period)
             end += size
@@ -74,16 +86,14 @@ def take_exclusion(clause: Clause, at: int) -> int:
             end += 1
         else:
             break
-    if end == start and term.has("not.after"):
-        return _exclude_before(clause, at)
-    return end - at if end > start else 0
+    return end
 
 
 def _leaves_out(clause: Clause, at: int) -> int:
     """As in "leave the cafe out": how many terms."""
-    for end in range(at + 2, min(at + 2 + _LEFT_OUT_MAX, len(clause.phrases))):
-        if clause.phrases[end].has("leave.close") and not clause.names(clause.phrases[end]):
-            inside = clause.phrases[at + 1 : end]
+    for end in range(at + 2, min(at + 2 + _LEFT_OUT_MAX, len(clause.terms))):
+        if clause.terms[end].has("leave.close") and not clause.names(clause.terms[end]):
+            inside = clause.terms[at + 1 : end]
             values = [one for one in inside if one.values and one.kind != "number"]
             if not values or any(
                 not (one.values or one.is_glue or one.has("small", "rows")) for one in inside
@@ -97,10 +107,7 @@ def _leaves_out(clause: Clause, at: int) -> int:
 
 def _exclude_before(clause: Clause, at: int) -> int:
     """Leave out what stands before, as in "…, cancelled ones dont count"."""
-    start = at
-    while start and clause.phrases[start - 1].kind != "mark":
-        start -= 1
-    draft, terms = clause.draft, clause.phrases[start:at]
+    draft, terms = clause.draft, clause.terms[clause.start_of_part(at) : at]
     pairs = [pair for term in terms for pair in term.values if pair in draft.values]
     flags = [one for term in terms if (one := clause.column(term)) and yes_value(one)
              and Filter(one.name, Op.IS, (yes_value(one),)) in draft.filters]  # fmt: skip
@@ -128,7 +135,7 @@ def _denied_thing(clause: Clause, at: int, start: int) -> int:
     if term is None or clause.names(term):
         return 0
     if term.has("thing", "kind"):
-        others = [*clause.phrases[:at], *clause.phrases[start + 1 :]]
+        others = [*clause.terms[:at], *clause.terms[start + 1 :]]
         parts = ("kind", "thing.chart", "thing.table", "thing.image")  # of a report or a deck
         same = parts if term.has(*parts) else ("thing", "kind")
         return start + 1 - at if any(one.has(*same) for one in others) else 0
@@ -144,7 +151,7 @@ def _denied_thing(clause: Clause, at: int, start: int) -> int:
 
 def _joins(clause: Clause, at: int) -> bool:
     """Whether an "and" or a comma stands before one more value or period."""
-    term = clause.phrases[at]
+    term = clause.terms[at]
     after = clause.term(clause.skip(at + 1))
     joins = term.has("small.and", "small.or") or term.text in ",、，،"
     return joins and after is not None and bool(after.values or after.has("month", "weekday"))

@@ -10,12 +10,13 @@ from agentpost_offline.grammar.clause import Clause
 
 _PALETTE: Final = ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale")
 SHEET: Final = re.compile("excel|إكسل|اكسل|xls|csv|sheet", re.IGNORECASE)
+"""What a table is called as a file: more than the place where a question looks."""
 
 
 def take_amount(clause: Clause, at: int) -> int:
     """As in "6 slides", "max 4 pages", "20 seconds", "800 pixels wide", "90°"."""
     start = at
-    if clause.phrases[at].has("op.at_most", "op.equal"):
+    if clause.terms[at].has("op.at_most", "op.equal"):
         at = clause.skip(at + 1)
     term = clause.term(at)
     value = clause.number(term)
@@ -23,8 +24,7 @@ def take_amount(clause: Clause, at: int) -> int:
         return _side(clause, at, start)
     is_deck = term is not None and term.has("unit.slides") and not clause.names(term)
     if term is not None and at == start and is_deck and not _is_asked_about(clause, at):
-        if Thing.DECK not in clause.draft.things:
-            clause.draft.things.append(Thing.DECK)
+        _add_thing(clause, Thing.DECK)
         if term.text.casefold() == "slide":
             clause.set_look("pages", 1, term.text)
         return 1
@@ -74,7 +74,7 @@ def _side(clause: Clause, at: int, start: int) -> int:
     after = clause.term(place + 1)
     if value is None or (after is not None and after.has("unit.slides", "unit.pages")):
         return 0
-    _measure_out(clause, "wide" if clause.phrases[at].has("unit.wide") else "high", value)
+    _measure_out(clause, "wide" if clause.terms[at].has("unit.wide") else "high", value)
     return place + 1 + bool(after is not None and after.has("unit.pixels")) - start
 
 
@@ -82,8 +82,8 @@ def _measure_out(clause: Clause, unit: str, value: float) -> None:
     options = clause.draft.options
     if unit in ("slides", "pages"):
         clause.set_look("pages", int(value), f"{value:g}")
-        if unit == "slides" and Thing.DECK not in clause.draft.things:
-            clause.draft.things.append(Thing.DECK)
+        if unit == "slides":
+            _add_thing(clause, Thing.DECK)
     elif unit in ("seconds", "minutes"):
         seconds = value * (60 if unit == "minutes" else 1)
         clause.set_look("seconds", seconds, f"{value:g}")
@@ -95,7 +95,7 @@ def _measure_out(clause: Clause, unit: str, value: float) -> None:
 
 def take_thing(clause: Clause, at: int) -> int:
     """What is to be made: "line chart", "a deck", "as a spreadsheet"."""
-    term = clause.phrases[at]
+    term = clause.terms[at]
     if clause.names(term) or not term.has("thing", "kind"):
         return 0
     if term.has("carry") and clause.draft.asks:  # "quel site rapporte le plus"
@@ -107,7 +107,7 @@ def take_thing(clause: Clause, at: int) -> int:
         return 1
     if _is_purpose(clause, at) or _is_asked_about(clause, at):
         return 0
-    if at and any(one.has("small.as") for one in clause.phrases[max(0, at - 3) : at]):
+    if at and any(one.has("small.as") for one in clause.terms[max(0, at - 3) : at]):
         clause.draft.marks.add("as")
     kind = term.key("kind")
     if kind == "bar" and _is_header(clause, at):
@@ -121,8 +121,8 @@ def take_thing(clause: Clause, at: int) -> int:
         clause.set_look("chart", kind, term.text)
         words = (clause.draft.look_words.get("chart"), term.text)
         clause.draft.look_words["chart"] = " ".join(filter(None, words))
-    elif (key := term.key("thing")) is not None and Thing(key) not in clause.draft.things:
-        clause.draft.things.append(Thing(key))
+    elif (key := term.key("thing")) is not None:
+        _add_thing(clause, Thing(key))
     if term.has("option.pivot"):
         clause.draft.options["pivot"] = True
     if term.has("them"):  # joined to the verb, as in "ارسمهم"
@@ -135,17 +135,16 @@ def take_thing(clause: Clause, at: int) -> int:
     return 1
 
 
+def _add_thing(clause: Clause, thing: Thing) -> None:
+    if thing not in clause.draft.things:
+        clause.draft.things.append(thing)
+
+
 def _is_place(clause: Clause, at: int) -> bool:
     """Whether a question only says where it looks: "how many rows are in the table?"."""
-    before = at - 1
-    while (
-        before >= 0
-        and clause.phrases[before].is_glue
-        and not clause.phrases[before].has("small.in")
-    ):
-        before -= 1
-    is_table = clause.phrases[at].has("thing.table") and not SHEET.search(clause.phrases[at].text)
-    return is_table and before >= 0 and clause.phrases[before].has("small.in") and bool(
+    before = clause.term_before(at, "small.in")
+    is_table = clause.terms[at].has("thing.table") and not SHEET.search(clause.terms[at].text)
+    return is_table and before is not None and before.has("small.in") and bool(
         clause.draft.asks & {"many", "much", "what", "which", "who"}
     )  # fmt: skip
 
@@ -153,15 +152,15 @@ def _is_place(clause: Clause, at: int) -> bool:
 def _is_purpose(clause: Clause, at: int) -> bool:
     """As the report of "figures for my report", which need not be made."""
     before = at - 1
-    if before > 0 and clause.phrases[before].is_glue and not clause.phrases[before].has("small.in"):
+    if before > 0 and clause.terms[before].is_glue and not clause.terms[before].has("small.in"):
         before -= 1
-    return before > 0 and clause.phrases[before].has("small.purpose") and clause.draft.has_query
+    return before > 0 and clause.terms[before].has("small.purpose") and clause.draft.has_query
 
 
 def _is_header(clause: Clause, at: int) -> bool:
     """Whether "column" says that a name follows: "the total of column 2024"."""
     after = clause.term(clause.skip(at + 1))
-    makes = any(one.has("thing") for one in clause.phrases)
+    makes = any(one.has("thing") for one in clause.terms)
     is_computed = clause.pending is not None or (clause.draft.aggregate is not None and not makes)
     is_name = after is not None and (after.number is not None or bool(after.columns))
     return is_computed and is_name
@@ -169,19 +168,15 @@ def _is_header(clause: Clause, at: int) -> bool:
 
 def _is_asked_about(clause: Clause, at: int) -> bool:
     """Whether a question is about a thing, as in "how many films?" and "is there a report?"."""
-    before = at - 1
-    while before >= 0 and clause.phrases[before].is_glue and not (
-        clause.phrases[before].has("small.it")
-    ):  # fmt: skip
-        if before == 0 and clause.phrases[0].has("there"):
-            return True
-        before -= 1
-    return before >= 0 and clause.phrases[before].has("ask") and not clause.phrases[at].has("rows")
+    before = clause.term_before(at, "small.it")
+    if before is None:
+        return at > 0 and clause.terms[0].has("there")
+    return before.has("ask") and not clause.terms[at].has("rows")
 
 
 def take_look(clause: Clause, at: int) -> int:
     """A format, a colour, a language, an option, a length."""
-    term = clause.phrases[at]
+    term = clause.terms[at]
     if clause.names(term):
         return 0
     if term.kind == "hex" or (term.has("colour") and not term.has("colour.colour")):

@@ -52,57 +52,57 @@ _RATES: Final = ("rate", "率", "比率")
 
 
 def parse(
-    text: str, phrases: Sequence[Term], material: Material | None, today: str, language: str,
+    text: str, terms: Sequence[Term], material: Material | None, today: str, language: str,
     files: Sequence[str] = (), *, has_images: bool = False,
 ) -> Draft:  # fmt: skip
     """Read the terms of one clause; ``text`` is the whole message, in which they have places, and
     ``files`` the names of the files that it may be about, ``has_images`` whether pictures are
     among them."""
-    return _Parser(text, list(phrases), material, today, language, files, has_images).draft
+    return _Parser(text, list(terms), material, today, language, files, has_images).draft
 
 
 class _Parser(Clause):
     def __init__(
-        self, text: str, phrases: list[Term], material: Material | None, today: str, language: str,
+        self, text: str, terms: list[Term], material: Material | None, today: str, language: str,
         files: Sequence[str], has_images: bool,
     ) -> None:  # fmt: skip
-        super().__init__(text, phrases, material, today, language, files, has_images)
+        super().__init__(text, terms, material, today, language, files, has_images)
         self.pending_too: list[Aggregate] = []
         """More aggregates for the same column: "total and average"."""
         self.person_spans: list[tuple[int, int]] = []
         """Words for people where no column has any."""
         self.control_at = 0, 0
         self.lacking_at: set[int] = set()
-        if any(term.has("needs.table") for term in phrases):
+        if any(term.has("needs.table") for term in terms):
             self.draft.marks.add("table")
         self._drop_other_names()
         self.repeated = self._repetitions()
         at = 0
-        while at < len(phrases):
+        while at < len(terms):
             at += self._take(at)
         self._late_aggregate()
-        for at, one in enumerate(phrases[:-2]):
-            if one.has("small.in") and phrases[at + 1].has("small.and", "small.or") and (
-                phrases[at + 2].has("not.not")
+        for at, one in enumerate(terms[:-2]):
+            if one.has("small.in") and terms[at + 1].has("small.and", "small.or") and (
+                terms[at + 2].has("not.not")
             ):  # fmt: skip
-                self.draft.unknown.append(text[one.start : phrases[at + 2].end])  # both of them
+                self.draft.unknown.append(text[one.start : terms[at + 2].end])  # both of them
         if self.draft.control is not None and not self.draft.steers:  # "annulées par mois"
             self.draft.control = None
             self.unknown = sorted([*self.unknown, self.control_at])
         if not self.draft.measures or self.draft.asks & {"many", "who"}:
             self.unknown = sorted([*self.unknown, *self.person_spans])
         set_remarks_apart(self)
-        self.draft.states = is_remark(phrases)
+        self.draft.is_statement = is_remark(terms)
         self.draft.unknown += self._unknown_words()
 
     def _drop_other_names(self) -> None:
         """Leave other names of columns only where a column is asked for: "total cost of our club"
         is not by club."""
-        for at, term in enumerate(self.phrases):
+        for at, term in enumerate(self.terms):
             if (
                 term.has("kind")
                 and term.values
-                and any(one.has("thing.chart") for one in self.phrases[max(0, at - 2) : at])
+                and any(one.has("thing.chart") for one in self.terms[max(0, at - 2) : at])
             ):  # "gráfico de barras", where bread is called so
                 term.values = ()
             if term.is_other_name and (is_own(self, term) or not self._is_asked_for(at)):
@@ -113,16 +113,14 @@ class _Parser(Clause):
     def _is_asked_for(self, at: int) -> bool:
         """Whether a column has to follow the word before: "by", "total", "most", "which"; a figure
         may also follow a verb or what is made, or come first."""
-        is_figure = bool(things_called(self.phrases[at].text, "figures"))
+        is_figure = bool(things_called(self.terms[at].text, "figures"))
         after = self.term(at + 1)
-        before = at - 1
-        while before >= 0 and self.phrases[before].is_glue:
-            before -= 1
-        if before < 0:
+        before = self.term_before(at)
+        if before is None:
             return is_figure and not (after is not None and after.text in ":：")
         sections = ["by", "aggregate", "extreme", "ask", "small.and", "versus", "op", "only.where"]
         sections += ["small.verb", "thing", "kind"] if is_figure else []
-        return self.phrases[before].has(*sections)
+        return before.has(*sections)
 
     def _unknown_words(self) -> list[str]:
         """The words that no production took; those that stand side by side as one."""
@@ -132,7 +130,7 @@ class _Parser(Clause):
                 spans[-1] = (spans[-1][0], end)
             else:
                 spans.append((start, end))
-        starts = {self.phrases[at].start for at in self.lacking_at}
+        starts = {self.terms[at].start for at in self.lacking_at}
         self.draft.lacking = [self.text[a:b] for a, b in spans if a in starts]
         return [self.text[start:end] for start, end in spans]
 
@@ -141,13 +139,13 @@ class _Parser(Clause):
         varroa", where the column is "Treated varroa"."""
         places: set[int] = set()
         last = -1
-        for at, term in enumerate(self.phrases):
+        for at, term in enumerate(self.terms):
             if term.is_literal or term.values or not term.columns:
                 continue
-            between = self.phrases[last + 1 : at]
-            if last >= 0 and self.phrases[last].columns == term.columns and all(
+            between = self.terms[last + 1 : at]
+            if last >= 0 and self.terms[last].columns == term.columns and all(
                 one.is_glue or one.has("small", "versus") for one in between
-            ) and term.text != self.phrases[last].text:  # fmt: skip
+            ) and term.text != self.terms[last].text:  # fmt: skip
                 places |= set(range(last + 1, at + 1))
             last = at
         return places
@@ -155,11 +153,11 @@ class _Parser(Clause):
     def _take(self, at: int) -> int:
         if at in self.repeated:
             return 1
-        term = self.phrases[at]
+        term = self.terms[at]
         for production in _PRODUCTIONS:
             size = production(self, at)
             if size:
-                for one in self.phrases[at : at + size]:
+                for one in self.terms[at : at + size]:
                     if one.typo_of and production not in (
                         captions.take_title,
                         captions.take_caption,
@@ -197,26 +195,26 @@ class _Parser(Clause):
     # Productions: each returns how many terms it took.
 
     def take_period(self, at: int) -> int:
-        if self.phrases[at].values and self.phrases[at].kind != "number":
+        if self.terms[at].values and self.terms[at].kind != "number":
             return 0
         calendar = self.calendar
         if calendar is None:
             return self._dateless(at)
-        period, size = periods.read(self.phrases, at, calendar)
+        period, size = periods.read(self.terms, at, calendar)
         if period is None:
             return 0
-        end = self.phrases[at + size - 1].end
-        if self.text[end : end + 1] == "-" and at + size < len(self.phrases):  # "Jan-Mar"
-            last, more = periods.read(self.phrases, at + size, calendar)
+        end = self.terms[at + size - 1].end
+        if self.text[end : end + 1] == "-" and at + size < len(self.terms):  # "Jan-Mar"
+            last, more = periods.read(self.terms, at + size, calendar)
             if last is not None and (both := periods.span(period, last, calendar)) is not None:
                 period, size = both, size + more
-        period.text = self.text[self.phrases[at].start : self.phrases[at + size - 1].end]
+        period.text = self.text[self.terms[at].start : self.terms[at + size - 1].end]
         self.draft.periods.append(period)
         return size
 
     def _dateless(self, at: int) -> int:
         """A period where the table has no dates: months may be values of its columns."""
-        term = self.phrases[at]
+        term = self.terms[at]
         if self.material is None or self.names(term):
             return 0
         is_month = term.has("month", "weekday") or re.fullmatch(
@@ -225,12 +223,12 @@ class _Parser(Clause):
         is_year = term.kind == "number" and re.fullmatch("(19|20)[0-9][0-9]", term.text)
         if not (is_month or is_year or term.kind == "date"):
             return 0
-        self.draft.is_dateless = term.text
+        self.draft.dateless_words = term.text
         return 1
 
     def take_figure_of_two(self, at: int) -> int:
         """As in "takings minus costs" and "stock × price"."""
-        first = self.phrases[at]
+        first = self.terms[at]
         if len(first.columns) != 1 or first.values:  # each of 20,000 dots would look for its sign
             return self._unread_sign(at)
         sign_at = at + 1
@@ -242,7 +240,7 @@ class _Parser(Clause):
         if name is None:
             return self._unread_sign(at)
         how = None if sign is Sign.OVER and self.pending is Aggregate.SUM else self.pending
-        text = self.text[self.phrases[at].start : self.phrases[place].end]
+        text = self.text[self.terms[at].start : self.terms[place].end]
         self.draft.measures.append(MeasureRequest(name, how, text))
         self.last_measure_at, self.pending = place, None
         self._unread_sign(place, "+/")  # "takings - costs - hours"
@@ -254,10 +252,10 @@ class _Parser(Clause):
         others = [
             one for one in map(self.term, range(at + 1, at + 4)) if one and self.is_measure(one)
         ]
-        if others and self.is_measure(self.phrases[at]):
-            joint = self.text[self.phrases[at].end : others[0].start].strip(" ()")
+        if others and self.is_measure(self.terms[at]):
+            joint = self.text[self.terms[at].end : others[0].start].strip(" ()")
             if joint and (joint in more or (joint in _SIGNS and joint != "+")):
-                self.draft.unknown.append(self.text[self.phrases[at].start : others[0].end])
+                self.draft.unknown.append(self.text[self.terms[at].start : others[0].end])
         return 0
 
     @staticmethod
@@ -283,7 +281,7 @@ class _Parser(Clause):
 
     def _is_length_of_time(self, at: int) -> bool:
         """Whether a column behind "per" may as well be a part of the time axis: "per month"."""
-        grain = self.phrases[at].key("grain")
+        grain = self.terms[at].key("grain")
         column = self.material.column(self.calendar.column) if (
             self.material and self.calendar
         ) else None  # fmt: skip
@@ -292,9 +290,9 @@ class _Parser(Clause):
 
     def take_counted_group(self, at: int) -> int:
         """The number of "the 3 products with the highest revenue"."""
-        value = self.number(self.phrases[at])
+        value = self.number(self.terms[at])
         after = self.term(self.skip(at + 1))
-        if value is None or after is None or not after.columns or self.names(self.phrases[at]):
+        if value is None or after is None or not after.columns or self.names(self.terms[at]):
             return 0
         if value % 1 or not 0 < value < 100 or self.is_measure(after) or after.values:
             return 0
@@ -303,17 +301,17 @@ class _Parser(Clause):
 
     def take_ranking(self, at: int) -> int:
         """As in "top 5", "the 3 highest", "lowest", "cheapest"."""
-        term = self.phrases[at]
+        term = self.terms[at]
         start, count = at, None
         value = self.number(term)
         if value is not None and not self.names(term):
             at = self.skip(at + 1)
             count = int(value) if value % 1 == 0 and 0 < value < 1000 else None
-            if count is None or (term := self.term(at) or term) is self.phrases[start]:
+            if count is None or (term := self.term(at) or term) is self.terms[start]:
                 return 0
         if not term.has("extreme") or term.columns:
             return 0
-        if term.has("edit") and not any(map(self.names, self.phrases)):  # "shorter: 2 slides"
+        if term.has("edit") and not any(map(self.names, self.terms)):  # "shorter: 2 slides"
             return 0
         key = str(term.key("extreme"))
         end = at + 1
@@ -323,7 +321,7 @@ class _Parser(Clause):
                 count, end = int(value), self.skip(end) + 1
         if self.draft.ranking is not None and self.draft.ranking.is_top != key.startswith("top"):
             is_like = key.partition("_")[2] in ("good", self.draft.ranking.concept)
-            joins = any(one.has("small.and", "versus") for one in self.phrases[:at])
+            joins = any(one.has("small.and", "versus") for one in self.terms[:at])
             if not (is_like and joins and count is None) or self.draft.ranking.count not in (
                 None,
                 1,
@@ -352,7 +350,7 @@ class _Parser(Clause):
 
     def take_sorting(self, at: int) -> int:
         """As in "sorted by date", "largest first", "best on top"."""
-        term = self.phrases[at]
+        term = self.terms[at]
         if term.has("extreme") and not term.columns:
             place = at + 1
             while (one := self.term(place)) is not None and not one.has("sort.first"):
@@ -380,11 +378,11 @@ class _Parser(Clause):
         return 1
 
     def take_value(self, at: int) -> int:
-        term = self.phrases[at]
+        term = self.terms[at]
         if not term.values:
             return 0
         if term.kind == "number" and self.calendar is not None:
-            period, _ = periods.read(self.phrases, at, self.calendar)
+            period, _ = periods.read(self.terms, at, self.calendar)
             if period is not None:
                 return 0
         if term.columns and not term.has("ask") and self._follows_by(at):
@@ -400,40 +398,40 @@ class _Parser(Clause):
     @cached_property
     def _costs(self) -> bool:
         """Whether something is to be made."""
-        return any(one.has("thing", "kind", "format") for one in self.phrases)
+        return any(one.has("thing", "kind", "format") for one in self.terms)
 
     @cached_property
     def _ranks(self) -> bool:
         """Whether one of several is asked for, or two are compared."""
-        return any(one.has("extreme", "versus", "edit.more") for one in self.phrases)
+        return any(one.has("extreme", "versus", "edit.more") for one in self.terms)
 
     def _is_made(self, at: int) -> bool:
         """Whether a value may be what is to be made: "a table of sales", "sales in a table" where
         tables are sold."""
-        if not self.phrases[at].has("thing") or self.language == "zh":
+        if not self.terms[at].has("thing") or self.language == "zh":
             return False
-        before = self.term_before(at)
-        begins = before is None and len(self.phrases) > 1
+        before = self.term_before(at, "small.verb")
+        begins = before is None and len(self.terms) > 1
         return begins or (before is not None and before.has("small.in", "small.verb"))
 
     def _is_for(self, at: int) -> bool:
         """Whether "for" stands before: for the board, of which there may be a value or column."""
-        before = self.term_before(at)
+        before = self.term_before(at, "small.verb")
         return before is not None and before.has("small.purpose") and (
-            self.language == "de" or not self.phrases[at].text[:1].isupper()
+            self.language == "de" or not self.terms[at].text[:1].isupper()
         )  # fmt: skip
 
     def _ends_range(self, at: int) -> bool:
         """Whether a value ends a range, or is left out: "January to March" of months that are no
         dates, "until March", "all shops but North"."""
         before = at - 1
-        while before > 0 and self.phrases[before].is_glue and not self.phrases[before].has("small"):
+        while before > 0 and self.terms[before].is_glue and not self.terms[before].has("small"):
             before -= 1
         joint, first = self.term(before), self.term(before - 1)
         if joint is None or joint.has("small.and"):
             return False
         of_first = {name for name, _ in first.values} if first is not None else set()
-        is_second = not of_first.isdisjoint(name for name, _ in self.phrases[at].values)
+        is_second = not of_first.isdisjoint(name for name, _ in self.terms[at].values)
         is_bound = joint.has("period.until") and not joint.has("small.in")
         return joint.has("small.but") or is_bound or (joint.has("small.to") and is_second)
 
@@ -449,12 +447,12 @@ class _Parser(Clause):
         )
 
     def _follows_by(self, at: int) -> bool:
-        before = [one for one in self.phrases[max(0, at - 2) : at] if not one.is_glue]
+        before = [one for one in self.terms[max(0, at - 2) : at] if not one.is_glue]
         return bool(before) and before[-1].has("by")
 
     def take_axis(self, at: int) -> int:
         """As in "by region and month", "per quarter", "for each store"."""
-        term = self.phrases[at]
+        term = self.terms[at]
         if not term.has("by") or self.names(term):
             return 0
         end = start = self.skip(at + 1)
@@ -486,7 +484,7 @@ class _Parser(Clause):
                 self.pending = None
             elif column is not None and (per or self.pending is Aggregate.MEAN) and (
                 is_row_noun(self, end, one.columns)
-            ) and not any(term.has("thing", "kind") for term in self.phrases):  # fmt: skip
+            ) and not any(term.has("thing", "kind") for term in self.terms):  # fmt: skip
                 self.draft.marks.add("each_row")
             elif column is not None:
                 self.draft.groups.append(column.name)
@@ -518,13 +516,11 @@ class _Parser(Clause):
     def _is_of_next(self, at: int) -> bool:
         """Whether a value stands before the name of its own column."""
         after = self.term(at + 1)
-        return after is not None and any(
-            name in after.columns for name, _ in self.phrases[at].values
-        )
+        return after is not None and any(name in after.columns for name, _ in self.terms[at].values)
 
     def _lists(self, at: int) -> bool:
         """Whether an "and", a comma or a repeated "by" stands before one more column or grain."""
-        term = self.phrases[at]
+        term = self.terms[at]
         place = self.skip(at + 1, "by")
         after = self.term(place)
         if after is not None and after.columns and self._is_stated(place):
@@ -536,7 +532,7 @@ class _Parser(Clause):
 
     def _is_left_out(self, at: int) -> bool:
         """Whether what stands behind a comma does not count: "by month, cancelled ones dont"."""
-        for one in self.phrases[at + 1 :]:
+        for one in self.terms[at + 1 :]:
             if one.kind == "mark" or one.has("not.after"):
                 return one.has("not.after")
         return False
@@ -549,7 +545,7 @@ class _Parser(Clause):
 
     def take_which(self, at: int) -> int:
         """As in "which region", "what 3 products", "in which month", "who"."""
-        term = self.phrases[at]
+        term = self.terms[at]
         if not term.has("ask.which", "ask.who", "ask.what") or self.names(term):
             return 0
         key = "which" if term.has("ask.which") else "who" if term.has("ask.who") else "what"
@@ -582,7 +578,7 @@ class _Parser(Clause):
         return (end + 2 if number is not None else end + 1) - at
 
     def take_asking(self, at: int) -> int:
-        term = self.phrases[at]
+        term = self.terms[at]
         if not term.has("ask") or self.names(term):
             return 0
         if term.has("ask.number") and not term.has(
@@ -611,7 +607,7 @@ class _Parser(Clause):
         return 1
 
     def take_aggregate(self, at: int) -> int:
-        term = self.phrases[at]
+        term = self.terms[at]
         key = term.key("aggregate")
         if key is None or (term.columns and not self._measure_follows(at)):
             return 0
@@ -624,7 +620,7 @@ class _Parser(Clause):
             return 1
         if self.pending is not None and self.pending is not Aggregate.SUM:
             return 0
-        between = self.phrases[self.last_measure_at + 1 : at] if self.draft.measures else []
+        between = self.terms[self.last_measure_at + 1 : at] if self.draft.measures else []
         if any(one.has("small.verb") for one in between):  # "revenue by region, and show the total"
             return 0
         if self.pending is None or key != "sum":
@@ -664,12 +660,12 @@ class _Parser(Clause):
     def _is_explained_beside(self, at: int) -> bool:
         """Whether the word beside one that may be several columns tells which: "merch money", where
         fees are money too."""
-        columns = self.phrases[at].columns
+        columns = self.terms[at].columns
         beside = [one.columns for one in (self.term(at - 1), self.term(at + 1)) if one is not None]
         return len(columns) > 1 and any(len(one) == 1 and one[0] in columns for one in beside)
 
     def take_column(self, at: int) -> int:
-        term = self.phrases[at]
+        term = self.terms[at]
         if self._is_language(at):  # "auf englisch", where there are marks in English
             term.columns = ()
             self._ends.clear()
@@ -677,7 +673,11 @@ class _Parser(Clause):
         column = self.column(term)
         if column is None:
             return 0
-        if term.has("model") and (verb := self.term_before(at)) and verb.has("option.caption"):
+        if (
+            term.has("model")
+            and (verb := self.term_before(at, "small.verb"))
+            and verb.has("option.caption")
+        ):
             self.draft.model.append((str(term.key("model")), term.text))
             return 1  # "write a newsletter", where each row is one
         if yes_value(column) and self._is_stated(at):
@@ -727,11 +727,11 @@ class _Parser(Clause):
         selling price"."""
         worth = next((one for one in self.draft.measures if f" {Sign.TIMES} " in one.column), None)
         before = at - 1
-        while before > 0 and self.phrases[before].has("carry"):
+        while before > 0 and self.terms[before].has("carry"):
             before -= 1
         is_price = concept_of(column.name) in ("price", "cost") and not column.formula
         if worth is None or self.material is None or not is_price or not (
-            self.phrases[before].has("small.in")
+            self.terms[before].has("small.in")
         ):  # fmt: skip
             return False
         pieces, _, _ = worth.column.partition(f" {Sign.TIMES} ")
@@ -748,10 +748,8 @@ class _Parser(Clause):
     def _is_stated(self, at: int) -> bool:
         """Whether a clause behind a comma says of somebody what a column says of the rows: "…, they
         were sick" names no groups."""
-        start = at
-        while start and self.phrases[start - 1].kind != "mark":
-            start -= 1
-        terms = self.phrases[start : at + 1]
+        start = self.start_of_part(at)
+        terms = self.terms[start : at + 1]
         return start > 0 and terms[0].has("statement.statement") and not any(
             one.has("statement.demand", "by", "ask") for one in terms
         )  # fmt: skip
@@ -760,7 +758,7 @@ class _Parser(Clause):
         """As of the second column of "average of A and B"; a sum is not shared."""
         if not self.draft.measures or not all(
             one.is_glue or one.has("small.and") or one.text in ",、，،"
-            for one in self.phrases[self.last_measure_at + 1 : at]
+            for one in self.terms[self.last_measure_at + 1 : at]
         ):  # fmt: skip
             return None
         last = self.draft.measures[-1]
@@ -773,10 +771,10 @@ class _Parser(Clause):
     def _is_language(self, at: int) -> bool:
         """Whether the name of a column is a language here: nothing else is named, as in "in X"."""
         before = self.term(at - 1)
-        return self.phrases[at].has("language") and before is not None and (
+        return self.terms[at].has("language") and before is not None and (
             before.has("small.in", "small.as") and not any(
                 self.names(one) or one.has("ask", "aggregate", "extreme", "thing", "by")
-                for one in self.phrases if one is not self.phrases[at]
+                for one in self.terms if one is not self.terms[at]
             )
         )  # fmt: skip
 
@@ -784,12 +782,12 @@ class _Parser(Clause):
         """A column that an order is named for: "sorted by due date"."""
         before = at - 1
         while before > 0 and (
-            self.phrases[before].is_glue or self.phrases[before].has("by")
-            or is_row_word(self, before, self.phrases[before])
+            self.terms[before].is_glue or self.terms[before].has("by")
+            or is_row_word(self, before, self.terms[before])
         ):  # fmt: skip
             before -= 1
-        if before >= 0 and self.phrases[before].has("sort"):
-            text = self.text[self.phrases[before].start : self.phrases[at].end]
+        if before >= 0 and self.terms[before].has("sort"):
+            text = self.text[self.terms[before].start : self.terms[at].end]
             self.draft.sort_by.append((column.name, text))
 
     def _mention(self, at: int, column: Column) -> int:
@@ -805,7 +803,7 @@ class _Parser(Clause):
             return 1
         if column.kind is Kind.NUMBER and after is not None and after.number is not None:
             self.draft.filters.append(Filter(column.name, Op.IS, (after.number,)))
-            return self.phrases.index(after) + 1 - at
+            return self.terms.index(after) + 1 - at
         narrows = "only" in self.draft.marks or self.draft.asks & {"many", "which", "list"}
         if before is None or not before.has("having"):
             before = self.term(at - 2)
@@ -816,19 +814,19 @@ class _Parser(Clause):
             return 1
         yes = yes_value(column)
         is_looked_up = bool(self.draft.asks & {"what", "which"}) and any(
-            one.values for one in self.phrases
+            one.values for one in self.terms
         )
         if yes and not is_looked_up:
             self.draft.filters.append(Filter(column.name, Op.IS, (yes,)))
             self.draft.marks.add("flag")
             return 1
-        is_article = not self.phrases[at - 1].has("small.purpose")
-        if self._is_for(at) and (is_article or self.phrases[at].has("audience")):
-            self.draft.unknown.append(self.phrases[at].text)
+        is_article = not self.terms[at - 1].has("small.purpose")
+        if self._is_for(at) and (is_article or self.terms[at].has("audience")):
+            self.draft.unknown.append(self.terms[at].text)
             return 1
         if before is not None and before.has("having") and not self.draft.things:
             return 0  # "donations with gift aid" are not told apart by it
-        if len(name_tokens(column.name)) > len(name_tokens(self.phrases[at].text)) and (
+        if len(name_tokens(column.name)) > len(name_tokens(self.terms[at].text)) and (
             self.draft.measures or "many" in self.draft.asks
         ):  # "visits" need not be the column "Visit type"
             return 0
@@ -836,7 +834,7 @@ class _Parser(Clause):
         return 1
 
     def take_grain(self, at: int) -> int:
-        term = self.phrases[at]
+        term = self.terms[at]
         if not term.has("grain") or self.names(term):
             return 0
         if self.material is not None and self.calendar is None:
@@ -861,14 +859,14 @@ class _Parser(Clause):
     def _is_of(self, at: int) -> bool:
         """Whether an "of" stands before a word."""
         before = at - 1
-        while before > 0 and not self.phrases[before].has("small.of") and (
-            self.phrases[before].is_glue or self.phrases[before].has("small.all")
+        while before > 0 and not self.terms[before].has("small.of") and (
+            self.terms[before].is_glue or self.terms[before].has("small.all")
         ):  # fmt: skip
             before -= 1
-        return before > 0 and self.phrases[before].has("small.of")
+        return before > 0 and self.terms[before].has("small.of")
 
     def take_derivation(self, at: int) -> int:
-        term = self.phrases[at]
+        term = self.terms[at]
         if not term.has("derived") or self.names(term):
             return 0
         before = self.term(at - 1)
@@ -890,15 +888,15 @@ class _Parser(Clause):
     def _shows_shares(self, at: int) -> bool:
         """Whether "with percentages" only names what a pie shows anyway."""
         place = at - 1
-        while place > 0 and self.phrases[place].is_glue:
+        while place > 0 and self.terms[place].is_glue:
             place -= 1
         before = self.term(place)
         is_beside = before is not None and before.has("small.in", "small.and", "not.not")
-        return is_beside and any(one.has("kind.donut") for one in self.phrases)
+        return is_beside and any(one.has("kind.donut") for one in self.terms)
 
     def take_several(self, at: int) -> int:
         """As in "draw both", "a chart of the three": so many of the last answers."""
-        term = self.phrases[at]
+        term = self.terms[at]
         if self.names(term):
             return 0
         value = self.number(term) or float(term.key("them") or 0) or None
@@ -917,7 +915,7 @@ class _Parser(Clause):
 
     def take_word(self, at: int) -> int:
         """Words that stand for themselves: talk, control, edits, rows, what needs a model."""
-        term = self.phrases[at]
+        term = self.terms[at]
         if self.names(term):
             return 0
         draft = self.draft
@@ -932,7 +930,7 @@ class _Parser(Clause):
             draft.is_own_name = not term.has("rows") and (draft.is_own_name or not draft.counts)
             draft.counts.append(term.text)
         elif term.has("only.where"):
-            if not any(one.values or one.has("op", "not") for one in self.phrases[at + 1 : at + 6]):
+            if not any(one.values or one.has("op", "not") for one in self.terms[at + 1 : at + 6]):
                 return 0  # "where they came from"
             draft.marks.add("only")
         elif term.has("only", "versus", "edit", "small.all", "carry", "others"):
@@ -950,7 +948,7 @@ class _Parser(Clause):
         elif term.has("talk.no") and not at and self._goes_on_after_comma():
             pass  # "no, by month"
         elif term.has("greeting") and self._greets(at):
-            draft.talk = draft.talk or (None if len(self.phrases) > _ALONE else "hello")
+            draft.talk = draft.talk or (None if len(self.terms) > _ALONE else "hello")
         elif term.has("talk") and not ((term.has("small.glue") and at) or self._denies(at)):
             draft.talk = draft.talk or term.key("talk")
         elif term.has("ordinal"):
@@ -964,55 +962,55 @@ class _Parser(Clause):
     def _greets(self, at: int) -> bool:
         """Whether a word like "morning" stands before the request, as a greeting does."""
         after = self.term(at + 1)
-        is_first = all(one.is_glue or one.has("talk") for one in self.phrases[:at])
+        is_first = all(one.is_glue or one.has("talk") for one in self.terms[:at])
         return is_first and (after is None or after.kind == "mark")
 
     def _goes_on_after_comma(self) -> bool:
         after = self.term(1)
-        return after is not None and after.text in ",，،" and len(self.phrases) > _ALONE
+        return after is not None and after.text in ",，،" and len(self.terms) > _ALONE
 
     def _denies(self, at: int) -> bool:
         """Whether a "no" belongs to what follows it, and is no answer: "no e-mail"."""
         after = self.term(at + 1)
-        return self.phrases[at].has("not") and after is not None and after.kind != "mark"
+        return self.terms[at].has("not") and after is not None and after.kind != "mark"
 
     def take_glue(self, at: int) -> int:
         """Small words that only hold a sentence together."""
-        term = self.phrases[at]
+        term = self.terms[at]
         if term.has("small.it"):
             self.draft.marks.add("it")
         if term.has("that.that"):
             self.draft.look_words["that"] = term.text
         if term.has("small.source"):
             is_format = looks.SHEET.search(term.text) and any(
-                one.has("small.as") for one in self.phrases[max(0, at - 2) : at]
+                one.has("small.as") for one in self.terms[max(0, at - 2) : at]
             )
             if is_format:  # "as a csv file"
                 return 0
             self.draft.marks.add("source")
-        if term.has("having") and all(one.is_glue or one.has("small") for one in self.phrases[:at]):
+        if term.has("having") and all(one.is_glue or one.has("small") for one in self.terms[:at]):
             self.draft.marks.add("with")
         if at == 0 and term.has("small.and") and not term.has("edit"):
             self.draft.marks.add("too")  # "plus Harbour"
         if term.has("small.colour") and not any(one.has("colour") or one.kind == "hex"
-                                                for one in self.phrases):  # fmt: skip
+                                                for one in self.terms):  # fmt: skip
             return 0  # "colour by town"
         if term.has("period.until") and self.calendar and (
-            periods.read(self.phrases, self.skip(at + 1), self.calendar)[0]
+            periods.read(self.terms, self.skip(at + 1), self.calendar)[0]
         ):  # fmt: skip
             return 0  # "until June", of several years
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
         is_value = self.material is not None and fold(term.text) in self.material.value_words
         if term.text.casefold() in _ONE and at and not is_value and (
-            self.names(before := self.phrases[at - 1]) or before.has("edit", "extreme", "thing")
+            self.names(before := self.terms[at - 1]) or before.has("edit", "extreme", "thing")
         ):  # fmt: skip
             return 1
         if term.has("axis"):  # "clients down, quarters across"
-            return int(any(one.has("option.pivot", "kind.heatmap") for one in self.phrases))
+            return int(any(one.has("option.pivot", "kind.heatmap") for one in self.terms))
         if term.has("small.still"):
             beside = [self.term(at - 1), self.term(self.skip(at + 1))]
             goes_on = any(one is not None and one.values for one in beside) or any(
-                one.has("not", "op") for one in self.phrases
+                one.has("not", "op") for one in self.terms
             )
             return int(goes_on or self.has_images)
         is_unit = self._is_unit(term) or (term.text == "%" and at > 0)

@@ -19,7 +19,7 @@ _OF_REMARKS: Final = ("small", "concept", "idle", "statement", "greeting", "audi
 
 def take_purpose(clause: Clause, at: int) -> int:
     """As in "for the area manager": for whom a result is, which changes nothing about it."""
-    if not clause.phrases[at].has("small.purpose"):
+    if not clause.terms[at].has("small.purpose"):
         return 0
     end, others = at + 1, list[Term]()
     while (one := clause.term(end)) is not None and end - at <= _PURPOSE:
@@ -38,16 +38,14 @@ def take_purpose(clause: Clause, at: int) -> int:
     if (one is not None and clause.names(one)) or not _is_audience(clause, others, at, end):
         return 0
     if others:  # "the area manager"
-        clause.draft.remarks.append(
-            clause.text[clause.phrases[at].start : clause.phrases[end - 1].end]
-        )
+        clause.draft.remarks.append(clause.text[clause.terms[at].start : clause.terms[end - 1].end])
     return end - at
 
 
 def _is_of_weekday(clause: Clause, at: int) -> bool:
     """As the "on" of "the meeting on Thursday"."""
     day = clause.term(at + 1)
-    return clause.phrases[at].has("small.in") and day is not None and day.has("weekday")
+    return clause.terms[at].has("small.in") and day is not None and day.has("weekday")
 
 
 def _is_audience(clause: Clause, others: Sequence[Term], at: int, end: int) -> bool:
@@ -61,7 +59,7 @@ def _is_audience(clause: Clause, others: Sequence[Term], at: int, end: int) -> b
     key = lexicon(clause.language).key
     return not any(
         all(fold(word) in words or key(word) in words for word in name_tokens(one.text))
-        for one in clause.phrases[at:end] if one.has("audience")
+        for one in clause.terms[at:end] if one.has("audience")
     )  # fmt: skip
 
 
@@ -69,11 +67,11 @@ def set_remarks_apart(clause: Clause) -> None:
     """Take the words of remarks out of the unknown ones: "…, they get a cake". Nothing else may
     be in them, and a request has to stand beside them."""
     start = 0
-    for end in range(len(clause.phrases) + 1):
+    for end in range(len(clause.terms) + 1):
         term = clause.term(end)
         if term is not None and not (term.kind == "mark" and term.text in ",;:()–，；：،؛"):
             continue
-        terms = clause.phrases[start:end]
+        terms = clause.terms[start:end]
         start = end + 1
         if not (clause.draft.has_query and is_remark(terms)):
             continue

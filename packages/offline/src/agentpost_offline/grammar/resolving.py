@@ -85,8 +85,8 @@ class Resolved:
             word, columns = draft.ambiguous[0]
             labels = [Choice(name, text=self._instead(word, name)) for name in columns]
             raise Unclear("ambiguous", labels, word=word)
-        if draft.is_dateless:
-            raise Unclear("no_dates", table=material.table.name, words=draft.is_dateless)
+        if draft.dateless_words:
+            raise Unclear("no_dates", table=material.table.name, words=draft.dateless_words)
         self.query = self._query()
 
     def _instead(self, word: str, name: str) -> str:
@@ -98,7 +98,7 @@ class Resolved:
         if not date_columns:
             return None
         conditions = [one for one in self.draft.periods if not (one.weekdays or one.edge)]
-        if len(date_columns) > 1 and conditions and (self.draft.several_times or (
+        if len(date_columns) > 1 and conditions and (self.draft.has_several_times or (
             match is not None and len(conditions) > 1
             and not self.draft.marks & {"versus", "difference", "more"}
         )):  # fmt: skip
@@ -963,7 +963,7 @@ class Resolved:
     # What is computed of the measures
 
     @property
-    def ends(self) -> tuple[Query, ...]:
+    def queries(self) -> tuple[Query, ...]:
         """The query, or that with the best and that with the worst where both are asked for."""
         query = self.query
         if "both_ends" not in self.draft.marks:

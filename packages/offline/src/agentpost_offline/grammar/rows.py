@@ -22,13 +22,13 @@ _ROWS: Final = ("people", "rows")
 
 def take_people(clause: Clause, at: int) -> int:
     """Another word for those of whom each row is one: "kids" of a list of players."""
-    term = clause.phrases[at]
+    term = clause.terms[at]
     if clause.names(term) or clause.material is None or not things_called(term.text, "people"):
         return 0
     name = clause.material.person
     if name is None or name in clause.draft.row_nouns or not clause.material.is_row([name]):
         return 0
-    if at and clause.phrases[at - 1].has("having"):  # "guests with kids"
+    if at and clause.terms[at - 1].has("having"):  # "guests with kids"
         return 0
     clause.draft.row_nouns.append(name)
     return 1
@@ -72,7 +72,7 @@ def is_article(clause: Clause, term: Term) -> bool:
 def is_of_rows(clause: Clause, at: int) -> bool:
     """Whether a word for what a model writes names the rows: "newsletters" of
     ``newsletters.csv``, or what is counted."""
-    term, before = clause.phrases[at], clause.term_before(at)
+    term, before = clause.terms[at], clause.term_before(at, "small.verb")
     is_exact = (fold(term.text),) in lexicon(clause.language).exact
     counts = before is not None and before.has("ask.many", "by.per", "extreme")
     names_rows = term.has("concept") or (not is_exact and bool(things_called(term.text, *_ROWS)))
@@ -140,4 +140,5 @@ def counts_beside(clause: Clause, at: int) -> bool:
 
 
 def joins_words(term: Term | None) -> bool:
+    """Whether a term is an "and" or a comma."""
     return term is not None and (term.has("small.and") or term.text in ",،，、")
