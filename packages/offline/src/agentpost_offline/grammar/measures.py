@@ -4,7 +4,7 @@ import msgspec
 
 from agentpost_offline.data import roles, words
 from agentpost_offline.data.model import Column, Kind, Role
-from agentpost_offline.frame import Aggregate, Derivation, Filter, Measure, Op, Thing
+from agentpost_offline.frame import ROW_COUNT, Aggregate, Derivation, Filter, Measure, Op, Thing
 from agentpost_offline.grammar.draft import ROWS, MeasureRequest, Ranking
 from agentpost_offline.grammar.material import yes_value
 from agentpost_offline.grammar.query_parts import QueryParts
@@ -51,14 +51,13 @@ def measures_of(parts: QueryParts) -> list[Measure]:
     is_of_row = draft.ranking is not None and draft.ranking.concept not in ("", "rows", "sold")
     lists = draft.ranking or draft.comparing or draft.asks & {"which", "who", "list"}
     if "count_too" in draft.marks and draft.measures and not lists:
-        rows = Measure(None, Aggregate.COUNT)
-        return [rows, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
+        return [ROW_COUNT, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
     if parts.is_counting or (draft.counts and not draft.measures and not is_of_row):
         return _counting(parts)
     if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
         parts.groups = parts.groups or draft.mentions[:1]
         draft.counts.append(ROWS)
-        return [Measure(None, Aggregate.COUNT)]
+        return [ROW_COUNT]
     conditions = {one.measure_at for one in draft.comparing if one.measure_at is not None}
     targets = [one for at, one in enumerate(draft.measures) if at not in conditions]
     if targets or (draft.measures and not (parts.groups or draft.counts or is_of_row)):
@@ -81,7 +80,7 @@ def _condition_choices(parts: QueryParts) -> list[Choice]:
         if one.column
     ]  # fmt: skip
     column = parts.draft.measures[0].column
-    choices = parts.as_choices([Measure(None, Aggregate.COUNT), Measure(column, Aggregate.SUM)])
+    choices = parts.as_choices([ROW_COUNT, Measure(column, Aggregate.SUM)])
     names = [one for one in parts.material.groups if one.distinct >= parts.material.table.rows]
     if names and not parts.groups:  # each row has a name: they are listed first
         parts.groups = [names[0].name]
@@ -90,6 +89,7 @@ def _condition_choices(parts: QueryParts) -> list[Choice]:
 
 
 def measure_of(parts: QueryParts, one: MeasureRequest) -> Measure:
+    """The figure of one column, as it was asked for or is usual. Raises `Unclear`."""
     column = parts.material.column(one.column)
     how = one.aggregate or parts.draft.aggregate
     if roles.is_reading(column) and how in (None, Aggregate.SUM, Aggregate.MEAN):
@@ -154,7 +154,7 @@ def _usual_of_rate(parts: QueryParts, column: Column) -> Aggregate:
     )  # fmt: skip
     choices = parts.as_choices([Measure(column.name, Aggregate.MEAN)])
     parts.draft.style = pie
-    choices += parts.as_choices([Measure(None, Aggregate.COUNT)])
+    choices += parts.as_choices([ROW_COUNT])
     raise Unclear("no_parts", choices, column=column.label)
 
 
@@ -173,23 +173,21 @@ def _counting(parts: QueryParts) -> list[Measure]:
         if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):
             return [Measure(sums[0].name, Aggregate.SUM)]
         raise Unclear("count_what", words=draft.text)
-    counted = _counted_quantities(parts, quantities)
-    if counted:
-        return counted
+    if results := _counted_quantities(parts, quantities):
+        return results
     if "time" in draft.marks and draft.time and not draft.counts:  # "how many rehearsals"
         days = Measure(draft.time, Aggregate.DISTINCT)
-        rows = Measure(None, Aggregate.COUNT)
-        raise Unclear("count_what", parts.as_choices([rows, days]), words=draft.text)
+        raise Unclear("count_what", parts.as_choices([ROW_COUNT, days]), words=draft.text)
     if "sold" in draft.marks and parts.material.concepts.keys() & {"sold", "quantity"}:
         return [_of_concept(parts, *_CARRIED["sold"])]  # "how many items were sold"
     if draft.mentions and (yes := yes_value(parts.material.column(draft.mentions[0]))):
         draft.filters.append(Filter(draft.mentions.pop(0), Op.IS, (yes,)))
-        return [Measure(None, Aggregate.COUNT)]
+        return [ROW_COUNT]
     if draft.mentions:
         return [_counted_mention(parts, draft.mentions[0])]
     if "flag" in draft.marks or ("spent" in draft.marks and draft.values):
         draft.counts.append("")  # "how many paid by card"
-        return [Measure(None, Aggregate.COUNT)]
+        return [ROW_COUNT]
     things = {column for column, _ in draft.values} & {
         name for concept in ("product", "category")
         for name in parts.material.concepts.get(concept, ())
@@ -197,11 +195,11 @@ def _counting(parts: QueryParts) -> list[Measure]:
     if "sold" in draft.marks or (things and "quantity" in parts.material.concepts):
         return [_of_concept(parts, *_CARRIED["sold"])]
     if parts.counts_all and draft.has_query:
-        return [Measure(None, Aggregate.COUNT)]
+        return [ROW_COUNT]
     has_condition = draft.values or draft.filters or draft.comparing
     if has_condition and _numbers_rows(parts) and "quantity" not in parts.material.concepts:
         draft.counts.append("")  # each visit has a number: "how many dogs did we see?"
-        return [Measure(None, Aggregate.COUNT)]
+        return [ROW_COUNT]
     raise Unclear("count_what", words=draft.text)
 
 
@@ -223,7 +221,7 @@ def _counted_quantities(parts: QueryParts, quantities: list[MeasureRequest]) -> 
         if quantities and parts.is_counting and (draft.counts or is_money):
             raise Unclear("count_what", words=draft.text)
     if draft.counts:
-        return [Measure(None, Aggregate.COUNT)]
+        return [ROW_COUNT]
     draft.measures = quantities or draft.measures
     results = [measure_of(parts, one) for one in quantities]
     if any(one.aggregate is Aggregate.MEAN for one in results):
@@ -235,17 +233,16 @@ def _counted_mention(parts: QueryParts, name: str) -> Measure:
     """The rows, or the different values of a column of names: of "tickets" the kinds, or each
     one."""
     draft = parts.draft
-    rows = Measure(None, Aggregate.COUNT)
     if _is_each_a_person(parts, name):
         draft.counts.append(draft.mentions.pop(0))
-        return rows
+        return ROW_COUNT
     measure = Measure(name, Aggregate.DISTINCT)
     concept = concept_of(name)
     has_pieces = concept == "product" and "quantity" in parts.material.concepts
     if (concept not in _KINDS or has_pieces) and draft.aggregate is None and (
         parts.material.column(name).distinct <= NAMED
     ):  # fmt: skip
-        raise Unclear("count_what", parts.as_choices([measure, rows]), words=draft.text)
+        raise Unclear("count_what", parts.as_choices([measure, ROW_COUNT]), words=draft.text)
     return measure
 
 
@@ -292,9 +289,9 @@ def _is_signed(parts: QueryParts, name: str) -> bool:
 def _implied_measure(parts: QueryParts) -> list[Measure]:
     """The measure of a clause that names none."""
     draft = parts.draft
-    spoken = _ranked_measure(parts) or _carried_measure(parts) or _kinds(parts)
-    if spoken is not None:
-        return [spoken]
+    measure = _ranked_measure(parts) or _carried_measure(parts) or _kinds(parts)
+    if measure is not None:
+        return [measure]
     if draft.aggregate in (Aggregate.SUM, Aggregate.MEAN, Aggregate.MEDIAN) and (
         "time" in draft.marks
     ):  # dates are not added up
@@ -308,7 +305,7 @@ def _implied_measure(parts: QueryParts) -> list[Measure]:
     if listing and (draft.asks & {"list", "which", "what", "who"} or draft.row_nouns):
         if parts.filters or draft.filters or draft.comparing:
             draft.counts.append("")
-            return [Measure(None, Aggregate.COUNT)]
+            return [ROW_COUNT]
         if len(parts.groups) == 1:
             name = parts.groups.pop()
             return [Measure(name, Aggregate.DISTINCT)]
@@ -329,7 +326,7 @@ def _ranked_measure(parts: QueryParts) -> Measure | None:
         parts.groups or parts.time or draft.derivation or parts.thing is Thing.CHART
     )):  # fmt: skip
         draft.counts.append("")
-        return Measure(None, Aggregate.COUNT)
+        return ROW_COUNT
     if ranking is not None and ranking.concept not in ("", "sold"):
         return _ranked_concept(parts, ranking)
     if ranking is not None and ranking.concept == "sold":
@@ -396,8 +393,7 @@ def _kinds(parts: QueryParts) -> Measure | None:
     measure = Measure(draft.mentions[0], Aggregate.DISTINCT)
     is_flag = bool(yes_value(parts.material.column(draft.mentions[0])))
     if is_flag or (draft.filters and not draft.asks):
-        rows = Measure(None, Aggregate.COUNT)
-        raise Unclear("count_what", parts.as_choices([rows, measure]), words=draft.text)
+        raise Unclear("count_what", parts.as_choices([ROW_COUNT, measure]), words=draft.text)
     return measure
 
 
@@ -409,7 +405,7 @@ def _only_measure(parts: QueryParts) -> Measure:
     if draft.style.chart == "donut" and adds_nothing and not (has_amounts and draft.groups):
         draft.counts.append("")  # a pie of the classes; rates are no parts of a whole
     if parts.counts_all or draft.counts:
-        return Measure(None, Aggregate.COUNT)
+        return ROW_COUNT
     sure = [one for one in parts.material.numbers
             if one.role is Role.AMOUNT and roles.is_additive(one)]  # fmt: skip
     is_rate = all(one.role is Role.RATE for one in parts.material.numbers)
@@ -423,7 +419,6 @@ def _only_measure(parts: QueryParts) -> Measure:
     says_how = draft.aggregate or draft.ranking or draft.derivation or "much" in draft.asks
     is_of_rows = draft.ranking is not None and "it" in draft.marks  # "most of them"
     if is_of_rows or (parts.material.row_name and not says_how):
-        rows = Measure(None, Aggregate.COUNT)
-        measures = [rows, measure] if is_of_rows else [measure, rows]
+        measures = [ROW_COUNT, measure] if is_of_rows else [measure, ROW_COUNT]
         raise Unclear("which_measure", parts.as_choices(measures))
     return measure

@@ -62,6 +62,8 @@ def parse(
 
 
 class _Parser(Clause):
+    """A clause that is read from its first term to its last as it is made."""
+
     def __init__(
         self, text: str, terms: list[Term], material: Material | None, today: str, language: str,
         files: Sequence[str], has_images: bool,

@@ -12,6 +12,7 @@ from agentpost_offline.data import roles, words
 from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
+    ROW_COUNT,
     Act,
     Aggregate,
     Derivation,
@@ -86,7 +87,7 @@ class Resolved(QueryParts):
         self._comparison(measures)
         self._is_whole(measures)
         self._one_currency(measures)
-        is_count = measures == [Measure(None, Aggregate.COUNT)]
+        is_count = measures == [ROW_COUNT]
         name = self.material.row_name
         names_rows = name is not None and (
             name == self.material.person or self.material.column(name).role is Role.IDENTIFIER
@@ -379,14 +380,14 @@ class Resolved(QueryParts):
         rows = self.over(())
         frame = Frame(Act.MAKE, Thing.TABLE, (rows,), language=self.language, said=self.draft.text)
         table = Choice(frame_text(frame, self.material.table), (frame,))
-        return [table, self.choice(self.over([Measure(None, Aggregate.COUNT)]))]
+        return [table, self.choice(self.over([ROW_COUNT]))]
 
     # Conditions
 
     def _compare_each(self, measures: list[Measure]) -> None:
         """Of "which venues have takings below costs" each row may be meant, or the totals."""
         pairs = [one for one in self.draft.filters if self.material.column(one.column).formula]
-        is_list = draft_lists(self.draft) and bool(self.groups or self.time)
+        is_list = _asks_for_list(self.draft) and bool(self.groups or self.time)
         if not (is_list and len(pairs) == 1) or self.is_row_each:
             return
         rows = self.over(measures)
@@ -399,7 +400,7 @@ class Resolved(QueryParts):
 
     def _conditions(self, measures: list[Measure]) -> None:
         """Conditions with numbers: of the rows, or of the groups where their total is meant."""
-        is_count = measures == [Measure(None, Aggregate.COUNT)]
+        is_count = measures == [ROW_COUNT]
         for one in self.draft.comparing:
             column = self._compared_column(one, measures)
             result = Filter(column, one.op, one.values)
@@ -409,14 +410,14 @@ class Resolved(QueryParts):
                 self.having.append(result)
                 continue
             of_groups = bool(self.groups or self.time) and any(m.column == column for m in measures)
-            lists = draft_lists(self.draft) and bool(self.groups) and not self.is_row_each
+            lists = _asks_for_list(self.draft) and bool(self.groups) and not self.is_row_each
             if lists and not of_groups and is_count:
                 self._list_by(column, result, measures)
             elif self.is_row_each or not (
                 of_groups or (is_count and self.groups and self.groups == self.draft.mentions)
             ):  # "donors who gave over 500" each time, or in all
                 self.filters.append(result)
-            elif draft_lists(self.draft):
+            elif _asks_for_list(self.draft):
                 self.having.append(result)
             else:
                 query = self.over(measures)
@@ -431,7 +432,7 @@ class Resolved(QueryParts):
         measures[:] = [measure_of(self, MeasureRequest(column))]
         if measures[0].aggregate is not Aggregate.SUM:
             of_rows = Query(
-                self.material.table.id, (Measure(None, Aggregate.COUNT),), tuple(self.groups),
+                self.material.table.id, (ROW_COUNT,), tuple(self.groups),
                 filters=(*self.draft.filters, *self.filters, condition),
             )  # fmt: skip
             of_groups = msgspec.structs.replace(
@@ -839,7 +840,7 @@ def _reaches(column: Column, one: Comparing) -> bool:
     return one.values[0] >= low if one.op in (Op.BELOW, Op.AT_MOST) else True
 
 
-def draft_lists(draft: Draft) -> bool:
+def _asks_for_list(draft: Draft) -> bool:
     """Whether groups are asked for: "which products", "list the shops", "which months"."""
     which_period = "when" in draft.asks and "which" in draft.asks and draft.ranking is None
     return bool(draft.which_columns) or "list" in draft.asks or which_period
