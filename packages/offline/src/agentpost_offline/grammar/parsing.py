@@ -321,23 +321,17 @@ class _Parser(Clause):
             value = self.number(self.term(self.skip(end)))
             if value is not None and value % 1 == 0 and 0 < value < 1000:
                 count, end = int(value), self.skip(end) + 1
-        if self.draft.ranking is not None and self.draft.ranking.is_top != key.startswith("top"):
-            is_like = key.partition("_")[2] in ("good", self.draft.ranking.concept)
-            joins = any(one.has("small.and", "versus") for one in self.terms[:at])
-            if not (is_like and joins and count is None) or self.draft.ranking.count not in (
-                None,
-                1,
-            ):
+        before, after = self.draft.ranking, self.term(end)
+        if before is not None and before.is_top != key.startswith("top"):
+            if count is not None or not self._adds_other_end(at, before):
                 return 0
-            self.draft.marks.add("both_ends")  # "best and worst"
-            if (after := self.term(end)) is not None and after.has("grain"):
+            self.draft.marks.add("both_ends")
+            if after is not None and after.has("grain"):
                 self.draft.asks.add("when")
             self.draft.look_words["ends"] = term.text
             return end - start
-        after = self.term(end)
         if after is not None and after.has("grain") and not self.names(after):
             self.draft.asks.add("when")
-        before = self.draft.ranking
         if before is not None:
             count = before.count if count is None else count
             if before.count not in (None, count):
@@ -349,6 +343,12 @@ class _Parser(Clause):
             side == "top", count, "" if is_judged else concept, term.text, is_judged
         )
         return end - start
+
+    def _adds_other_end(self, at: int, before: Ranking) -> bool:
+        """As the "worst" of "best and worst", each of them one."""
+        _, _, concept = str(self.terms[at].key("extreme")).partition("_")
+        joins = any(one.has("small.and", "versus") for one in self.terms[:at])
+        return joins and concept in ("good", before.concept) and before.count in (None, 1)
 
     def take_sorting(self, at: int) -> int:
         """As in "sorted by date", "largest first", "best on top"."""
@@ -700,29 +700,33 @@ class _Parser(Clause):
                 self.draft.marks.add("per")
             else:
                 self.draft.marks.add("time")
-        elif column.role in (Role.AMOUNT, Role.RATE):
-            before = self.term(at - 1)
-            if before is not None and before.has("op") and before.has("small.in"):
-                self.draft.unknown.append(before.text)  # "where are we over budget"
-            how = self.pending or self._shared_aggregate(at)
-            if (
-                column.formula
-                and self.draft.measures
-                and self.last_measure_at == at - 1
-                and (self.draft.measures[-1].column in column.formula)
-            ):  # "stock worth"
-                how = how or self.draft.measures.pop().aggregate
-            if self._is_valued_at(at, column):
-                return 1
-            if how is None and self.material is not None and column.name in self.material.takings:
-                how = Aggregate.SUM if term.has("concept.revenue") else None
-            self.draft.measures.append(MeasureRequest(column.name, how, term.text))
-            self._add_pending(self.draft.measures[-1])
-            self.last_measure_at = at
-            self.pending = None
+        elif self.is_measure(term):
+            self._measure(at, column)
         else:
             return self._mention(at, column)
         return 1
+
+    def _measure(self, at: int, column: Column) -> None:
+        """A column of figures, computed as the words before it say."""
+        term, before = self.terms[at], self.term(at - 1)
+        if before is not None and before.has("op") and before.has("small.in"):
+            self.draft.unknown.append(before.text)  # "where are we over budget"
+        how = self.pending or self._shared_aggregate(at)
+        if (
+            column.formula
+            and self.draft.measures
+            and self.last_measure_at == at - 1
+            and (self.draft.measures[-1].column in column.formula)
+        ):  # "stock worth"
+            how = how or self.draft.measures.pop().aggregate
+        if self._is_valued_at(at, column):
+            return
+        if how is None and self.material is not None and column.name in self.material.takings:
+            how = Aggregate.SUM if term.has("concept.revenue") else None
+        self.draft.measures.append(MeasureRequest(column.name, how, term.text))
+        self._add_pending(self.draft.measures[-1])
+        self.last_measure_at = at
+        self.pending = None
 
     def _is_valued_at(self, at: int, column: Column) -> bool:
         """Whether what stock is worth is asked for at the price of a column: "worth at cost and at

@@ -137,6 +137,7 @@ class Resolved(QueryParts):
         )  # fmt: skip
 
     def _groups(self) -> None:
+        """The groups and periods that a result is by. Raises `Unclear`."""
         draft = self.draft
         self._flags()
         self.groups = list(dict.fromkeys((*draft.groups, *draft.which_columns)))
@@ -151,6 +152,14 @@ class Resolved(QueryParts):
         ):  # fmt: skip
             self.groups += [name for name in draft.mentions if name not in self.groups]
         self._who()
+        self._rows_as_groups()
+        self._time_axis()
+        if len(self.groups) + (self.time is not None) > 2:
+            raise Unclear("too_many_groups")
+
+    def _rows_as_groups(self) -> None:
+        """Each row, or each product, is a group where no column says which groups are meant."""
+        draft = self.draft
         listing = draft.asks & {"list"} or draft.asks == {"which"} or draft.ranking or (
             (draft.comparing or draft.values or draft.filters) and not draft.derivation
         )  # fmt: skip
@@ -184,6 +193,10 @@ class Resolved(QueryParts):
             self.groups or draft.grains or "when" in draft.asks
         ):  # fmt: skip
             self.groups = list(self.material.concepts.get("product", ()))[:1]
+
+    def _time_axis(self) -> None:
+        """The periods that a result is by. Raises `Unclear`."""
+        draft = self.draft
         if draft.grains or draft.is_trend or (draft.time and "when" in draft.asks):
             if self.calendar is None:
                 raise Unclear("no_dates", table=self.material.table.name, words=draft.text)
@@ -200,8 +213,6 @@ class Resolved(QueryParts):
             self.calendar is not None and len(self.groups) < 2
         ):  # fmt: skip
             self.time = self.calendar.column  # a line runs over time
-        if len(self.groups) + (self.time is not None) > 2:
-            raise Unclear("too_many_groups")
 
     def _list_dates(self) -> None:
         """Of "which vans are leased, and when is the test due" the rows are shown with their dates,
