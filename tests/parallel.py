@@ -76,14 +76,14 @@ def _fork_for_each(listener: socket.socket, owner: int, arguments: list[str]) ->
                 os.waitpid(running.pop(ended), 0)
                 os.close(ended)
             if listener.fileno() in ready:
-                asked, _ = listener.accept()
+                line, _ = listener.accept()
                 pid = os.fork()
                 if pid == 0:
                     listener.close()
                     for handle in (owner, *running):
                         os.close(handle)
-                    _become_worker(asked)
-                asked.close()
+                    _become_worker(line)
+                line.close()
                 running[os.pidfd_open(pid)] = pid
         for pid in running.values():  # they were told to end, and got their time
             os.kill(pid, signal.SIGKILL)
@@ -118,13 +118,13 @@ def _import_tests(arguments: list[str]) -> None:
     os.environ.update(environ)
 
 
-def _become_worker(asked: socket.socket) -> NoReturn:
+def _become_worker(line: socket.socket) -> NoReturn:
     """Do what the interpreter would that was to be started: run the line that comes first."""
     import atexit
     import threading
     from types import ModuleType
 
-    _, handles, _, _ = socket.recv_fds(asked, 1, 3)
+    _, handles, _, _ = socket.recv_fds(line, 1, 3)
     for stream, handle in enumerate(handles):
         os.dup2(handle, stream)
         os.close(handle)

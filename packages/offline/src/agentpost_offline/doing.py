@@ -51,7 +51,7 @@ def _is_for_documents(here: Surroundings, reading: Reading) -> bool:
     makes = bool(reading.draft.things or reading.draft.formats)
     readable = bool(here.prose) or bool(here.material and not here.tables)
     draft = reading.draft
-    of_table = bool(here.tables) and not draft.unknown and (draft.has_query or draft.is_dateless)
+    of_table = bool(here.tables) and not draft.unknown and (draft.has_query or draft.dateless_words)
     return readable and not (makes or of_table) and not draft.has_look
 
 

@@ -5,7 +5,7 @@ follow-up replaces only the fields that it names.
 """
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -104,6 +104,9 @@ class Measure(msgspec.Struct, frozen=True, omit_defaults=True):
     column: str | None
     aggregate: Aggregate
     derived: Derivation | None = None
+
+
+ROW_COUNT: Final = Measure(None, Aggregate.COUNT)
 
 
 class Filter(msgspec.Struct, frozen=True, omit_defaults=True):

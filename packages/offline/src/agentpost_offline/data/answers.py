@@ -16,6 +16,7 @@ from agentpost_offline.data.formulas import Sign
 from agentpost_offline.data.model import Kind, Result, Role, Table
 from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
+    ROW_COUNT,
     Aggregate,
     Cell,
     Derivation,
@@ -213,9 +214,8 @@ class _Answer(wording.TableWords):
 
     def _named_values(self, query: Query, column: str) -> list[str]:
         """The different values themselves, when they are few."""
-        count = Measure(None, Aggregate.COUNT)
         result = self._data.run(
-            Query(query.table, (count,), groups=(column,), filters=query.filters)
+            Query(query.table, (ROW_COUNT,), groups=(column,), filters=query.filters)
         ).rows
         if not 0 < len(result) <= _VALUES:
             return []
@@ -230,7 +230,7 @@ class _Answer(wording.TableWords):
         column = self._columns[measure.column]
         is_of_totals = formulas.is_of_totals(measure, column)
         names = column.formula[::2] if is_of_totals else (column.name,)
-        counts = (Measure(None, Aggregate.COUNT), *(Measure(n, Aggregate.COUNT) for n in names))
+        counts = (ROW_COUNT, *(Measure(n, Aggregate.COUNT) for n in names))
         count = Query(query.table, counts, filters=query.filters)
         is_part = is_of_totals and Sign.OVER not in column.formula
         key = "missing_part" if is_part else "missing"
@@ -296,7 +296,7 @@ class _Answer(wording.TableWords):
 
     def _only_listed(self, query: Query, result: Result) -> bool:
         """As in "which items are below 20": what matters is the names, each stands in one row."""
-        plain = query.measures == (Measure(None, Aggregate.COUNT),) and query.time is None
+        plain = query.measures == (ROW_COUNT,) and query.time is None
         groups = [self._columns[name] for name in query.groups]
         if any(one.role is Role.IDENTIFIER and one.distinct < self._table.rows for one in groups):
             return False  # of "consent by class" the number of each is asked for

@@ -16,7 +16,15 @@ from agentpost_offline.data.formulas import by_name
 from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table
 from agentpost_offline.data.sql import Compiler, axes, is_average, rate_columns
-from agentpost_offline.frame import Aggregate, Cell, Derivation, Grain, Measure, Op, Order, Query
+from agentpost_offline.frame import (
+    ROW_COUNT,
+    Cell,
+    Derivation,
+    Grain,
+    Op,
+    Order,
+    Query,
+)
 from agentpost_offline.style import dates
 
 if TYPE_CHECKING:
@@ -35,7 +43,7 @@ def run(db: DuckDBPyConnection, source: Loaded, query: Query, language: str) -> 
     """Compute a query; see `Dataset.run`."""
     compiler = Compiler(source)
     if not query.measures:
-        query = replace(query, measures=(Measure(None, Aggregate.COUNT),))
+        query = replace(query, measures=(ROW_COUNT,))
     rates = rate_columns(query)
     where = compiler.where([one for one in query.filters if one.column not in rates])
     total = _one(db, f"select count(*) from {source.relation} where {where.sql}", where.values)

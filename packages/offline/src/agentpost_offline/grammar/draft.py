@@ -59,7 +59,7 @@ class Draft:
     """Words without a meaning here, as they were written."""
     remarks: list[str] = field(default_factory=list)
     """Sentences of words without a meaning: what the user does with the result."""
-    states: bool = False
+    is_statement: bool = False
     """Whether it is a remark by all its words."""
     lacking: list[str] = field(default_factory=list)
     """Those of the unknown words that stand where a column must stand."""
@@ -95,7 +95,7 @@ class Draft:
     is_trend: bool = False
     time: str | None = None
     """A column of dates that was named."""
-    several_times: bool = False
+    has_several_times: bool = False
     """Whether several such columns were named."""
     values: list[tuple[str, str]] = field(default_factory=list)
     filters: list[Filter] = field(default_factory=list)
@@ -127,7 +127,7 @@ class Draft:
     several: int | None = None
     """How many of the last answers "both" or "them" means; 0 for all that belong together."""
     several_word: str = ""
-    is_dateless: str = ""
+    dateless_words: str = ""
     """The words of a period, where the table has no dates."""
 
     @property
@@ -171,9 +171,9 @@ class Draft:
     @property
     def is_remark(self) -> bool:
         """Whether a clause only says what somebody does with the result."""
-        return self.states and not (
+        return self.is_statement and not (
             self.has_query or self.has_look or self.things or self.control or self.model
-            or self.asks or self.ambiguous or self.is_dateless or self.aggregate
+            or self.asks or self.ambiguous or self.dateless_words or self.aggregate
         )  # fmt: skip
 
     @property
@@ -182,5 +182,5 @@ class Draft:
         return not (
             self.has_query or self.has_look or self.things or self.unknown or self.talk
             or self.control or self.model or self.asks or self.marks or self.ambiguous
-            or self.is_dateless or self.aggregate or self.remarks
+            or self.dateless_words or self.aggregate or self.remarks
         )  # fmt: skip

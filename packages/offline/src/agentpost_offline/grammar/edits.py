@@ -12,6 +12,7 @@ import msgspec
 from agentpost_offline.data.model import Column, Role
 from agentpost_offline.data.roles import is_additive, is_reading
 from agentpost_offline.frame import (
+    ROW_COUNT,
     Act,
     Aggregate,
     Derivation,
@@ -177,13 +178,12 @@ def _count_of_list(draft: Draft, material: Material | None, works: Sequence[Work
     query = _last_query(works, material)
     if query is None or material is None or query.having or query.order or query.time:
         return None
-    rows = Measure(None, Aggregate.COUNT)
     is_of_values = len(query.measures) == 1 and query.measures[0].aggregate is Aggregate.DISTINCT
-    is_of_rows = query.measures in ((), (rows,)) and bool(query.groups) == bool(query.measures)
+    is_of_rows = query.measures in ((), (ROW_COUNT,)) and bool(query.groups) == bool(query.measures)
     if is_of_values and not query.groups:
         measure = query.measures[0]
     elif is_of_rows and (not query.groups or material.is_row(query.groups)):
-        measure = rows
+        measure = ROW_COUNT
     else:
         return None
     return _over_same_rows(works[0].frame, query, (measure,), draft.text)
@@ -195,8 +195,7 @@ def _count_among(draft: Draft, material: Material | None, works: Sequence[Work])
     query = _among(draft, material, works) if draft.asks == {"many"} else None
     if query is None:
         return None
-    measures = (Measure(None, Aggregate.COUNT),)
-    return _over_same_rows(works[0].frame, query, measures, draft.text)
+    return _over_same_rows(works[0].frame, query, (ROW_COUNT,), draft.text)
 
 
 def _list_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
@@ -219,14 +218,15 @@ def _among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Qu
     return msgspec.structs.replace(query, filters=(*query.filters, *draft.filters, *values))
 
 
-_LISTS = ({"many"}, {"which"}, {"who"}, {"list"}, {"what"})
+_ASKED_OF_THEM = frozenset(("many", "which", "who", "list", "what"))
 
 
 def asks_among(draft: Draft) -> bool:
     """Whether a number or a list is asked of what "them" stands for, under a condition."""
     conditions = len(draft.values) + len(draft.filters)
     is_asked = (
-        draft.asks in _LISTS
+        len(draft.asks) == 1
+        and draft.asks <= _ASKED_OF_THEM
         and bool(draft.several_word)
         and ("it" in draft.marks or not draft.several)
     )
@@ -294,8 +294,7 @@ def _list_of_count(draft: Draft, material: Material | None, works: Sequence[Work
     query = _last_query(works, material)
     if query is None or material is None:
         return None
-    rows = (Measure(None, Aggregate.COUNT),)
-    if query.measures != rows or query.groups or query.time or not material.row_name:
+    if query.measures != (ROW_COUNT,) or query.groups or query.time or not material.row_name:
         return None
     result = msgspec.structs.replace(query, groups=(material.row_name,))
     return msgspec.structs.replace(works[0].frame, queries=(result,), said=draft.text)
@@ -659,7 +658,7 @@ def _another(
 
 def _rows_of(query: Query, material: Material | None) -> Query:
     """Of a number of rows, or of rows that were listed by their names, the rows."""
-    is_count = query.measures == (Measure(None, Aggregate.COUNT),)
+    is_count = query.measures == (ROW_COUNT,)
     is_list = not query.groups or bool(
         query.filters and material is not None and query.table == material.table.id
         and material.is_row(query.groups)

@@ -122,8 +122,8 @@ def _on_sheet(text: str, around: Surrounding) -> tuple[Sequence[Table], str]:
             matches.append((sheet, match))
     if len(matches) != 1:
         return around.tables, text
-    (sheet, match), blank = matches[0], " "
-    return [sheet], text[: match.start()] + blank * len(match[0]) + text[match.end() :]
+    sheet, match = matches[0]
+    return [sheet], text[: match.start()] + " " * len(match[0]) + text[match.end() :]
 
 
 def _cost(readings: Sequence[Reading]) -> tuple[int, int, int, int]:
@@ -131,7 +131,7 @@ def _cost(readings: Sequence[Reading]) -> tuple[int, int, int, int]:
     that are named by a part of their names, then columns that are not found: "room" is a column of
     one sheet, and a word of the file's name over the others."""
     unknown = sum(len(one.draft.unknown) + len(one.draft.model) for one in readings)
-    dateless = sum(bool(one.draft.is_dateless) for one in readings)
+    dateless = sum(bool(one.draft.dateless_words) for one in readings)
     partly = sum(
         len(name_tokens(measure.column)) > len(name_tokens(measure.word))
         for one in readings for measure in one.draft.measures
@@ -185,12 +185,12 @@ def _read_clauses(
     ]
     readings = [one for one in readings if not _is_courtesy(one, len(readings))]
     for before, one in pairwise(readings):
-        _go_on(before, one, material)
+        _read_as_follow_up(before, one, material)
         _ask_of_which_rows(before, one)
     return readings
 
 
-def _go_on(before: Reading, one: Reading, material: Material | None) -> None:
+def _read_as_follow_up(before: Reading, one: Reading, material: Material | None) -> None:
     """A demand may be about the rows of the one before it: "… and how much money is that"."""
     if before.frame is None or not before.is_sure or one.is_sure or one.draft.unknown:
         return
@@ -428,7 +428,7 @@ def _reading(
         ):  # fmt: skip
             draft.unknown.append(draft.several_word)
         result.frame = _frame(draft, material, around, drafts, result)
-        _leave_out_remarks(result)
+        _tell_remarks(result)
         if result.frame is not None and sum(not one.is_talk for one in drafts) == 1:
             _ask_of_which_data(draft, result.frame, material, around)
         if result.frame is not None and material is not None and draft.unknown:
@@ -438,8 +438,9 @@ def _reading(
     return result
 
 
-def _leave_out_remarks(reading: Reading) -> None:
-    """What changes nothing about an answer is told; what costs is only made when it was asked."""
+def _tell_remarks(reading: Reading) -> None:
+    """Tell what a question has beside it, which changes nothing about the answer; what costs is
+    not made with words that are not understood."""
     remarks = reading.draft.remarks
     if reading.frame is not None and reading.frame.act is Act.ASK:
         reading.notes += [("remark", {"words": one}) for one in remarks]
@@ -630,7 +631,7 @@ def _frame(
         resolved = Resolved(source, material, thing, around.today, around.language)
         reading.notes += resolved.notes
         whole = not resolved.query.measures and not (resolved.query.filters or source.has_query)
-        queries = () if whole else resolved.ends
+        queries = () if whole else resolved.queries
     if thing is Thing.ANSWER and not queries:
         return None
     if thing is Thing.VIDEO and material is not None:

@@ -4,8 +4,7 @@ Three guards stand before any figure: rows are counted only where rows are asked
 like are never summed, and periods that are compared are complete and equally long.
 """
 
-import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -13,6 +12,7 @@ from agentpost_offline.data import roles, words
 from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
+    ROW_COUNT,
     Act,
     Aggregate,
     Derivation,
@@ -27,92 +27,44 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing
 from agentpost_offline.grammar.describing import frame_text
-from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest, Ranking
+from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest
 from agentpost_offline.grammar.material import (
     Calendar,
     Material,
-    calendar_of,
     is_better_higher,
     is_of_payment,
     yes_value,
 )
+from agentpost_offline.grammar.measures import NAMED, measure_of, measures_of
 from agentpost_offline.grammar.periods import Period
+from agentpost_offline.grammar.query_parts import MOST_CHOICES, QueryParts
 from agentpost_offline.grammar.reading import Choice, Unclear
-from agentpost_offline.grammar.text import fold, name_tokens
-from agentpost_offline.grammar.vocabulary import carry_of, concept_of
+from agentpost_offline.grammar.text import fold
+from agentpost_offline.grammar.vocabulary import concept_of
 from agentpost_offline.style.numbers import is_currency
 
-_MOST_CHOICES = 4
-_LENGTHS = ("m", "km", "mi")
-_NAMED = 12
-"""As many values are named beside their number; more of them are listed."""
-_COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
 _CLASS = 3
 """With more columns of numbers than these, the last word of one's name may stand for several."""
-_KINDS = ("person", "customer", "store", "country", "city", "region", "department", "category",
-          "channel", "product", "grade", "status")  # fmt: skip
-"""Of these "how many" asks for how many different ones there are."""
-_SUM_WORDS = ("sum", "som")
-"""Beginnings of the words that ask for a sum; a "total" of orders may be their number."""
-_OVERALL = ("overall", "insgesamt", "en general", "globalement", "总体", "إجمالا")
-"""Words for a sum that of a rate only say that it is that of all rows."""
-_CARRIED = {
-    "sold": ("sold", "quantity", "revenue"),
-    "earned": ("revenue", "salary"),
-    "spent": ("amount", "cost"),
-}
-"""Columns that a verb speaks of: what was sold is a quantity, else an amount."""
 
 
-class Resolved:
-    """A draft's query; ``notes`` says what the reader must know of it."""
+class Resolved(QueryParts):
+    """A draft's query, as soon as it is there."""
 
     def __init__(
         self, draft: Draft, material: Material, thing: Thing, today: str, language: str,
         *, is_choice: bool = False,
     ) -> None:  # fmt: skip
-        self.is_choice = is_choice
-        self.draft, self.material, self.thing, self.language = draft, material, thing, language
-        self.blank, self.today = copy.deepcopy(draft), today
-        self.notes: list[tuple[str, dict[str, str]]] = []
-        self.calendar = self._calendar(today)
-        self.filters: list[Filter] = []
-        self.having: list[Filter] = []
-        self.groups: list[str] = []
-        self.time: str | None = None
-        self.grain: Grain | None = None
+        super().__init__(draft, material, thing, today, language, is_choice=is_choice)
         if draft.ambiguous:
             word, columns = draft.ambiguous[0]
             labels = [Choice(name, text=self._instead(word, name)) for name in columns]
             raise Unclear("ambiguous", labels, word=word)
-        if draft.is_dateless:
-            raise Unclear("no_dates", table=material.table.name, words=draft.is_dateless)
+        if draft.dateless_words:
+            raise Unclear("no_dates", table=material.table.name, words=draft.dateless_words)
         self.query = self._query()
 
     def _instead(self, word: str, name: str) -> str:
         return self.draft.text.replace(word, name, 1)
-
-    def _calendar(self, today: str) -> Calendar | None:
-        date_columns = self.material.date_columns
-        match = next((one for one in date_columns if one.name == self.draft.time), None)
-        if not date_columns:
-            return None
-        conditions = [one for one in self.draft.periods if not (one.weekdays or one.edge)]
-        if len(date_columns) > 1 and conditions and (self.draft.several_times or (
-            match is not None and len(conditions) > 1
-            and not self.draft.marks & {"versus", "difference", "more"}
-        )):  # fmt: skip
-            raise Unclear("two_dates")  # "ordered in January, delivered in February"
-        uses_time = bool(self.draft.periods or self.draft.exclusions or self.draft.grains
-                         or self.draft.is_trend)  # fmt: skip
-        if match is None and len(date_columns) > 1 and uses_time and not (
-            self.material.has_plain_date
-        ):  # fmt: skip
-            choices = [
-                Choice(one.label, text=f"{self.draft.text} ({one.name})") for one in date_columns
-            ]
-            raise Unclear("which_date", choices[:_MOST_CHOICES])
-        return calendar_of(match or date_columns[0], today)
 
     # The parts of the query
 
@@ -121,21 +73,21 @@ class Resolved:
         self._groups()
         self._values()
         self._periods()
-        measures = self._measures()
+        measures = measures_of(self)
         self._conditions(measures)
         self._compare_each(measures)
         if draft.derivation is Derivation.GROWTH or (self._compares_periods() and measures):
             return self._compare_periods(measures)
         self._averages(measures)
         if draft.row_order is not None and not (measures or self.groups or self.time):
-            query = self._over((), Order(bool(draft.sort)))
+            query = self.over((), Order(bool(draft.sort)))
             return msgspec.structs.replace(query, rows_by=draft.row_order)
         measures, order = self._rank(measures)
         measures = self._derive(measures)
         self._comparison(measures)
         self._is_whole(measures)
         self._one_currency(measures)
-        is_count = measures == [Measure(None, Aggregate.COUNT)]
+        is_count = measures == [ROW_COUNT]
         name = self.material.row_name
         names_rows = name is not None and (
             name == self.material.person or self.material.column(name).role is Role.IDENTIFIER
@@ -145,7 +97,7 @@ class Resolved:
         elif self._lists_rows:  # "which expenses have no receipt?" is no total of them
             raise Unclear("no_names", self._row_choices())
         if is_count and "list" in draft.asks and not (
-            self.groups or self.time or self._is_counting or self.thing is not Thing.ANSWER
+            self.groups or self.time or self.is_counting or self.thing is not Thing.ANSWER
         ):  # fmt: skip
             self.groups = list(filter(None, [self.material.row_name]))
             if not self.groups:  # rows that nothing names stand in a table only
@@ -153,24 +105,14 @@ class Resolved:
         says_nothing = (
             is_count
             and self.groups
-            and self._is_row_each
+            and self.is_row_each
             and (self.thing is Thing.CHART or draft.ranking is not None)
         )
-        if (is_count and not (draft.counts or self._counts_all)) or (
+        if (is_count and not (draft.counts or self.counts_all)) or (
             self._names_only_the_table or (says_nothing and self.material.numbers)
         ):  # fmt: skip
             raise Unclear("which_measure")
-        return self._over(measures, order, self.having)
-
-    def _over(
-        self, measures: Iterable[Measure], order: Order | None = None,
-        having: Iterable[Filter] = (),
-    ) -> Query:  # fmt: skip
-        """The measures over the groups, periods and rows that were named."""
-        return Query(
-            self.material.table.id, tuple(measures), tuple(self.groups), self.time, self.grain,
-            tuple(dict.fromkeys((*self.draft.filters, *self.filters))), tuple(having), order,
-        )  # fmt: skip
+        return self.over(measures, order, self.having)
 
     @property
     def _lists_rows(self) -> bool:
@@ -194,32 +136,37 @@ class Resolved:
             or self.filters or draft.row_nouns or draft.ranking
         )  # fmt: skip
 
-    @property
-    def _counts_all(self) -> bool:
-        return not self.material.numbers
-
     def _groups(self) -> None:
+        """The groups and periods that a result is by. Raises `Unclear`."""
         draft = self.draft
         self._flags()
         self.groups = list(dict.fromkeys((*draft.groups, *draft.which_columns)))
         makes = self.thing is not Thing.ANSWER
         if draft.mentions and (
             makes or draft.ranking or "versus" in draft.marks
-            or (draft.comparing and not self._is_counting)
+            or (draft.comparing and not self.is_counting)
             or ("list" in draft.asks and not draft.measures and any(
-                self.material.column(name).distinct > _NAMED for name in draft.mentions
+                self.material.column(name).distinct > NAMED for name in draft.mentions
             ))
-            or not (self.groups or self._is_counting or self._looks_up)
+            or not (self.groups or self.is_counting or self._looks_up)
         ):  # fmt: skip
             self.groups += [name for name in draft.mentions if name not in self.groups]
         self._who()
+        self._rows_as_groups()
+        self._time_axis()
+        if len(self.groups) + (self.time is not None) > 2:
+            raise Unclear("too_many_groups")
+
+    def _rows_as_groups(self) -> None:
+        """Each row, or each product, is a group where no column says which groups are meant."""
+        draft = self.draft
         listing = draft.asks & {"list"} or draft.asks == {"which"} or draft.ranking or (
             (draft.comparing or draft.values or draft.filters) and not draft.derivation
         )  # fmt: skip
         has_measure = len(draft.measures) > len(
             {one.measure_at for one in draft.comparing if one.measure_at is not None}
         )
-        if draft.row_nouns and not self.groups and not self._is_counting and listing and (
+        if draft.row_nouns and not self.groups and not self.is_counting and listing and (
             self.thing is not Thing.TABLE
         ) and not (
             draft.grains or draft.is_trend or (has_measure and not draft.ranking)
@@ -233,7 +180,7 @@ class Resolved:
         )
         if lists_rows and of_rows and self.thing is Thing.ANSWER and not (
             draft.row_nouns or self.groups or draft.mentions or draft.measures
-            or self._is_counting or draft.grains or draft.ranking or draft.derivation
+            or self.is_counting or draft.grains or draft.ranking or draft.derivation
         ):  # fmt: skip
             self.groups = list(filter(None, [self.material.row_name]))
         if draft.ranking and (draft.ranking.count or 0) > 1 and draft.measures and not (
@@ -246,6 +193,10 @@ class Resolved:
             self.groups or draft.grains or "when" in draft.asks
         ):  # fmt: skip
             self.groups = list(self.material.concepts.get("product", ()))[:1]
+
+    def _time_axis(self) -> None:
+        """The periods that a result is by. Raises `Unclear`."""
+        draft = self.draft
         if draft.grains or draft.is_trend or (draft.time and "when" in draft.asks):
             if self.calendar is None:
                 raise Unclear("no_dates", table=self.material.table.name, words=draft.text)
@@ -262,8 +213,6 @@ class Resolved:
             self.calendar is not None and len(self.groups) < 2
         ):  # fmt: skip
             self.time = self.calendar.column  # a line runs over time
-        if len(self.groups) + (self.time is not None) > 2:
-            raise Unclear("too_many_groups")
 
     def _list_dates(self) -> None:
         """Of "which vans are leased, and when is the test due" the rows are shown with their dates,
@@ -348,10 +297,6 @@ class Resolved:
                 draft.filters = [one for one in draft.filters if one.column != column]
                 draft.groups.append(column)
                 draft.mentions = [] if "versus" in draft.marks else draft.mentions
-
-    @property
-    def _is_counting(self) -> bool:
-        return "many" in self.draft.asks
 
     @property
     def _looks_up(self) -> bool:
@@ -439,468 +384,34 @@ class Resolved:
     def _year_choices(self, calendar: Calendar) -> list[Choice]:
         years = range(calendar.last.year, calendar.first.year - 1, -1)
         text = self.draft.text.rstrip(" .!?。！？؟")
-        return [Choice(str(year), text=f"{text} {year}") for year in years][:_MOST_CHOICES]
-
-    # Measures
-
-    def _measures(self) -> list[Measure]:
-        draft = self.draft
-        if draft.by_numbers:
-            races = self.thing is Thing.VIDEO  # "a race by sales"
-            if not (draft.ranking or draft.sort is not None or races) or draft.measures:
-                draft.unknown += [one.word for one in draft.by_numbers]
-            else:
-                draft.measures = draft.by_numbers
-        if draft.row_nouns and not (self.groups and draft.row_nouns[0] in self.groups):
-            draft.counts += draft.row_nouns
-        takings = self.material.takings
-        if "sales" in draft.marks and len(takings) == 1 and not (
-            draft.measures or draft.filters or draft.values or draft.derivation
-        ):  # fmt: skip
-            both = [Measure(takings[0], Aggregate.SUM), Measure(None, Aggregate.COUNT)]
-            raise Unclear("which_measure", self._as_choices(both))
-        if "lacking" in draft.marks and draft.measures and not self._is_counting:
-            raise Unclear("which_condition", words=draft.text)
-        if self.thing is Thing.TABLE and not (self._is_counting or draft.measures or self.groups
-                                              or self.time or draft.aggregate):  # fmt: skip
-            return []
-        is_of_row = draft.ranking is not None and draft.ranking.concept not in ("", "rows", "sold")
-        lists = draft.ranking or draft.comparing or draft.asks & {"which", "who", "list"}
-        if "count_too" in draft.marks and draft.measures and not lists:
-            rows = Measure(None, Aggregate.COUNT)
-            return [rows, *dict.fromkeys(map(self._measure, draft.measures))]
-        if self._is_counting or (draft.counts and not draft.measures and not is_of_row):
-            return self._counting()
-        if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
-            self.groups = self.groups or draft.mentions[:1]
-            draft.counts.append(ROWS)
-            return [Measure(None, Aggregate.COUNT)]
-        conditions = {one.measure_at for one in draft.comparing if one.measure_at is not None}
-        targets = [one for at, one in enumerate(draft.measures) if at not in conditions]
-        if targets or (draft.measures and not (self.groups or draft.counts or is_of_row)):
-            if not targets:
-                raise Unclear("condition_alone", self._condition_choices())
-            if len({one.column for one in targets}) < len(targets):
-                targets = [one for at, one in enumerate(targets)
-                          if (one.column, one.aggregate) not in
-                          {(o.column, o.aggregate) for o in targets[:at]}]  # fmt: skip
-            return list(dict.fromkeys(self._measure(one) for one in targets))
-        if conditions and not is_of_row:
-            return [self._measure(one) for one in draft.measures[:1]]
-        return self._implied_measure()
-
-    def _measure(self, one: MeasureRequest) -> Measure:
-        column = self.material.column(one.column)
-        how = one.aggregate or self.draft.aggregate
-        if roles.is_reading(column) and how in (None, Aggregate.SUM, Aggregate.MEAN):
-            return self._of_readings(column, one, how)
-        can_add = column.role is not Role.RATE or self.material.is_price_of_row(column)
-        if how is Aggregate.SUM and not can_add and (
-            self.draft.aggregate_word.casefold() in _OVERALL
-        ):  # fmt: skip
-            how = Aggregate.MEAN
-        if how is Aggregate.SUM and not can_add:
-            raise Unclear(
-                "no_sum", self._as_choices([Measure(column.name, Aggregate.MEAN)]),
-                column=column.label,
-            )  # fmt: skip
-        if how is not None:
-            return Measure(column.name, how)
-        return Measure(column.name, self._usual(column))
-
-    def _of_readings(self, column: Column, one: MeasureRequest, how: Aggregate | None) -> Measure:
-        """A meter goes on counting: its last reading may be shown, while what was used is the
-        difference of two readings, which is not computed here."""
-        is_named = any(words.names(word, "reading") for word in name_tokens(one.word))
-        if how is None and is_named and not words.names(column.name, "level"):
-            return Measure(column.name, Aggregate.MAX)
-        choices = self._as_choices([Measure(column.name, Aggregate.MAX)])
-        raise Unclear("readings", choices, column=column.label)
-
-    def _usual(self, column: Column) -> Aggregate:
-        """How a column is computed when it is not said."""
-        shows_parts = self.thing is Thing.CHART and self.draft.style.chart in ("donut", "stacked")
-        if column.role is Role.RATE:
-            return self._usual_of_rate(column)
-        ranking = self.draft.ranking
-        is_each = ranking is not None and ranking.concept == "hours"  # "the longest wait by doctor"
-        draws_rows = self.draft.style.chart == "scatter" and not self.groups
-        if (
-            self._is_row_each
-            or shows_parts
-            or draws_rows
-            or (roles.is_additive(column) and not is_each)
-        ):
-            return Aggregate.SUM
-        if ranking is not None and not (self.groups or self.time):
-            return Aggregate.MAX if ranking.is_top else Aggregate.MIN
-        how = (Aggregate.SUM, Aggregate.MEAN)
-        choices = self._as_choices([Measure(column.name, one) for one in how])
-        raise Unclear("sum_or_mean", choices, column=column.label)
-
-    def _usual_of_rate(self, column: Column) -> Aggregate:
-        """The average; a pie has the sums of what each row cost, and no averages."""
-        if self.thing is not Thing.CHART or self.draft.style.chart != "donut":
-            return Aggregate.MEAN
-        if self.material.is_price_of_row(column) and not column.formula:
-            return Aggregate.SUM
-        pie, self.draft.style = self.draft.style, msgspec.structs.replace(
-            self.draft.style, chart="bar"
-        )  # fmt: skip
-        choices = self._as_choices([Measure(column.name, Aggregate.MEAN)])
-        self.draft.style = pie
-        choices += self._as_choices([Measure(None, Aggregate.COUNT)])
-        raise Unclear("no_parts", choices, column=column.label)
-
-    @property
-    def _is_row_each(self) -> bool:
-        """Whether each group is one row, so that nothing is summed."""
-        table = self.material.table
-        if len(self.groups) == 1 and self.time is None:
-            return self.material.column(self.groups[0]).distinct >= table.rows
-        if self.time is not None and not self.groups:
-            column = self.material.column(self.time)
-            return column.distinct >= table.rows and self.grain in (None, column.grain)
-        value_filters = [f for f in self.filters if f.op is Op.IS and len(f.values) == 1]
-        return any(self.material.column(f.column).distinct >= table.rows for f in value_filters)
-
-    def _counting(self) -> list[Measure]:
-        """Of "how many": rows, different values, or a quantity; never rows for want of better."""
-        draft = self.draft
-        if draft.aggregate not in (None, Aggregate.SUM) and draft.aggregate not in _COUNTING:
-            is_average = draft.aggregate is Aggregate.MEAN and self.thing is Thing.ANSWER
-            if not is_average or not (self.groups or self.time):
-                raise Unclear("count_what", words=draft.text)
-            return [Measure(None, Aggregate.COUNT, Derivation.AVERAGE)]
-        conditions = {one.measure_at for one in draft.comparing}
-        quantities = [one for at, one in enumerate(draft.measures) if at not in conditions]
-        if draft.aggregate is Aggregate.SUM and not self._is_counting:
-            sums = [one for one in self.material.numbers if roles.is_additive(one)]
-            if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):
-                return [Measure(sums[0].name, Aggregate.SUM)]
-            raise Unclear("count_what", words=draft.text)
-        counted = self._counted_quantities(quantities)
-        if counted:
-            return counted
-        if "time" in draft.marks and draft.time and not draft.counts:  # "how many rehearsals"
-            days = Measure(draft.time, Aggregate.DISTINCT)
-            rows = Measure(None, Aggregate.COUNT)
-            raise Unclear("count_what", self._as_choices([rows, days]), words=draft.text)
-        if "sold" in draft.marks and self.material.concepts.keys() & {"sold", "quantity"}:
-            return [self._of_concept(*_CARRIED["sold"])]  # "how many items were sold"
-        if draft.mentions and (yes := yes_value(self.material.column(draft.mentions[0]))):
-            draft.filters.append(Filter(draft.mentions.pop(0), Op.IS, (yes,)))
-            return [Measure(None, Aggregate.COUNT)]
-        if draft.mentions:
-            return [self._counted_mention(draft.mentions[0])]
-        if "flag" in draft.marks or ("spent" in draft.marks and draft.values):
-            draft.counts.append("")  # "how many paid by card"
-            return [Measure(None, Aggregate.COUNT)]
-        things = {column for column, _ in draft.values} & {
-            name for concept in ("product", "category")
-            for name in self.material.concepts.get(concept, ())
-        }  # fmt: skip
-        if "sold" in draft.marks or (things and "quantity" in self.material.concepts):
-            return [self._of_concept(*_CARRIED["sold"])]
-        if self._counts_all and draft.has_query:
-            return [Measure(None, Aggregate.COUNT)]
-        has_condition = draft.values or draft.filters or draft.comparing
-        if has_condition and self._numbers_rows and "quantity" not in self.material.concepts:
-            draft.counts.append("")  # each visit has a number: "how many dogs did we see?"
-            return [Measure(None, Aggregate.COUNT)]
-        raise Unclear("count_what", words=draft.text)
-
-    def _counted_quantities(self, quantities: list[MeasureRequest]) -> list[Measure]:
-        """What is counted where figures are named with "how many"; empty where nothing decides."""
-        draft = self.draft
-        if (
-            quantities
-            and (self.filters or draft.filters)
-            and all(carry_of(one.word) == "spent" for one in quantities)
-        ):  # "how many paid cash"
-            draft.measures = []
-            draft.counts.append("")
-        else:
-            money = {*self.material.takings}.union(
-                *(self.material.concepts.get(one, ()) for one in ("revenue", "cost", "profit"))
-            )  # "how many days did we make a profit"
-            is_money = any(one.column in money for one in quantities)
-            if quantities and self._is_counting and (draft.counts or is_money):
-                raise Unclear("count_what", words=draft.text)
-        if draft.counts:
-            return [Measure(None, Aggregate.COUNT)]
-        draft.measures = quantities or draft.measures
-        results = [self._measure(one) for one in quantities]
-        if any(one.aggregate is Aggregate.MEAN for one in results):
-            raise Unclear("count_what", words=draft.text)
-        return results
-
-    def _counted_mention(self, name: str) -> Measure:
-        """The rows, or the different values of a column of names: of "tickets" the kinds, or each
-        one."""
-        draft = self.draft
-        rows = Measure(None, Aggregate.COUNT)
-        if self._is_each_a_person(name):
-            draft.counts.append(draft.mentions.pop(0))
-            return rows
-        measure = Measure(name, Aggregate.DISTINCT)
-        concept = concept_of(name)
-        has_pieces = concept == "product" and "quantity" in self.material.concepts
-        if (concept not in _KINDS or has_pieces) and draft.aggregate is None and (
-            self.material.column(name).distinct <= _NAMED
-        ):  # fmt: skip
-            raise Unclear("count_what", self._as_choices([measure, rows]), words=draft.text)
-        return measure
-
-    def _is_each_a_person(self, name: str) -> bool:
-        """Whether each row is a person, though two may share a name: there is a number of each."""
-        column = self.material.column(name)
-        is_person = name in self.material.concepts.get("person", ()) and self._numbers_rows
-        return is_person and 2 * column.distinct > self.material.table.rows
-
-    @property
-    def _numbers_rows(self) -> bool:
-        """Whether each row has a number: it is one thing, as an order or a visit is."""
-        return any(
-            one.role is Role.IDENTIFIER and one.distinct >= self.material.table.rows
-            for one in self.material.groups
-        )
-
-    def _of_concept(self, *concepts: str) -> Measure:
-        """The measure of the first concept that the table has exactly one column of."""
-        for concept in concepts:
-            of_money = {"revenue": self.material.takings, "cost": self.material.spendings}
-            takings = of_money.get(concept, [])
-            names = [
-                name for name in self.material.concepts.get(concept, takings)
-                if self.material.column(name).kind is Kind.NUMBER
-            ]  # fmt: skip
-            if len(names) == 1 and not ("spent" in self.draft.marks and self._is_signed(names[0])):
-                how = self.draft.aggregate
-                if how is None and names[0] in takings:
-                    how = Aggregate.SUM
-                if how is None:
-                    how = self._usual(self.material.column(names[0]))
-                return Measure(names[0], how)
-        raise Unclear("which_measure")
-
-    def _is_signed(self, name: str) -> bool:
-        """Whether a column holds what came in and what went out."""
-        first = self.material.column(name).first
-        return isinstance(first, float) and first < 0
-
-    def _implied_measure(self) -> list[Measure]:
-        """The measure of a clause that names none."""
-        draft = self.draft
-        spoken = self._ranked_measure() or self._carried_measure() or self._kinds()
-        if spoken is not None:
-            return [spoken]
-        if draft.aggregate in (Aggregate.SUM, Aggregate.MEAN, Aggregate.MEDIAN) and (
-            "time" in draft.marks
-        ):  # dates are not added up
-            raise Unclear("which_measure")
-        if not draft.has_query and draft.aggregate is None:
-            return []
-        listing = self.thing is Thing.ANSWER and self.groups and not (
-            draft.ranking or draft.aggregate or draft.derivation or self.time
-            or draft.sort is not None
-        )  # fmt: skip
-        if listing and (draft.asks & {"list", "which", "what", "who"} or draft.row_nouns):
-            if self.filters or draft.filters or draft.comparing:
-                draft.counts.append("")
-                return [Measure(None, Aggregate.COUNT)]
-            if len(self.groups) == 1:
-                name = self.groups.pop()
-                return [Measure(name, Aggregate.DISTINCT)]
-        only_rows = not (self.groups or self.time or draft.ranking or draft.aggregate)
-        if self.thing is not Thing.ANSWER and only_rows:
-            return []
-        return [self._only_measure()]
-
-    def _ranked_measure(self) -> Measure | None:
-        """The measure of "most often", "cheapest" and "best selling", and of yes and no."""
-        draft, ranking = self.draft, self.draft.ranking
-        is_often = ranking is not None and ranking.concept == "rows"
-        if is_often and not self.material.row_name:  # a row may stand for many
-            raise Unclear("which_measure")
-        speaks = draft.marks & set(_CARRIED) or "much" in draft.asks  # "how much did each bring in"
-        if is_often or ("flag" in draft.marks and not draft.aggregate and not speaks and (
-            self.groups or self.time or draft.derivation or self.thing is Thing.CHART
-        )):  # fmt: skip
-            draft.counts.append("")
-            return Measure(None, Aggregate.COUNT)
-        if ranking is not None and ranking.concept not in ("", "sold"):
-            return self._ranked_concept(ranking)
-        if ranking is not None and ranking.concept == "sold":
-            return self._of_concept(*_CARRIED["sold"])
-        return None
-
-    def _carried_measure(self) -> Measure | None:
-        """The measure that a verb speaks of: what was sold, earned or spent. "Make a chart" and
-        "bikes brought in" speak of none."""
-        draft = self.draft
-        for mark, concepts in _CARRIED.items():
-            is_other = (mark == "spent" and "revenue" in self.material.concepts) or (
-                mark == "earned" and not (draft.asks or draft.marks & {"more", "versus"})
-            )
-            if mark not in draft.marks or is_other:
-                continue
-            if mark == "sold" and not draft.asks & {"many", "much"} and (
-                self.material.concepts.keys() >= {"quantity", "revenue"}
-            ):  # fmt: skip
-                raise Unclear("which_measure")
-            return self._of_concept(*(concepts[::-1] if "much" in draft.asks else concepts))
-        return None
-
-    def _kinds(self) -> Measure | None:
-        """How many different values a column has that stands alone."""
-        draft = self.draft
-        if not draft.mentions or self.groups or draft.aggregate:
-            return None
-        measure = Measure(draft.mentions[0], Aggregate.DISTINCT)
-        is_flag = bool(yes_value(self.material.column(draft.mentions[0])))
-        if is_flag or (draft.filters and not draft.asks):
-            rows = Measure(None, Aggregate.COUNT)
-            raise Unclear("count_what", self._as_choices([rows, measure]), words=draft.text)
-        return measure
-
-    def _only_measure(self) -> Measure:
-        """The rows where nothing else is there, or the only figure that may be meant."""
-        draft = self.draft
-        adds_nothing = not any(map(roles.is_additive, self.material.numbers))
-        has_amounts = any(one.role is Role.AMOUNT for one in self.material.numbers)
-        if draft.style.chart == "donut" and adds_nothing and not (has_amounts and draft.groups):
-            draft.counts.append("")  # a pie of the classes; rates are no parts of a whole
-        if self._counts_all or draft.counts:
-            return Measure(None, Aggregate.COUNT)
-        sure = [one for one in self.material.numbers
-                if one.role is Role.AMOUNT and roles.is_additive(one)]  # fmt: skip
-        is_rate = all(one.role is Role.RATE for one in self.material.numbers)
-        if len(self.material.numbers) == 1 and not (draft.ranking and is_rate):
-            sure = self.material.numbers
-        elif self.thing in (Thing.ANSWER, Thing.CHART) or len(sure) != 1:
-            raise Unclear("which_measure")
-        if "many" in draft.marks:
-            raise Unclear("count_what", words=draft.text)
-        measure = self._measure(MeasureRequest(sure[0].name))
-        says_how = draft.aggregate or draft.ranking or draft.derivation or "much" in draft.asks
-        is_of_rows = draft.ranking is not None and "it" in draft.marks  # "most of them"
-        if is_of_rows or (self.material.row_name and not says_how):
-            rows = Measure(None, Aggregate.COUNT)
-            measures = [rows, measure] if is_of_rows else [measure, rows]
-            raise Unclear("which_measure", self._as_choices(measures))
-        return measure
-
-    def _ranked_concept(self, ranking: Ranking) -> Measure:
-        """The figure of "cheapest" and "longest": of each row, of groups their sum."""
-        concepts = self.material.concepts
-        is_pace = ranking.concept == "pace"
-        names = concepts.get("hours" if is_pace else ranking.concept, [])
-        if is_pace:  # who works many hours is not slow
-            names = [one for one in names if words.names(one, "duration")]
-        if not names and ranking.concept == "price" and (
-            not self.groups or self._is_row_each
-        ):  # fmt: skip
-            names = self.material.takings or concepts.get("cost", [])
-        if not names and ranking.concept in ("hours", "pace"):
-            names = [
-                one.name for one in self.material.numbers
-                if one.unit in ("min", "h", "s") or words.names(one.name, "duration")
-            ]  # fmt: skip
-        if ranking.concept == "hours":  # the longest run takes the most time, or is the farthest
-            names = [*names, *(one.name for one in self.material.numbers if one.unit in _LENGTHS)]
-        if not names:
-            self.draft.unknown.append(ranking.word)
-        if len(names) != 1:
-            raise Unclear("which_measure")
-        column = self.material.column(names[0])
-        adds = roles.is_additive(column) and column.unit is not None and not self._is_row_each
-        if adds and self.groups == self.draft.mentions:
-            self.groups = []  # "longest job? with date and kind": the row is shown with all of it
-        if (self.groups or self.time) and adds:
-            return Measure(column.name, Aggregate.SUM)
-        if self.groups and (column.role is Role.RATE or is_pace) and not self._is_row_each:
-            return Measure(column.name, Aggregate.MEAN)  # the cheapest station on the whole
-        return Measure(column.name, Aggregate.MAX if ranking.is_top else Aggregate.MIN)
-
-    def _condition_choices(self) -> list[Choice]:
-        """Of "revenue over 1000" alone: the rows that it leaves, counted or summed."""
-        self.filters += [
-            Filter(str(one.column), one.op, one.values) for one in self.draft.comparing
-            if one.column
-        ]  # fmt: skip
-        column = self.draft.measures[0].column
-        choices = self._as_choices([Measure(None, Aggregate.COUNT), Measure(column, Aggregate.SUM)])
-        names = [one for one in self.material.groups if one.distinct >= self.material.table.rows]
-        if names and not self.groups:  # each row has a name: they are listed first
-            self.groups = [names[0].name]
-            choices = self._as_choices([Measure(column, Aggregate.SUM)]) + choices
-        return choices
-
-    def _as_choices(self, measures: Iterable[Measure]) -> list[Choice]:
-        """Buttons that run the query with another measure."""
-        choices: list[Choice] = []
-        for measure in measures:
-            query = self._with_measure(measure)
-            if query is not None:
-                choices.append(self._choice(query))
-                continue
-            order = None
-            ranking = self.draft.ranking
-            if ranking is not None and (self.groups or self.time):
-                order = Order(ranking.is_top, ranking.count or 1)
-            choices.append(self._choice(self._over([measure], order)))
-        return choices
-
-    def _with_measure(self, measure: Measure) -> Query | None:
-        """The whole request with a measure in place of its own; None where that is unclear too."""
-        if self.is_choice:  # a choice offers no choices
-            return None
-        draft = copy.deepcopy(self.blank)
-        if measure.column is None or draft.measures[:1] != draft.measures or draft.comparing:
-            return None
-        draft.measures = [MeasureRequest(measure.column, measure.aggregate)]
-        draft.asks, draft.aggregate = draft.asks - {"many"}, None
-        try:
-            return Resolved(
-                draft, self.material, self.thing, self.today, self.language, is_choice=True
-            ).query
-        except Unclear:
-            return None
+        return [Choice(str(year), text=f"{text} {year}") for year in years][:MOST_CHOICES]
 
     def _row_choices(self) -> list[Choice]:
         """The rows themselves as a spreadsheet, and how many they are."""
-        rows = self._over(())
+        rows = self.over(())
         frame = Frame(Act.MAKE, Thing.TABLE, (rows,), language=self.language, said=self.draft.text)
         table = Choice(frame_text(frame, self.material.table), (frame,))
-        return [table, self._choice(self._over([Measure(None, Aggregate.COUNT)]))]
-
-    def _choice(self, query: Query) -> Choice:
-        act = Act.ASK if self.thing is Thing.ANSWER else Act.MAKE
-        style = msgspec.structs.replace(self.draft.style, options=dict(self.draft.options))
-        frame = Frame(act, self.thing, (query,), style, tuple(self.draft.formats),
-                      self.language, said=self.draft.text)  # fmt: skip
-        return Choice(frame_text(frame, self.material.table), (frame,))
+        return [table, self.choice(self.over([ROW_COUNT]))]
 
     # Conditions
 
     def _compare_each(self, measures: list[Measure]) -> None:
         """Of "which venues have takings below costs" each row may be meant, or the totals."""
         pairs = [one for one in self.draft.filters if self.material.column(one.column).formula]
-        is_list = draft_lists(self.draft) and bool(self.groups or self.time)
-        if not (is_list and len(pairs) == 1) or self._is_row_each:
+        is_list = _asks_for_list(self.draft) and bool(self.groups or self.time)
+        if not (is_list and len(pairs) == 1) or self.is_row_each:
             return
-        rows = self._over(measures)
+        rows = self.over(measures)
         rest = tuple(one for one in rows.filters if one not in pairs)
         groups = msgspec.structs.replace(
             rows, measures=(Measure(pairs[0].column, Aggregate.SUM),), filters=rest,
             having=tuple(pairs),
         )  # fmt: skip
-        raise Unclear("rows_or_groups", [self._choice(groups), self._choice(rows)])
+        raise Unclear("rows_or_groups", [self.choice(groups), self.choice(rows)])
 
     def _conditions(self, measures: list[Measure]) -> None:
         """Conditions with numbers: of the rows, or of the groups where their total is meant."""
-        is_count = measures == [Measure(None, Aggregate.COUNT)]
+        is_count = measures == [ROW_COUNT]
         for one in self.draft.comparing:
             column = self._compared_column(one, measures)
             result = Filter(column, one.op, one.values)
@@ -910,35 +421,35 @@ class Resolved:
                 self.having.append(result)
                 continue
             of_groups = bool(self.groups or self.time) and any(m.column == column for m in measures)
-            lists = draft_lists(self.draft) and bool(self.groups) and not self._is_row_each
+            lists = _asks_for_list(self.draft) and bool(self.groups) and not self.is_row_each
             if lists and not of_groups and is_count:
                 self._list_by(column, result, measures)
-            elif self._is_row_each or not (
+            elif self.is_row_each or not (
                 of_groups or (is_count and self.groups and self.groups == self.draft.mentions)
             ):  # "donors who gave over 500" each time, or in all
                 self.filters.append(result)
-            elif draft_lists(self.draft):
+            elif _asks_for_list(self.draft):
                 self.having.append(result)
             else:
-                query = self._over(measures)
+                query = self.over(measures)
                 rows = msgspec.structs.replace(query, filters=(*query.filters, result))
                 groups = msgspec.structs.replace(query, having=(result,))
-                raise Unclear("rows_or_groups", [self._choice(rows), self._choice(groups)])
+                raise Unclear("rows_or_groups", [self.choice(rows), self.choice(groups)])
 
     def _list_by(self, column: str, condition: Filter, measures: list[Measure]) -> None:
         """As in "which products have more than 100 units": the total of each decides."""
         if any(one is not condition for one in self.having):
             raise Unclear("which_measure")
-        measures[:] = [self._measure(MeasureRequest(column))]
+        measures[:] = [measure_of(self, MeasureRequest(column))]
         if measures[0].aggregate is not Aggregate.SUM:
             of_rows = Query(
-                self.material.table.id, (Measure(None, Aggregate.COUNT),), tuple(self.groups),
+                self.material.table.id, (ROW_COUNT,), tuple(self.groups),
                 filters=(*self.draft.filters, *self.filters, condition),
             )  # fmt: skip
             of_groups = msgspec.structs.replace(
                 of_rows, measures=tuple(measures), filters=of_rows.filters[:-1], having=(condition,)
             )
-            raise Unclear("rows_or_groups", [self._choice(of_groups), self._choice(of_rows)])
+            raise Unclear("rows_or_groups", [self.choice(of_groups), self.choice(of_rows)])
         self.having.append(condition)
 
     def _compared_column(self, one: Comparing, measures: list[Measure]) -> str:
@@ -962,14 +473,14 @@ class Resolved:
             return numbers[0].name
         choices = [
             Choice(each.label, text=self._instead(one.text, f"{each.name} {one.text}"))
-            for each in numbers[:_MOST_CHOICES]
+            for each in numbers[:MOST_CHOICES]
         ]
         raise Unclear("which_condition", choices, words=one.text)
 
     # What is computed of the measures
 
     @property
-    def ends(self) -> tuple[Query, ...]:
+    def queries(self) -> tuple[Query, ...]:
         """The query, or that with the best and that with the worst where both are asked for."""
         query = self.query
         if "both_ends" not in self.draft.marks:
@@ -998,8 +509,8 @@ class Resolved:
                 one.column and not is_better_higher(self.material.column(one.column))
                 for one in measures
             ):  # fmt: skip
-                both = [self._over(measures, Order(top)) for top in (True, False)]
-                raise Unclear("rank_what", [self._choice(query) for query in both])
+                both = [self.over(measures, Order(top)) for top in (True, False)]
+                raise Unclear("rank_what", [self.choice(query) for query in both])
             if draft.sort is not None and not has_axis:
                 draft.unknown.append(draft.look_words["sort"])
             return measures, Order(bool(draft.sort)) if wants_order else None
@@ -1033,12 +544,12 @@ class Resolved:
         )
         if count is None and not has_subject and self.thing is Thing.ANSWER and not ranking.concept:
             best = Order(ranking.is_top, 1)
-            query = self._over(measures, best)
+            query = self.over(measures, best)
             single = msgspec.structs.replace(
                 query, order=None,
                 measures=tuple(self._extreme(one, ranking.is_top) for one in measures),
             )  # fmt: skip
-            raise Unclear("best_or_each", [self._choice(query), self._choice(single)])
+            raise Unclear("best_or_each", [self.choice(query), self.choice(single)])
         if count is None and self.thing is Thing.ANSWER:
             count = 1
         is_one = "difference" in draft.marks  # of both
@@ -1061,13 +572,13 @@ class Resolved:
         assert self.draft.ranking is not None, "something is ranked"
         if self.groups or self.time:
             count = self.draft.ranking.count or 1
-            ends = [self._over(measures, Order(top, count)) for top in (True, False)]
+            ends = [self.over(measures, Order(top, count)) for top in (True, False)]
         else:
             ends = [
-                self._over([Measure(one.column, how) for one in measures])
+                self.over([Measure(one.column, how) for one in measures])
                 for how in (Aggregate.MAX, Aggregate.MIN)
             ]
-        return [self._choice(one) for one in ends]
+        return [self.choice(one) for one in ends]
 
     def _averages(self, measures: list[Measure]) -> None:
         """ "Average revenue per month" is that of the rows of each month, or of the months."""
@@ -1076,7 +587,7 @@ class Resolved:
             measures and all(one.aggregate is Aggregate.MEAN for one in measures)
             and draft.aggregate_word
         ):  # fmt: skip
-            raise Unclear("average_of_what", self._as_choices(
+            raise Unclear("average_of_what", self.as_choices(
                 Measure(one.column, Aggregate.MEAN) for one in measures if one.column
             ))  # fmt: skip
         is_grouped = bool(self.groups or self.time) and "each_row" not in draft.marks
@@ -1090,18 +601,18 @@ class Resolved:
             is_measured and self.time is None
         ):  # fmt: skip
             return
-        if self._is_row_each:
+        if self.is_row_each:
             self.time, self.grain, self.groups = None, None, []
             return
-        query = self._over(measures)
+        query = self.over(measures)
         if self.thing is not Thing.ANSWER:  # what is drawn has a figure for each group
             if self.time is None:
                 return
-            sums = self._over([Measure(column.name, Aggregate.SUM)])
-            raise Unclear("average_of_what", [self._choice(query), self._choice(sums)])
+            sums = self.over([Measure(column.name, Aggregate.SUM)])
+            raise Unclear("average_of_what", [self.choice(query), self.choice(sums)])
         total = Measure(column.name, Aggregate.SUM, Derivation.AVERAGE)
         of_totals = msgspec.structs.replace(query, measures=(total,))
-        choices = [self._choice(of_totals), self._choice(query)]
+        choices = [self.choice(of_totals), self.choice(query)]
         # Of months the totals are likely, of groups the single rows.
         raise Unclear("average_of_what", choices if self.time is not None else choices[::-1])
 
@@ -1138,7 +649,7 @@ class Resolved:
             ):
                 parts = [msgspec.structs.replace(one, derived=derivation) for one in measures]
                 raise Unclear("share_what", [*self._rates(measures),
-                                             self._choice(self._over(parts))])  # fmt: skip
+                                             self.choice(self.over(parts))])  # fmt: skip
             if not self.groups and not self.time and len(value_filters) == 1:
                 self.groups = [value_filters[0].column]
             elif not self.groups and not self.time:
@@ -1151,7 +662,7 @@ class Resolved:
         if len(columns) != 1 or any(one.column for one in measures):
             return []
         rate = Measure(columns.pop(), Aggregate.COUNT, Derivation.RATE)
-        return [self._choice(self._over([rate]))]
+        return [self.choice(self.over([rate]))]
 
     @property
     def _value_filters(self) -> list[Filter]:
@@ -1230,7 +741,7 @@ class Resolved:
             order = Order(top, draft.ranking.count or 1)
         periods = [one for one in draft.periods if not one.weekdays]
         if not periods and self.time is not None and not self.groups and order is None:
-            return self._over(results)
+            return self.over(results)
         pair = comparing.pair_of(periods)
         if pair is None or (order is not None and not self.groups):
             raise Unclear("growth_of_what", self._growth_choices(measures))
@@ -1250,14 +761,14 @@ class Resolved:
             self.material.table.id, (measures[0],), filters=(*self.draft.filters, *self.filters)
         )
         monthly = msgspec.structs.replace(base, time=self.calendar.column, grain=Grain.MONTH)
-        results = [self._choice(monthly)]
+        results = [self.choice(monthly)]
         for pair in comparing.last_years(self.calendar):
             try:
                 cut = comparing.equally_long(pair, self.calendar, self.language)
             except Unclear:
                 continue
             growth = Measure(measures[0].column, measures[0].aggregate, Derivation.GROWTH)
-            results.insert(0, self._choice(msgspec.structs.replace(
+            results.insert(0, self.choice(msgspec.structs.replace(
                 base, measures=(growth,), groups=tuple(self.groups), time=self.calendar.column,
                 grain=cut.grain, filters=(*base.filters, *cut.filters),
             )))  # fmt: skip
@@ -1267,21 +778,21 @@ class Resolved:
         """Amounts that a column beside them tells to be in several currencies are not added up."""
         columns = self.material.columns_by_name.operands(one.column for one in measures)
         column = roles.currencies(self.material.table.columns, columns)
-        if column is None or column.name in self.groups or self._is_row_each or self.is_choice:
+        if column is None or column.name in self.groups or self.is_row_each or self.is_choice:
             return
         rest = [f for f in self.filters if f.column == column.name and f.op is Op.IS]
         if any(len(one.values) == 1 for one in rest):
             return
-        query = self._over(measures)
+        query = self.over(measures)
         choices = []
         if len(self.groups) + (self.time is not None) < 2:
             groups = (column.name, *self.groups)
-            choices.append(self._choice(msgspec.structs.replace(query, groups=groups)))
-        for code in column.values[:_MOST_CHOICES]:
+            choices.append(self.choice(msgspec.structs.replace(query, groups=groups)))
+        for code in column.values[:MOST_CHOICES]:
             one = Filter(column.name, Op.IS, (code,))
             alone = msgspec.structs.replace(query, filters=(*query.filters, one))
-            choices.append(self._choice(alone))
-        raise Unclear("currencies", choices, codes=", ".join(column.values[:_MOST_CHOICES]))
+            choices.append(self.choice(alone))
+        raise Unclear("currencies", choices, codes=", ".join(column.values[:MOST_CHOICES]))
 
     def _is_whole(self, measures: list[Measure]) -> None:
         """Whether every part of the draft went into the query; what did not is unknown."""
@@ -1344,7 +855,7 @@ def _reaches(column: Column, one: Comparing) -> bool:
     return one.values[0] >= low if one.op in (Op.BELOW, Op.AT_MOST) else True
 
 
-def draft_lists(draft: Draft) -> bool:
+def _asks_for_list(draft: Draft) -> bool:
     """Whether groups are asked for: "which products", "list the shops", "which months"."""
     which_period = "when" in draft.asks and "which" in draft.asks and draft.ranking is None
     return bool(draft.which_columns) or "list" in draft.asks or which_period

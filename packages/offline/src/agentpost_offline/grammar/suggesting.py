@@ -17,6 +17,7 @@ from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
+    ROW_COUNT,
     Act,
     Aggregate,
     Derivation,
@@ -50,7 +51,7 @@ from agentpost_offline.style.numbers import is_currency
 _ALIKE = 0.3
 """What a part is worth less for each suggestion before that has it."""
 _DERIVED = (Derivation.SHARE, Derivation.CUMULATIVE)
-_ROWS = Measure(None, Aggregate.COUNT)
+_ROWS = ROW_COUNT
 _OPTIONS = 5
 """So many measures, axes and conditions are put together."""
 _FEW = 4

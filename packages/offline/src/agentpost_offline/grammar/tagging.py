@@ -286,8 +286,8 @@ class _Tagger:
             if meanings and numbers_a_figure(material.column(name))
         ]  # "sales" are the rows of "Sale no"
         if not columns and "concept.person" in meanings:  # "people" who buy, or who sell
-            columns = [*material.concepts.get("person", ()), *material.concepts.get("customer", ())]
-            columns = columns if len(columns) > len(material.concepts.get("person", ())) > 0 else []
+            both = [material.concepts.get(one, []) for one in ("person", "customer")]
+            columns = [*both[0], *both[1]] if all(both) else []
         for meaning in meanings:
             if not columns and meaning.startswith("concept."):
                 columns = material.concepts.get(meaning.removeprefix("concept."), [])

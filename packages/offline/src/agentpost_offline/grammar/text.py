@@ -92,8 +92,8 @@ def tokens(text: str) -> list[Token]:
 def name_tokens(text: str) -> tuple[str, ...]:
     """The words and numbers of a name or value, ``unit_price`` as two."""
     with_spaces = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", normal(text))
-    found = tokens(with_spaces)
-    return tuple(one.text for one in found if one.kind != "mark" or one.text in "%&")
+    words = tokens(with_spaces)
+    return tuple(one.text for one in words if one.kind != "mark" or one.text in "%&")
 
 
 def number(text: str, decimal: str) -> float | None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agentpost.agents.base import File
 from agentpost_offline.data import roles
 from agentpost_offline.data.model import Column, Role, Table
-from agentpost_offline.frame import Aggregate, Grain, Measure, Op, Query
+from agentpost_offline.frame import ROW_COUNT, Aggregate, Grain, Measure, Op, Query
 from agentpost_offline.making.pictures import form_of
 from agentpost_offline.story.shape import grid, one_scale
 from agentpost_offline.style import dates
@@ -132,7 +132,7 @@ def main_measure(table: Table) -> Measure:
     rates = [c for c in table.columns if c.role is Role.RATE]
     if amounts:
         return Measure(max(amounts, key=roles.worth).name, Aggregate.SUM)
-    return Measure(rates[0].name, Aggregate.MEAN) if rates else Measure(None, Aggregate.COUNT)
+    return Measure(rates[0].name, Aggregate.MEAN) if rates else ROW_COUNT
 
 
 def _grain(column: Column) -> Grain | None:

@@ -21,8 +21,6 @@ from agentpost_offline.style.numbers import NumberFormat
 MOST_DOTS = 1500
 _TITLE = 160
 _ALT_VALUES = 12
-_NAMED = 3
-"""Of more marked columns the numbers are not written."""
 _LIGHTEST_GREY = 0.72
 """Of the way to white; beyond it a part cannot be told from the paper."""
 _TICKS_FROM = 13

@@ -1,0 +1,114 @@
+"""The texts of what is made: a title, and the words on a picture with their place."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from agentpost_offline.grammar.clause import Clause
+
+_QUOTED: Final = re.compile(
+    r"\s*[:：]?\s*(?:[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]|'([^'\n]{1,160})'(?!\w))"
+)
+_BARE: Final = re.compile(r"\s*(?:[:：]|to\b|as\b|auf\b|a\b|en\b|为|成)?\s*([^\"\n]{1,120})")
+
+
+def take_title(clause: Clause, at: int) -> int:
+    """As in "called “Our year”" and "title: Our year": up to the next demand."""
+    term = clause.terms[at]
+    if not term.has("title.title") or term.columns:
+        return 0
+    quoted = _QUOTED.match(clause.text, term.end)
+    match = quoted or _BARE.match(clause.text[: clause.terms[-1].end], term.end)
+    if match is None or not match[match.lastindex or 1].strip(" .!。"):
+        return 0
+    end = match.end()
+    if not quoted:
+        end = next(
+            (
+                one.start
+                for place, one in enumerate(clause.terms[at:], at)
+                if _goes_on(clause, place)
+            ),
+            clause.terms[-1].end,
+        )
+        for one in reversed(clause.terms[at + 2 :]):
+            if one.end == end and one.has("small.polite"):
+                end = one.start
+                end -= len(clause.text[:end]) - len(clause.text[:end].rstrip())
+        match = _BARE.match(clause.text[:end], term.end) or match
+    title = match[match.lastindex or 1].strip(" .!。,")
+    clause.draft.style = msgspec.structs.replace(clause.draft.style, title=title)
+    return sum(term.start <= one.start < end for one in clause.terms)
+
+
+def take_caption(clause: Clause, at: int) -> int:
+    """The words to stand on a picture: "write “Hello” on it", "put “Hello” at the bottom"."""
+    term = clause.terms[at]
+    if not (term.has("option.caption") or (term.has("small.verb") and clause.has_images)):
+        return 0
+    quoted = _QUOTED.match(clause.text, term.end)
+    if quoted is None:
+        end = at + 1
+        while end < len(clause.terms) and not _goes_on(clause, end):
+            end += 1
+        is_placed = clause.material is None and any(
+            one.has("place") for one in clause.terms[at + 2 : end]
+        )  # "put Summer fete at the bottom"
+        is_caption = clause.has_images and (term.has("option.caption") or is_placed)
+        return _bare_caption(clause, at) if is_caption else 0
+    clause.draft.options["text"] = str(quoted[quoted.lastindex or 1]).strip()
+    return sum(clause.terms[at].start <= one.start < quoted.end() for one in clause.terms)
+
+
+def _bare_caption(clause: Clause, at: int) -> int:
+    """As in "write Hello on it": the words up to where on the picture they stand, or to the
+    next demand."""
+    first = end = at + 1
+    while (one := clause.term(end)) is not None and not _goes_on(clause, end):
+        is_place = any(
+            after is not None and after.has("small.it", "thing.image", "place", "option")
+            for after in (clause.term(end + 1), clause.term(clause.skip(end + 1)))
+        )
+        if one.has("place") or (one.has("small.in") and is_place):
+            break
+        end += 1
+    if first == end:
+        return 0
+    last = end
+    while last > first + 1 and clause.terms[last - 1].has("small.it", "small.in", "small.polite"):
+        last -= 1
+    text = clause.text[clause.terms[first].start : clause.terms[last - 1].end].strip(" .。,，':：")
+    ending = clause.terms[last - 1]
+    if ending.has("small") and not (
+        ending.typo_of or ending.text.isupper()
+    ):  # of the words or not: "write Be there now"
+        clause.draft.unknown.append(ending.text)
+    clause.draft.options["text"] = text
+    return end - at
+
+
+def take_place(clause: Clause, at: int) -> int:
+    """Where a caption stands: "at the bottom", as it does unasked, or "at the top"."""
+    term = clause.terms[at]
+    if not (clause.has_images and term.has("place")):
+        return 0
+    if not (
+        "text" in clause.draft.options or any(one.has("option.caption") for one in clause.terms)
+    ):
+        return 0
+    if term.has("place.top"):
+        clause.draft.options["top"] = True
+    return 1
+
+
+def _goes_on(clause: Clause, at: int) -> bool:
+    """Whether an "and" at a place begins a demand of its own: "… and make it green"."""
+    after = clause.term(at + 1)
+    term = clause.terms[at]
+    joins = term.has("small.and", "edit.about") or term.text in ",;，；"
+    if not joins or after is None:
+        return False
+    if after.has("small.in", "small.as") and (look := clause.term(at + 2)) is not None:
+        return look.kind == "hex" or look.has("colour", "format")  # "… and in orange"
+    return after.has("small.verb", "edit", "format", "colour")

@@ -1,0 +1,144 @@
+"""One clause while it is read: its terms, the table they may name, and the draft they fill."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from agentpost_offline.data.formulas import Sign, formula
+from agentpost_offline.data.model import Column, Role
+from agentpost_offline.frame import Aggregate, Filter, Op
+from agentpost_offline.grammar.draft import Draft
+from agentpost_offline.grammar.material import Calendar, Material, calendar_of
+from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.text import name_tokens
+from agentpost_offline.grammar.vocabulary import lexicon
+
+
+class Clause:
+    """The terms of one clause, and what the productions have understood of them so far."""
+
+    def __init__(
+        self, text: str, terms: list[Term], material: Material | None, today: str, language: str,
+        files: Sequence[str], has_images: bool,
+    ) -> None:  # fmt: skip
+        self.has_images, self.file_count = has_images, len(files)
+        key = lexicon(language).key
+        self.files = {
+            key(word) for name in files for word in name_tokens(name.rpartition(".")[0])
+            if len(word) > 1  # a Han character is no word
+        }  # fmt: skip
+        self.text, self.terms, self.material, self.language = text, terms, material, language
+        clause = text[terms[0].start : terms[-1].end] if terms else ""
+        self.draft = Draft(clause)
+        self.calendar = self._calendar(today)
+        self.pending: Aggregate | None = None
+        """How the next column is to be computed."""
+        self.unknown: list[tuple[int, int]] = []
+        """Where words stand in the text that no production took."""
+        self.last_measure_at = -9
+        self._ends: dict[tuple[str, ...], dict[int, int]] = {}
+        """Where places lead that are skipped, by what is skipped besides glue; see `skip`."""
+
+    def term(self, at: int) -> Term | None:
+        """The term at a place, if there is one."""
+        return self.terms[at] if 0 <= at < len(self.terms) else None
+
+    def skip(self, at: int, *more: str) -> int:
+        """The next place that is no glue, nor one of the meanings. It is remembered: each of 20,000
+        dots would walk over all that follow it."""
+        ends = self._ends.setdefault(more, {})
+        first = at
+        while at not in ends and (term := self.term(at)) is not None and not self.names(term):
+            if not (term.is_glue or (more and term.has(*more))) or term.has("small.and"):
+                break
+            at += 1
+        end = ends.get(at, at)
+        ends.update(dict.fromkeys(range(first, at), end))
+        return end
+
+    def names(self, term: Term) -> bool:
+        """Whether a term names a column or a value."""
+        return bool(term.columns or term.values)
+
+    def column(self, term: Term) -> Column | None:
+        """The one column that a term names; several are ambiguous unless one is named whole."""
+        if not term.columns or self.material is None:
+            return None
+        term.columns = self.material.narrow(term.columns)
+        return self.material.column(term.columns[0])
+
+    def number(self, term: Term | None) -> float | None:
+        """The number that a term is or says."""
+        if term is None:
+            return None
+        if term.number is not None:
+            return term.number
+        key = term.key("number")
+        return float(key) if key else None
+
+    def set_look(self, slot: str, value: Any, text: str) -> None:
+        """Fill a part of the look; a second value for it is not understood."""
+        if getattr(self.draft.style, slot) not in (None, value):
+            self.draft.unknown.append(text)
+            return
+        self.draft.style = msgspec.structs.replace(self.draft.style, **{slot: value})
+
+    def add_value(self, term: Term, op: Op) -> None:
+        """Make a condition of a value; one of several columns is ambiguous."""
+        near = {name for one in self.terms for name in one.columns}
+        options = [pair for pair in term.values if pair[0] in near] or list(term.values)
+        if len({column for column, _ in options}) > 1:
+            columns = tuple(dict.fromkeys(column for column, _ in options))
+            self.draft.ambiguous.append((term.text, columns))
+            return
+        column = options[0][0]
+        values = tuple(value for _, value in options)
+        if values == ("",):
+            op = Op.MISSING if op is Op.IS else Op.PRESENT
+        if op is not Op.IS:
+            self.draft.filters.append(Filter(column, op, tuple(filter(None, values))))
+            return
+        self.draft.values += options
+
+    def is_measure(self, term: Term) -> bool:
+        """Whether a term names a column of figures that can be computed."""
+        column = self.column(term)
+        return column is not None and column.role in (Role.AMOUNT, Role.RATE)
+
+    def term_before(self, at: int, *more: str) -> Term | None:
+        """The last term before a place that is no glue, or has one of the meanings."""
+        terms = (self.terms[place] for place in range(at - 1, -1, -1))
+        return next((one for one in terms if not one.is_glue or (more and one.has(*more))), None)
+
+    def start_of_part(self, at: int) -> int:
+        """Where the part of the clause begins that a place is in: behind the last mark."""
+        start = at
+        while start and self.terms[start - 1].kind != "mark":
+            start -= 1
+        return start
+
+    def formula_of(self, left: Term | None, sign: Sign, right: Term | None) -> str | None:
+        """The name of the figure that the columns of two terms make."""
+        columns = [
+            self.column(one) for one in (left, right)
+            if one is not None and len(one.columns) == 1 and not one.values
+        ]  # fmt: skip
+        if len(columns) < 2 or columns[0] is None or columns[1] is None:
+            return None
+        if any(one.has("kind.scatter", "kind.heatmap") for one in self.terms):
+            return None
+        return formula(columns[0], sign, columns[1])
+
+    def _calendar(self, today: str) -> Calendar | None:
+        """The calendar of the column of dates that is named, else of the only one."""
+        if self.material is None or not self.material.date_columns:
+            return None
+        time_columns = [
+            column for column in self.material.date_columns
+            if any(column.name in term.columns for term in self.terms)
+        ]  # fmt: skip
+        if time_columns:
+            self.draft.time = time_columns[0].name
+        self.draft.has_several_times = len(time_columns) > 1
+        return calendar_of((time_columns or self.material.date_columns)[0], today)

@@ -1,0 +1,151 @@
+"""Conditions with numbers: "above 100", "between 10 and 20", "stock below reorder level"."""
+
+from typing import Final
+
+from agentpost_offline.data.formulas import Sign
+from agentpost_offline.data.model import Kind
+from agentpost_offline.frame import Filter, Op
+from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.draft import ROWS, Comparing
+from agentpost_offline.grammar.rows import is_row_word
+from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.text import name_tokens
+from agentpost_offline.grammar.vocabulary import lexicon
+
+_OPS: Final = (Op.AT_LEAST, Op.AT_MOST, Op.ABOVE, Op.BELOW)
+_COUNTERS: Final = ("分", "岁", "天", "次", "个", "件", "人")
+"""What stands between a Chinese number and what is said of it: "60分以下"."""
+_BEFORE: Final = 4
+"""How many terms before a condition its column may stand."""
+
+
+def take_comparison(clause: Clause, at: int) -> int:
+    """As in "above 100", "at least 5 units", "between 10 and 20", "over 2k €"."""
+    term = clause.terms[at]
+    op = next((one for one in _OPS if term.has(f"op.{one}")), None)
+    if term.has("op.equal"):
+        op = Op.IS
+    between = term.has("period.between")
+    if op is None and not between:
+        return 0
+    end = clause.skip(at + 1)
+    value, end = _figure(clause, end)
+    if value is None:
+        return _compare_columns(clause, at, end, op)
+    values = [value]
+    if between:
+        joint = clause.term(end)
+        if joint is None or not joint.has("small.and", "small.to"):
+            return 0
+        second, end = _figure(clause, clause.skip(end + 1))
+        if second is None:
+            return 0
+        values.append(second)
+        op = Op.BETWEEN
+    assert op is not None
+    if op is Op.ABOVE and _spans_time(clause, at, end, value):
+        return end + 1 - at
+    _compare(clause, at, end, op, tuple(values))
+    after = clause.term(end)
+    if after is not None and is_row_word(clause, end, after):
+        clause.draft.comparing[-1].column = ROWS
+        return end + 1 - at
+    has_money = any(one.has("unit.money") for one in clause.terms[at:end])
+    clause.draft.comparing[-1].has_unit = clause.draft.comparing[-1].has_money = has_money
+    name = clause.draft.comparing[-1].column
+    is_unit = after is not None and after.has("unit", "grain") and name is not None and (
+        clause.material is not None and clause.material.column(name).unit is not None
+    )  # fmt: skip
+    measured = _measured_in(clause, after) if after is not None else []
+    if is_unit or measured:
+        clause.draft.comparing[-1].has_unit = True
+        if name is None and len(measured) == 1:
+            clause.draft.comparing[-1].column = measured[0]
+        return end + 1 - at
+    names_column = after is not None and after.columns and not after.values
+    if clause.draft.comparing[-1].column is None and after is not None and names_column:
+        column = clause.column(after)
+        if column is not None and column.kind is Kind.NUMBER:
+            clause.draft.comparing[-1].column = column.name
+            end += 1
+    return end - at
+
+
+def take_postfix(clause: Clause, at: int) -> int:
+    """As in "100 or more"."""
+    value, end = _figure(clause, at)
+    term = clause.term(end)
+    if value is None or term is None:
+        return 0
+    ops = _OPS if clause.language == "zh" else _OPS[:2]  # "60以下"
+    op = next((one for one in ops if term.has(f"op.{one}")), None)
+    if op is None or clause.number(clause.term(clause.skip(end + 1))) is not None:
+        return 0
+    _compare(clause, at, end + 1, op, (value,))
+    return end + 1 - at
+
+
+def _compare_columns(clause: Clause, at: int, place: int, op: Op | None) -> int:
+    """As in "stock below reorder level", of the two figures of each row."""
+    is_beside = clause.skip(clause.last_measure_at + 1, "small.verb") == at
+    name = clause.formula_of(clause.term(clause.last_measure_at), Sign.MINUS, clause.term(place))
+    if op is None or name is None or not (clause.draft.measures and is_beside):
+        return 0
+    clause.draft.measures.pop()
+    clause.draft.filters.append(Filter(name, op, (0.0,)))
+    return place + 1 - at
+
+
+def _spans_time(clause: Clause, at: int, end: int, value: float) -> bool:
+    """Whether "over the two years" says how long, and compares nothing: all of the table, or
+    what is not understood."""
+    grain = clause.term(end)
+    if grain is None or not grain.has("grain") or clause.skip(at + 1) == at + 1:
+        return False
+    calendar = clause.calendar
+    years = calendar.last.year - calendar.first.year + 1 if calendar is not None else 0
+    if not (grain.has("grain.year") and value == years):
+        clause.draft.unknown.append(clause.text[clause.terms[at].start : grain.end])
+    return True
+
+
+def _measured_in(clause: Clause, term: Term) -> list[str]:
+    """The columns that a unit belongs to, as the days of "over 100 days" to "Waiting time
+    days"."""
+    if clause.material is None or term.kind != "word" or term.values:
+        return []
+    key = lexicon(clause.language).key
+    return [
+        one.name for one in clause.material.numbers
+        if key(term.text) in map(key, name_tokens(one.name)[1:])
+    ]  # fmt: skip
+
+
+def _figure(clause: Clause, at: int) -> tuple[float | None, int]:
+    """A number with its scale and currency, and the place behind it."""
+    if (term := clause.term(at)) is not None and term.has("unit.money"):
+        at += 1
+    value = clause.number(clause.term(at))
+    if value is None:
+        return None, at
+    at += 1
+    if (term := clause.term(at)) is not None and term.has("scale"):
+        value *= float(term.key("scale") or 1)
+        at += 1
+    if (term := clause.term(at)) is not None and (
+        term.has("unit.money") or term.text == "%" or term.text in _COUNTERS
+    ):  # fmt: skip
+        at += 1
+    return value, at
+
+
+def _compare(clause: Clause, at: int, end: int, op: Op, values: tuple[float, ...]) -> None:
+    text = clause.text[clause.terms[at].start : clause.terms[end - 1].end]
+    result = Comparing(op, values, text=text)
+    if clause.draft.measures and at - clause.last_measure_at <= _BEFORE and all(
+        term.is_glue or term.has("small", "only") or term.text == "%"
+        for term in clause.terms[clause.last_measure_at + 1 : at]
+    ):  # fmt: skip
+        result.column = clause.draft.measures[-1].column
+        result.measure_at = len(clause.draft.measures) - 1
+    clause.draft.comparing.append(result)

@@ -1,0 +1,180 @@
+"""What a clause leaves out: values, periods, rows that a column denies, and parts of a result."""
+
+from typing import Final
+
+from agentpost_offline.data.model import Column
+from agentpost_offline.frame import Filter, Grain, Op
+from agentpost_offline.grammar import periods
+from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.draft import Draft
+from agentpost_offline.grammar.material import no_value, yes_value
+from agentpost_offline.grammar.tagging import Term
+
+_LEFT_OUT_MAX: Final = 6
+"""So many terms stand at most between "leave" and "out"."""
+
+
+def take_exclusion(clause: Clause, at: int) -> int:
+    """As in "without North and South", "except 2024", "without a value in city"."""
+    term = clause.terms[at]
+    if term.has("leave.open") and (size := _leaves_out(clause, at)):
+        return size
+    if not term.has("not.not", "not.missing") or clause.names(term):
+        return 0
+    after = clause.term(at + 1)
+    if term.has("not.after") and (after is None or after.kind == "mark"):
+        return _exclude_before(clause, at)  # "cancelled ones dont count, total by month"
+    end = clause.skip(at + 1, "small.in", "small.of", "small.still")
+    if term.has("not.missing"):
+        near = clause.term(end) or clause.term(at)
+        column = clause.column(near) if near is not None else None
+        if column is None:
+            return 0
+        clause.draft.filters.append(Filter(column.name, Op.MISSING))
+        return end + 1 - at
+    start = end
+    if size := _denied_thing(clause, at, start):
+        return size
+    lacking = clause.term(at + 1) if clause.language == "zh" else clause.term(end)
+    if lacking is not None and (flag := _flag_with(clause, lacking.text)) is not None:
+        clause.draft.filters.append(_answers_no(flag))
+        return 2
+    lacking, after = clause.term(end), clause.term(clause.skip(end + 1))
+    if lacking is not None and lacking.columns and not lacking.values and not (
+        after is not None and after.values
+    ):  # fmt: skip
+        column = clause.column(lacking)
+        if column is not None:
+            _exclude_column(clause.draft, column)
+            return end + 1 - at
+    end = _exclude_listed(clause, start)
+    if end == start and term.has("not.after"):
+        return _exclude_before(clause, at)
+    return end - at if end > start else 0
+
+
+def _exclude_column(draft: Draft, column: Column) -> None:
+    """Leave out the rows that a column affirms, or that have something in it; else the column."""
+    if no_value(column):
+        draft.filters.append(_answers_no(column))
+        draft.marks.add("flag")
+    elif column.missing:
+        draft.filters.append(Filter(column.name, Op.MISSING))
+        draft.marks.add("lacking")
+    else:
+        draft.unwanted.append(column.name)
+
+
+def _exclude_listed(clause: Clause, start: int) -> int:
+    """Leave out the values and periods that stand at a place, and tell where they end."""
+    end = start
+    while (one := clause.term(end)) is not None:
+        if one.values and one.kind != "number":
+            clause.add_value(one, Op.IS_NOT)
+            end += 1
+        elif clause.calendar is not None and (
+            periods.read(clause.terms, end, clause.calendar)[0] is not None
+        ):
+            period, size = periods.read(clause.terms, end, clause.calendar)
+            assert period is not None
+            clause.draft.exclusions.append(period)
+            end += size
+        elif (end > start and _joins(clause, end)) or (
+            one.columns and (after := clause.term(end + 1)) is not None and after.values
+            and not _is_flag(clause, one)
+        ):  # fmt: skip
+            end += 1
+        else:
+            break
+    return end
+
+
+def _leaves_out(clause: Clause, at: int) -> int:
+    """As in "leave the cafe out": how many terms."""
+    for end in range(at + 2, min(at + 2 + _LEFT_OUT_MAX, len(clause.terms))):
+        if clause.terms[end].has("leave.close") and not clause.names(clause.terms[end]):
+            inside = clause.terms[at + 1 : end]
+            values = [one for one in inside if one.values and one.kind != "number"]
+            if not values or any(
+                not (one.values or one.is_glue or one.has("small", "rows")) for one in inside
+            ):  # fmt: skip
+                return 0
+            for one in values:
+                clause.add_value(one, Op.IS_NOT)
+            return end + 1 - at
+    return 0
+
+
+def _exclude_before(clause: Clause, at: int) -> int:
+    """Leave out what stands before, as in "…, cancelled ones dont count"."""
+    draft, terms = clause.draft, clause.terms[clause.start_of_part(at) : at]
+    pairs = [pair for term in terms for pair in term.values if pair in draft.values]
+    flags = [one for term in terms if (one := clause.column(term)) and yes_value(one)
+             and Filter(one.name, Op.IS, (yes_value(one),)) in draft.filters]  # fmt: skip
+    if not (pairs or flags):
+        return 0
+    draft.values = [pair for pair in draft.values if pair not in pairs]
+    for column in dict.fromkeys(column for column, _ in pairs):
+        values = tuple(value for name, value in pairs if name == column)
+        draft.filters.append(Filter(column, Op.IS_NOT, values))
+    for one in flags:
+        draft.filters.remove(Filter(one.name, Op.IS, (yes_value(one),)))
+        draft.filters.append(_answers_no(one))
+    grains = {Grain(key) for one in terms if (key := one.key("grain"))}  # "sick days"
+    draft.grains = [one for one in draft.grains if one not in grains]
+    names = {name for term in terms for name in term.columns}
+    for noun in names & {*draft.row_nouns, *draft.mentions}:
+        draft.row_nouns = [one for one in draft.row_nouns if one != noun]
+        draft.mentions = [one for one in draft.mentions if one != noun]
+    return 1
+
+
+def _denied_thing(clause: Clause, at: int, start: int) -> int:
+    """As in "a table instead of a picture", and "without the total line": how many terms."""
+    term = clause.term(start)
+    if term is None or clause.names(term):
+        return 0
+    if term.has("thing", "kind"):
+        others = [*clause.terms[:at], *clause.terms[start + 1 :]]
+        parts = ("kind", "thing.chart", "thing.table", "thing.image")  # of a report or a deck
+        same = parts if term.has(*parts) else ("thing", "kind")
+        return start + 1 - at if any(one.has(*same) for one in others) else 0
+    places = [one for one in (start, start + 1)
+              if (word := clause.term(one)) is not None and word.has("aggregate.sum")]  # fmt: skip
+    beside = clause.term(start + (start in places))
+    if not places or (beside is not None and beside.has("by", "unit", "ask")):
+        return 0
+    clause.draft.options["no_total"] = True
+    is_line = beside is not None and not clause.names(beside) and beside.has("rows", "kind.line")
+    return max(places) + 1 + (is_line and start in places) - at
+
+
+def _joins(clause: Clause, at: int) -> bool:
+    """Whether an "and" or a comma stands before one more value or period."""
+    term = clause.terms[at]
+    after = clause.term(clause.skip(at + 1))
+    joins = term.has("small.and", "small.or") or term.text in ",、，،"
+    return joins and after is not None and bool(after.values or after.has("month", "weekday"))
+
+
+def _flag_with(clause: Clause, character: str) -> Column | None:
+    """The only column of yes and no whose name has a Han character: "没取" of "是否取件"."""
+    if clause.language != "zh" or clause.material is None or len(character) > 1:
+        return None
+    flags = [one for one in clause.material.table.columns
+             if character in one.name and yes_value(one)]  # fmt: skip
+    return flags[0] if len(flags) == 1 else None
+
+
+def _answers_no(column: Column) -> Filter:
+    """The rows that a column of yes and no denies: without an answer nothing is refunded."""
+    if column.missing:
+        return Filter(column.name, Op.IS_NOT, (yes_value(column),))
+    return Filter(column.name, Op.IS, (no_value(column),))
+
+
+def _is_flag(clause: Clause, term: Term) -> bool:
+    """Whether a term names a column of yes and no: "except refunded tea" leaves out only some
+    tea, which is not understood."""
+    column = clause.column(term)
+    return column is not None and bool(yes_value(column))

@@ -1,0 +1,430 @@
+"""Which figures a request asks for: those it names, counts, or only implies."""
+
+import msgspec
+
+from agentpost_offline.data import roles, words
+from agentpost_offline.data.model import Column, Kind, Role
+from agentpost_offline.frame import ROW_COUNT, Aggregate, Derivation, Filter, Measure, Op, Thing
+from agentpost_offline.grammar.draft import ROWS, MeasureRequest, Ranking
+from agentpost_offline.grammar.material import yes_value
+from agentpost_offline.grammar.query_parts import QueryParts
+from agentpost_offline.grammar.reading import Choice, Unclear
+from agentpost_offline.grammar.text import name_tokens
+from agentpost_offline.grammar.vocabulary import carry_of, concept_of
+
+_OVERALL = ("overall", "insgesamt", "en general", "globalement", "总体", "إجمالا")
+"""Words for a sum that of a rate only say that it is that of all rows."""
+_COUNTING = (Aggregate.COUNT, Aggregate.DISTINCT)
+_SUM_WORDS = ("sum", "som")
+"""Beginnings of the words that ask for a sum; a "total" of orders may be their number."""
+_CARRIED = {
+    "sold": ("sold", "quantity", "revenue"),
+    "earned": ("revenue", "salary"),
+    "spent": ("amount", "cost"),
+}
+"""Columns that a verb speaks of: what was sold is a quantity, else an amount."""
+_KINDS = ("person", "customer", "store", "country", "city", "region", "department", "category",
+          "channel", "product", "grade", "status")  # fmt: skip
+"""Of these "how many" asks for how many different ones there are."""
+_LENGTHS = ("m", "km", "mi")
+"""Units of how far something is."""
+NAMED = 12
+"""As many values are named beside their number; more of them are listed."""
+
+
+def measures_of(parts: QueryParts) -> list[Measure]:
+    """The figures of a request; none where it shows the rows. Raises `Unclear`."""
+    draft = parts.draft
+    if draft.by_numbers:
+        races = parts.thing is Thing.VIDEO  # "a race by sales"
+        if not (draft.ranking or draft.sort is not None or races) or draft.measures:
+            draft.unknown += [one.word for one in draft.by_numbers]
+        else:
+            draft.measures = draft.by_numbers
+    if draft.row_nouns and not (parts.groups and draft.row_nouns[0] in parts.groups):
+        draft.counts += draft.row_nouns
+    takings = parts.material.takings
+    if "sales" in draft.marks and len(takings) == 1 and not (
+        draft.measures or draft.filters or draft.values or draft.derivation
+    ):  # fmt: skip
+        both = [Measure(takings[0], Aggregate.SUM), ROW_COUNT]
+        raise Unclear("which_measure", parts.as_choices(both))
+    if "lacking" in draft.marks and draft.measures and not parts.is_counting:
+        raise Unclear("which_condition", words=draft.text)
+    if parts.thing is Thing.TABLE and not (parts.is_counting or draft.measures or parts.groups
+                                          or parts.time or draft.aggregate):  # fmt: skip
+        return []
+    is_of_row = draft.ranking is not None and draft.ranking.concept not in ("", "rows", "sold")
+    lists = draft.ranking or draft.comparing or draft.asks & {"which", "who", "list"}
+    if "count_too" in draft.marks and draft.measures and not lists:
+        return [ROW_COUNT, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
+    if parts.is_counting or (draft.counts and not draft.measures and not is_of_row):
+        return _counting(parts)
+    if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
+        parts.groups = parts.groups or draft.mentions[:1]
+        draft.counts.append(ROWS)
+        return [ROW_COUNT]
+    conditions = {one.measure_at for one in draft.comparing if one.measure_at is not None}
+    targets = [one for at, one in enumerate(draft.measures) if at not in conditions]
+    if targets or (draft.measures and not (parts.groups or draft.counts or is_of_row)):
+        if not targets:
+            raise Unclear("condition_alone", _condition_choices(parts))
+        if len({one.column for one in targets}) < len(targets):
+            targets = [one for at, one in enumerate(targets)
+                      if (one.column, one.aggregate) not in
+                      {(o.column, o.aggregate) for o in targets[:at]}]  # fmt: skip
+        return list(dict.fromkeys(measure_of(parts, one) for one in targets))
+    if conditions and not is_of_row:
+        return [measure_of(parts, one) for one in draft.measures[:1]]
+    return _implied_measure(parts)
+
+
+def _condition_choices(parts: QueryParts) -> list[Choice]:
+    """Of "revenue over 1000" alone: the rows that it leaves, counted or summed."""
+    parts.filters += [
+        Filter(str(one.column), one.op, one.values) for one in parts.draft.comparing
+        if one.column
+    ]  # fmt: skip
+    column = parts.draft.measures[0].column
+    choices = parts.as_choices([ROW_COUNT, Measure(column, Aggregate.SUM)])
+    names = [one for one in parts.material.groups if one.distinct >= parts.material.table.rows]
+    if names and not parts.groups:  # each row has a name: they are listed first
+        parts.groups = [names[0].name]
+        choices = parts.as_choices([Measure(column, Aggregate.SUM)]) + choices
+    return choices
+
+
+def measure_of(parts: QueryParts, one: MeasureRequest) -> Measure:
+    """The figure of one column, as it was asked for or is usual. Raises `Unclear`."""
+    column = parts.material.column(one.column)
+    how = one.aggregate or parts.draft.aggregate
+    if roles.is_reading(column) and how in (None, Aggregate.SUM, Aggregate.MEAN):
+        return _of_readings(parts, column, one, how)
+    can_add = column.role is not Role.RATE or parts.material.is_price_of_row(column)
+    if how is Aggregate.SUM and not can_add and (
+        parts.draft.aggregate_word.casefold() in _OVERALL
+    ):  # fmt: skip
+        how = Aggregate.MEAN
+    if how is Aggregate.SUM and not can_add:
+        raise Unclear(
+            "no_sum", parts.as_choices([Measure(column.name, Aggregate.MEAN)]),
+            column=column.label,
+        )  # fmt: skip
+    if how is not None:
+        return Measure(column.name, how)
+    return Measure(column.name, _usual(parts, column))
+
+
+def _of_readings(
+    parts: QueryParts, column: Column, one: MeasureRequest, how: Aggregate | None
+) -> Measure:
+    """A meter goes on counting: its last reading may be shown, while what was used is the
+    difference of two readings, which is not computed here."""
+    is_named = any(words.names(word, "reading") for word in name_tokens(one.word))
+    if how is None and is_named and not words.names(column.name, "level"):
+        return Measure(column.name, Aggregate.MAX)
+    choices = parts.as_choices([Measure(column.name, Aggregate.MAX)])
+    raise Unclear("readings", choices, column=column.label)
+
+
+def _usual(parts: QueryParts, column: Column) -> Aggregate:
+    """How a column is computed when it is not said."""
+    shows_parts = parts.thing is Thing.CHART and parts.draft.style.chart in ("donut", "stacked")
+    if column.role is Role.RATE:
+        return _usual_of_rate(parts, column)
+    ranking = parts.draft.ranking
+    is_each = ranking is not None and ranking.concept == "hours"  # "the longest wait by doctor"
+    draws_rows = parts.draft.style.chart == "scatter" and not parts.groups
+    if (
+        parts.is_row_each
+        or shows_parts
+        or draws_rows
+        or (roles.is_additive(column) and not is_each)
+    ):
+        return Aggregate.SUM
+    if ranking is not None and not (parts.groups or parts.time):
+        return Aggregate.MAX if ranking.is_top else Aggregate.MIN
+    how = (Aggregate.SUM, Aggregate.MEAN)
+    choices = parts.as_choices([Measure(column.name, one) for one in how])
+    raise Unclear("sum_or_mean", choices, column=column.label)
+
+
+def _usual_of_rate(parts: QueryParts, column: Column) -> Aggregate:
+    """The average; a pie has the sums of what each row cost, and no averages."""
+    if parts.thing is not Thing.CHART or parts.draft.style.chart != "donut":
+        return Aggregate.MEAN
+    if parts.material.is_price_of_row(column) and not column.formula:
+        return Aggregate.SUM
+    pie, parts.draft.style = parts.draft.style, msgspec.structs.replace(
+        parts.draft.style, chart="bar"
+    )  # fmt: skip
+    choices = parts.as_choices([Measure(column.name, Aggregate.MEAN)])
+    parts.draft.style = pie
+    choices += parts.as_choices([ROW_COUNT])
+    raise Unclear("no_parts", choices, column=column.label)
+
+
+def _counting(parts: QueryParts) -> list[Measure]:
+    """Of "how many": rows, different values, or a quantity; never rows for want of better."""
+    draft = parts.draft
+    if draft.aggregate not in (None, Aggregate.SUM) and draft.aggregate not in _COUNTING:
+        is_average = draft.aggregate is Aggregate.MEAN and parts.thing is Thing.ANSWER
+        if not is_average or not (parts.groups or parts.time):
+            raise Unclear("count_what", words=draft.text)
+        return [Measure(None, Aggregate.COUNT, Derivation.AVERAGE)]
+    conditions = {one.measure_at for one in draft.comparing}
+    quantities = [one for at, one in enumerate(draft.measures) if at not in conditions]
+    if draft.aggregate is Aggregate.SUM and not parts.is_counting:
+        sums = [one for one in parts.material.numbers if roles.is_additive(one)]
+        if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):
+            return [Measure(sums[0].name, Aggregate.SUM)]
+        raise Unclear("count_what", words=draft.text)
+    if results := _counted_quantities(parts, quantities):
+        return results
+    if "time" in draft.marks and draft.time and not draft.counts:  # "how many rehearsals"
+        days = Measure(draft.time, Aggregate.DISTINCT)
+        raise Unclear("count_what", parts.as_choices([ROW_COUNT, days]), words=draft.text)
+    if "sold" in draft.marks and parts.material.concepts.keys() & {"sold", "quantity"}:
+        return [_of_concept(parts, *_CARRIED["sold"])]  # "how many items were sold"
+    if draft.mentions and (yes := yes_value(parts.material.column(draft.mentions[0]))):
+        draft.filters.append(Filter(draft.mentions.pop(0), Op.IS, (yes,)))
+        return [ROW_COUNT]
+    if draft.mentions:
+        return [_counted_mention(parts, draft.mentions[0])]
+    if "flag" in draft.marks or ("spent" in draft.marks and draft.values):
+        draft.counts.append("")  # "how many paid by card"
+        return [ROW_COUNT]
+    things = {column for column, _ in draft.values} & {
+        name for concept in ("product", "category")
+        for name in parts.material.concepts.get(concept, ())
+    }  # fmt: skip
+    if "sold" in draft.marks or (things and "quantity" in parts.material.concepts):
+        return [_of_concept(parts, *_CARRIED["sold"])]
+    if parts.counts_all and draft.has_query:
+        return [ROW_COUNT]
+    has_condition = draft.values or draft.filters or draft.comparing
+    if has_condition and _numbers_rows(parts) and "quantity" not in parts.material.concepts:
+        draft.counts.append("")  # each visit has a number: "how many dogs did we see?"
+        return [ROW_COUNT]
+    raise Unclear("count_what", words=draft.text)
+
+
+def _counted_quantities(parts: QueryParts, quantities: list[MeasureRequest]) -> list[Measure]:
+    """What is counted where figures are named with "how many"; empty where nothing decides."""
+    draft = parts.draft
+    if (
+        quantities
+        and (parts.filters or draft.filters)
+        and all(carry_of(one.word) == "spent" for one in quantities)
+    ):  # "how many paid cash"
+        draft.measures = []
+        draft.counts.append("")
+    else:
+        money = {*parts.material.takings}.union(
+            *(parts.material.concepts.get(one, ()) for one in ("revenue", "cost", "profit"))
+        )  # "how many days did we make a profit"
+        is_money = any(one.column in money for one in quantities)
+        if quantities and parts.is_counting and (draft.counts or is_money):
+            raise Unclear("count_what", words=draft.text)
+    if draft.counts:
+        return [ROW_COUNT]
+    draft.measures = quantities or draft.measures
+    results = [measure_of(parts, one) for one in quantities]
+    if any(one.aggregate is Aggregate.MEAN for one in results):
+        raise Unclear("count_what", words=draft.text)
+    return results
+
+
+def _counted_mention(parts: QueryParts, name: str) -> Measure:
+    """The rows, or the different values of a column of names: of "tickets" the kinds, or each
+    one."""
+    draft = parts.draft
+    if _is_each_a_person(parts, name):
+        draft.counts.append(draft.mentions.pop(0))
+        return ROW_COUNT
+    measure = Measure(name, Aggregate.DISTINCT)
+    concept = concept_of(name)
+    has_pieces = concept == "product" and "quantity" in parts.material.concepts
+    if (concept not in _KINDS or has_pieces) and draft.aggregate is None and (
+        parts.material.column(name).distinct <= NAMED
+    ):  # fmt: skip
+        raise Unclear("count_what", parts.as_choices([measure, ROW_COUNT]), words=draft.text)
+    return measure
+
+
+def _is_each_a_person(parts: QueryParts, name: str) -> bool:
+    """Whether each row is a person, though two may share a name: there is a number of each."""
+    column = parts.material.column(name)
+    is_person = name in parts.material.concepts.get("person", ()) and _numbers_rows(parts)
+    return is_person and 2 * column.distinct > parts.material.table.rows
+
+
+def _numbers_rows(parts: QueryParts) -> bool:
+    """Whether each row has a number: it is one thing, as an order or a visit is."""
+    return any(
+        one.role is Role.IDENTIFIER and one.distinct >= parts.material.table.rows
+        for one in parts.material.groups
+    )
+
+
+def _of_concept(parts: QueryParts, *concepts: str) -> Measure:
+    """The measure of the first concept that the table has exactly one column of."""
+    for concept in concepts:
+        of_money = {"revenue": parts.material.takings, "cost": parts.material.spendings}
+        takings = of_money.get(concept, [])
+        names = [
+            name for name in parts.material.concepts.get(concept, takings)
+            if parts.material.column(name).kind is Kind.NUMBER
+        ]  # fmt: skip
+        if len(names) == 1 and not ("spent" in parts.draft.marks and _is_signed(parts, names[0])):
+            how = parts.draft.aggregate
+            if how is None and names[0] in takings:
+                how = Aggregate.SUM
+            if how is None:
+                how = _usual(parts, parts.material.column(names[0]))
+            return Measure(names[0], how)
+    raise Unclear("which_measure")
+
+
+def _is_signed(parts: QueryParts, name: str) -> bool:
+    """Whether a column holds what came in and what went out."""
+    first = parts.material.column(name).first
+    return isinstance(first, float) and first < 0
+
+
+def _implied_measure(parts: QueryParts) -> list[Measure]:
+    """The measure of a clause that names none."""
+    draft = parts.draft
+    measure = _ranked_measure(parts) or _carried_measure(parts) or _kinds(parts)
+    if measure is not None:
+        return [measure]
+    if draft.aggregate in (Aggregate.SUM, Aggregate.MEAN, Aggregate.MEDIAN) and (
+        "time" in draft.marks
+    ):  # dates are not added up
+        raise Unclear("which_measure")
+    if not draft.has_query and draft.aggregate is None:
+        return []
+    listing = parts.thing is Thing.ANSWER and parts.groups and not (
+        draft.ranking or draft.aggregate or draft.derivation or parts.time
+        or draft.sort is not None
+    )  # fmt: skip
+    if listing and (draft.asks & {"list", "which", "what", "who"} or draft.row_nouns):
+        if parts.filters or draft.filters or draft.comparing:
+            draft.counts.append("")
+            return [ROW_COUNT]
+        if len(parts.groups) == 1:
+            name = parts.groups.pop()
+            return [Measure(name, Aggregate.DISTINCT)]
+    only_rows = not (parts.groups or parts.time or draft.ranking or draft.aggregate)
+    if parts.thing is not Thing.ANSWER and only_rows:
+        return []
+    return [_only_measure(parts)]
+
+
+def _ranked_measure(parts: QueryParts) -> Measure | None:
+    """The measure of "most often", "cheapest" and "best selling", and of yes and no."""
+    draft, ranking = parts.draft, parts.draft.ranking
+    is_often = ranking is not None and ranking.concept == "rows"
+    if is_often and not parts.material.row_name:  # a row may stand for many
+        raise Unclear("which_measure")
+    speaks = draft.marks & set(_CARRIED) or "much" in draft.asks  # "how much did each bring in"
+    if is_often or ("flag" in draft.marks and not draft.aggregate and not speaks and (
+        parts.groups or parts.time or draft.derivation or parts.thing is Thing.CHART
+    )):  # fmt: skip
+        draft.counts.append("")
+        return ROW_COUNT
+    if ranking is not None and ranking.concept not in ("", "sold"):
+        return _ranked_concept(parts, ranking)
+    if ranking is not None and ranking.concept == "sold":
+        return _of_concept(parts, *_CARRIED["sold"])
+    return None
+
+
+def _ranked_concept(parts: QueryParts, ranking: Ranking) -> Measure:
+    """The figure of "cheapest" and "longest": of each row, of groups their sum."""
+    concepts = parts.material.concepts
+    is_pace = ranking.concept == "pace"
+    names = concepts.get("hours" if is_pace else ranking.concept, [])
+    if is_pace:  # who works many hours is not slow
+        names = [one for one in names if words.names(one, "duration")]
+    if not names and ranking.concept == "price" and (
+        not parts.groups or parts.is_row_each
+    ):  # fmt: skip
+        names = parts.material.takings or concepts.get("cost", [])
+    if not names and ranking.concept in ("hours", "pace"):
+        names = [
+            one.name for one in parts.material.numbers
+            if one.unit in ("min", "h", "s") or words.names(one.name, "duration")
+        ]  # fmt: skip
+    if ranking.concept == "hours":  # the longest run takes the most time, or is the farthest
+        names = [*names, *(one.name for one in parts.material.numbers if one.unit in _LENGTHS)]
+    if not names:
+        parts.draft.unknown.append(ranking.word)
+    if len(names) != 1:
+        raise Unclear("which_measure")
+    column = parts.material.column(names[0])
+    adds = roles.is_additive(column) and column.unit is not None and not parts.is_row_each
+    if adds and parts.groups == parts.draft.mentions:
+        parts.groups = []  # "longest job? with date and kind": the row is shown with all of it
+    if (parts.groups or parts.time) and adds:
+        return Measure(column.name, Aggregate.SUM)
+    if parts.groups and (column.role is Role.RATE or is_pace) and not parts.is_row_each:
+        return Measure(column.name, Aggregate.MEAN)  # the cheapest station on the whole
+    return Measure(column.name, Aggregate.MAX if ranking.is_top else Aggregate.MIN)
+
+
+def _carried_measure(parts: QueryParts) -> Measure | None:
+    """The measure that a verb speaks of: what was sold, earned or spent. "Make a chart" and
+    "bikes brought in" speak of none."""
+    draft = parts.draft
+    for mark, concepts in _CARRIED.items():
+        is_other = (mark == "spent" and "revenue" in parts.material.concepts) or (
+            mark == "earned" and not (draft.asks or draft.marks & {"more", "versus"})
+        )
+        if mark not in draft.marks or is_other:
+            continue
+        if mark == "sold" and not draft.asks & {"many", "much"} and (
+            parts.material.concepts.keys() >= {"quantity", "revenue"}
+        ):  # fmt: skip
+            raise Unclear("which_measure")
+        return _of_concept(parts, *(concepts[::-1] if "much" in draft.asks else concepts))
+    return None
+
+
+def _kinds(parts: QueryParts) -> Measure | None:
+    """How many different values a column has that stands alone."""
+    draft = parts.draft
+    if not draft.mentions or parts.groups or draft.aggregate:
+        return None
+    measure = Measure(draft.mentions[0], Aggregate.DISTINCT)
+    is_flag = bool(yes_value(parts.material.column(draft.mentions[0])))
+    if is_flag or (draft.filters and not draft.asks):
+        raise Unclear("count_what", parts.as_choices([ROW_COUNT, measure]), words=draft.text)
+    return measure
+
+
+def _only_measure(parts: QueryParts) -> Measure:
+    """The rows where nothing else is there, or the only figure that may be meant."""
+    draft = parts.draft
+    adds_nothing = not any(map(roles.is_additive, parts.material.numbers))
+    has_amounts = any(one.role is Role.AMOUNT for one in parts.material.numbers)
+    if draft.style.chart == "donut" and adds_nothing and not (has_amounts and draft.groups):
+        draft.counts.append("")  # a pie of the classes; rates are no parts of a whole
+    if parts.counts_all or draft.counts:
+        return ROW_COUNT
+    sure = [one for one in parts.material.numbers
+            if one.role is Role.AMOUNT and roles.is_additive(one)]  # fmt: skip
+    is_rate = all(one.role is Role.RATE for one in parts.material.numbers)
+    if len(parts.material.numbers) == 1 and not (draft.ranking and is_rate):
+        sure = parts.material.numbers
+    elif parts.thing in (Thing.ANSWER, Thing.CHART) or len(sure) != 1:
+        raise Unclear("which_measure")
+    if "many" in draft.marks:
+        raise Unclear("count_what", words=draft.text)
+    measure = measure_of(parts, MeasureRequest(sure[0].name))
+    says_how = draft.aggregate or draft.ranking or draft.derivation or "much" in draft.asks
+    is_of_rows = draft.ranking is not None and "it" in draft.marks  # "most of them"
+    if is_of_rows or (parts.material.row_name and not says_how):
+        measures = [ROW_COUNT, measure] if is_of_rows else [measure, ROW_COUNT]
+        raise Unclear("which_measure", parts.as_choices(measures))
+    return measure

@@ -1,0 +1,97 @@
+"""What a clause says beside its request: for whom a result is, and what somebody does with it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.text import fold, name_tokens
+from agentpost_offline.grammar.vocabulary import lexicon
+
+_PURPOSE: Final = 6
+"""So many terms a purpose has at most: "for the annual meeting of the parents"."""
+_STARTS: Final = 4
+"""Among so many terms of a remark one is a subject or a verb: "the housekeeper has to …"."""
+_OF_REMARKS: Final = ("small", "concept", "idle", "statement", "greeting", "audience", "having",
+                      "there", "carry", "talk", "them")  # fmt: skip
+"""What the words of a remark may mean otherwise."""
+
+
+def take_purpose(clause: Clause, at: int) -> int:
+    """As in "for the area manager": for whom a result is, which changes nothing about it."""
+    if not clause.terms[at].has("small.purpose"):
+        return 0
+    end, others = at + 1, list[Term]()
+    while (one := clause.term(end)) is not None and end - at <= _PURPOSE:
+        if one.has("audience") and not clause.names(one):
+            break
+        if clause.names(one) or not (one.is_glue or is_without_sense(one)):
+            return 0
+        others += [] if one.is_glue or one.meanings else [one]
+        end += 1
+    else:
+        return 0
+    while (one := clause.term(end)) is not None and not clause.names(one) and (
+        one.has("audience", "weekday") or _is_of_weekday(clause, end)
+    ):  # fmt: skip
+        end += 1
+    if (one is not None and clause.names(one)) or not _is_audience(clause, others, at, end):
+        return 0
+    if others:  # "the area manager"
+        clause.draft.remarks.append(clause.text[clause.terms[at].start : clause.terms[end - 1].end])
+    return end - at
+
+
+def _is_of_weekday(clause: Clause, at: int) -> bool:
+    """As the "on" of "the meeting on Thursday"."""
+    day = clause.term(at + 1)
+    return clause.terms[at].has("small.in") and day is not None and day.has("weekday")
+
+
+def _is_audience(clause: Clause, others: Sequence[Term], at: int, end: int) -> bool:
+    """Whether nothing of a purpose may narrow a result: no name or number, as in "the Bristol
+    office", and no word of a value, as in "the party" where there is a party box."""
+    if any(one.kind != "word" for one in others) or (
+        clause.language != "de" and any(one.text[:1].isupper() for one in others)
+    ):  # fmt: skip
+        return False
+    words = clause.material.value_words if clause.material is not None else ()
+    key = lexicon(clause.language).key
+    return not any(
+        all(fold(word) in words or key(word) in words for word in name_tokens(one.text))
+        for one in clause.terms[at:end] if one.has("audience")
+    )  # fmt: skip
+
+
+def set_remarks_apart(clause: Clause) -> None:
+    """Take the words of remarks out of the unknown ones: "…, they get a cake". Nothing else may
+    be in them, and a request has to stand beside them."""
+    start = 0
+    for end in range(len(clause.terms) + 1):
+        term = clause.term(end)
+        if term is not None and not (term.kind == "mark" and term.text in ",;:()–，；：،؛"):
+            continue
+        terms = clause.terms[start:end]
+        start = end + 1
+        if not (clause.draft.has_query and is_remark(terms)):
+            continue
+        first, last = terms[0].start, terms[-1].end
+        inside = [one for one in clause.unknown if first <= one[0] < last]
+        if inside:
+            clause.draft.remarks.append(clause.text[first:last])
+            clause.unknown = [one for one in clause.unknown if one not in inside]
+
+
+def is_remark(terms: Sequence[Term]) -> bool:
+    """Whether terms only say what somebody does or feels: "they get a cake"."""
+    states = any(one.has("statement.statement") for one in terms[:_STARTS])
+    return states and not any(one.has("statement.demand") for one in terms) and all(
+        one.is_glue or (one.kind == "word" and not (one.columns or one.values)
+                        and one.number is None and is_without_sense(one))
+        for one in terms
+    )  # fmt: skip
+
+
+def is_without_sense(term: Term) -> bool:
+    """Whether a word that names nothing of the table may stand in a remark."""
+    return all(one.partition(".")[0] in _OF_REMARKS for one in term.meanings)
