@@ -270,7 +270,12 @@ def test_earlier_requests_are_shown_without_reads_of_the_log(
         assert "/v1/requests" not in tail.output
 
 
-def test_a_request_is_shown_with_its_bodies_and_as_a_command(caller: Caller) -> None:
+def test_a_request_is_shown_with_its_bodies_and_as_a_command(
+    start_server: ServerMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a server of its own: of a key that made many calls in this minute no bodies are kept."""
+    caller = Caller(start_server())
+    monkeypatch.setenv("AGENTPOST_URL", caller.server.url)
     sent = caller.post("What is in it?")
     request_id = sent.headers["Request-Id"]
     eventually(lambda: caller.http.get(f"/v1/requests/{request_id}").status_code == 200)
@@ -281,3 +286,4 @@ def test_a_request_is_shown_with_its_bodies_and_as_a_command(caller: Caller) -> 
     assert command.startswith(f"curl -s -X POST {caller.server.url}/v1/messages \\\n")
     assert KEY not in command
     assert json_of("requests", "show", request_id)["status"] == 201
+    caller.close()
