@@ -11,7 +11,7 @@ GENERATORS := .tools/generators/.ready
 # Arguments of serve, test and bench: make serve ARGS="--port 9000"
 ARGS ?=
 # Test processes: five more than processors, since tests wait for what they started for a good part of
-# the time; each further one takes a second of CPU to collect all tests.
+# the time; each further one takes two seconds of CPU to collect all tests.
 WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 5))
 
 # Prints the interpreter's own path; prints nothing and fails in one that is too old.
@@ -58,7 +58,8 @@ test: $(READY) $(GENERATORS) ## Run all tests in parallel, or those of one PACKA
 	@[ -n "$(PACKAGE)" ] || [ -d tests/__pycache__ ] || $(MAKE) --no-print-directory compile-tests
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS) $(ARGS)
 
-# In a fresh clone each worker would compile all modules of tests, as the others do: 30 s of CPU.
+# In a fresh clone two processes compile the modules of tests, 12 s of CPU: the one that workers are
+# forked from would do it alone, and where none is forked each worker would.
 compile-tests:
 	@for tests in packages/server "tests clients packages/agents packages/offline packages/verify"; \
 	  do $(BIN)/python -m pytest --collect-only -qq -n 0 $$tests >/dev/null & done; wait

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -274,16 +274,15 @@ def test_a_request_is_shown_with_its_bodies_and_as_a_command(
     start_server: ServerMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a server of its own: of a key that made many calls in this minute no bodies are kept."""
-    caller = Caller(start_server())
-    monkeypatch.setenv("AGENTPOST_URL", caller.server.url)
-    sent = caller.post("What is in it?")
-    request_id = sent.headers["Request-Id"]
-    eventually(lambda: caller.http.get(f"/v1/requests/{request_id}").status_code == 200)
-    shown = run("requests", "show", request_id).stdout
-    assert "POST" in shown
-    assert '"message": "What is in it?"' in shown
-    command = run("requests", "show", request_id, "--curl").stdout
-    assert command.startswith(f"curl -s -X POST {caller.server.url}/v1/messages \\\n")
-    assert KEY not in command
-    assert json_of("requests", "show", request_id)["status"] == 201
-    caller.close()
+    with closing(Caller(start_server())) as caller:
+        monkeypatch.setenv("AGENTPOST_URL", caller.server.url)
+        sent = caller.post("What is in it?")
+        request_id = sent.headers["Request-Id"]
+        eventually(lambda: caller.http.get(f"/v1/requests/{request_id}").status_code == 200)
+        shown = run("requests", "show", request_id).stdout
+        assert "POST" in shown
+        assert '"message": "What is in it?"' in shown
+        command = run("requests", "show", request_id, "--curl").stdout
+        assert command.startswith(f"curl -s -X POST {caller.server.url}/v1/messages \\\n")
+        assert KEY not in command
+        assert json_of("requests", "show", request_id)["status"] == 201

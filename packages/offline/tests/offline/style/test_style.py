@@ -160,3 +160,11 @@ def test_a_template_reads_nothing_outside_its_folder(tmp_path: Path) -> None:
     template.write_text('#read("/etc/passwd")')
     with pytest.raises(typst.TypstError):
         typeset([template], {}, form="pdf")
+
+
+def test_a_value_is_set_in_a_font_that_has_its_unit() -> None:
+    plain, tonnes = fonts.file_with("12 t"), fonts.file_with("12 吨")
+    assert plain is not None
+    assert plain.name.startswith("Inter")
+    assert (tonnes is None) == bool(fonts.missing("12 吨"))
+    assert tonnes is None or (tonnes != plain and fonts.has_glyph(tonnes, "吨"))

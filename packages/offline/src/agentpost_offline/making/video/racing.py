@@ -3,7 +3,6 @@ film imports this module with its library."""
 
 import io
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +65,7 @@ class _Drawing:
             )  # fmt: skip
         value = fit.width(self.format.text(peak), self.size, True) * 1.15 + 14 * unit
         self.room = self.wide - self.left - value - self.margin
+        self.font = _font(round(self.size), self.format.text(peak))
 
     def frames(self) -> Iterator[Image.Image]:
         race = self.race
@@ -132,9 +132,8 @@ class _Drawing:
             if middle <= bottom - 4 * u:
                 name = names[at]
                 frame.paste(name, (0, round(middle - name.height / 2)), name)
-                text = self.format.text(values[at])
-                font = _font(round(self.size), fonts.needs_cjk(text))
-                draw.text((end + 10 * u, middle), text, anchor="lm", font=font, fill=palette.INK)
+                draw.text((end + 10 * u, middle), self.format.text(values[at]), anchor="lm",
+                          font=self.font, fill=palette.INK)  # fmt: skip
         frame.paste(back.crop((0, bottom, self.wide, self.tall)), (0, bottom))
         line, right = bottom + round(12 * u), self.wide - self.margin
         reach = self.margin + (right - self.margin) * share
@@ -145,10 +144,9 @@ class _Drawing:
         return frame
 
 
-@cache
-def _font(size: int, cjk: bool) -> Any:
-    """The font of the values, whose unit may be a Han character."""
-    path = fonts.file_with("0吨" if cjk else "0")
+def _font(size: int, text: str) -> Any:
+    """The font of the values, of which ``text`` is one: their unit may be a Han character."""
+    path = fonts.file_with(text) or fonts.file_with("0")
     if path is None:
         return ImageFont.load_default(size)
     font = ImageFont.truetype(str(path), size)
