@@ -115,9 +115,12 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     choices = [each for one in choices for each in _settled(here, one, is_told=is_told)]
     choices = _with_suggestions(here, choices, reading)
     choices = choices[: max(MOST_CHOICES, len(question.choices))]
+    if draft.model:
+        words = quote_words(language, [word for _, word in draft.model], "and")
+        parts.insert(0, say(language, "needs_model", words=words))
     if choices:
         choices.append(Choice(say(language, "leave_it")))
-    questions.ask(here, " ".join(parts), choices, text=draft.text)
+    questions.ask(here, " ".join(filter(None, parts)), choices, text=draft.text)
 
 
 def _settled(here: Surroundings, choice: Choice, *, is_told: bool) -> list[Choice]:
@@ -177,7 +180,8 @@ def _drops_a_number(reading: Reading) -> bool:
 def _said_unknown(here: Surroundings, reading: Reading) -> str:
     """What was not understood; a missing column is named where a column must stand."""
     language, draft = here.language, reading.draft
-    words = [one for one in draft.unknown if one not in draft.lacking]
+    for_model = [word for _, word in draft.model]
+    words = [one for one in draft.unknown if one not in (*draft.lacking, *for_model)]
     sentences = []
     if draft.lacking and reading.table is not None:
         missing = quote_words(language, draft.lacking)

@@ -13,7 +13,7 @@ from agentpost_offline.making import catalogue, run
 from agentpost_offline.making.maker import Maker
 from agentpost_offline.making.queries import usual
 from agentpost_offline.replying import details, knows, list_text, say, shorten, sources
-from agentpost_offline.scope import Surroundings, files_by_id, is_table
+from agentpost_offline.scope import Surroundings, files_by_id, files_by_word, is_table
 
 _TITLE = 160
 _TELLING = (Thing.REPORT, Thing.DECK, Thing.SITE)
@@ -174,7 +174,8 @@ def _files(here: Surroundings, frame: Frame, maker: Maker) -> list[File]:
         kinds |= set(here.inside.get(file.id, ())) - {"data"}
         if kinds & maker.needs:
             targets.append(file)
-    return targets
+    is_of_all = frame.thing is Thing.IMAGE and "collage" in frame.style.options
+    return targets if is_of_all else files_by_word(targets, frame.said, here.language) or targets
 
 
 async def _pass_on(here: Surroundings) -> None:

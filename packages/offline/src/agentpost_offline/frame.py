@@ -143,6 +143,8 @@ class Query(msgspec.Struct, frozen=True, omit_defaults=True):
     order: Order | None = None
     rows_by: str | None = None
     """The column by which the rows themselves are put in ``order``, where nothing is computed."""
+    columns: tuple[str, ...] = ()
+    """What an answer shows of the rows, where nothing is computed; empty: the first columns."""
 
 
 class Style(msgspec.Struct, frozen=True, omit_defaults=True):

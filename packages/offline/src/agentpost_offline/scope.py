@@ -9,9 +9,11 @@ import msgspec
 
 from agentpost.agents.base import File, Turn
 from agentpost_offline.data.model import Table
+from agentpost_offline.documents import language as tongues
 from agentpost_offline.frame import Frame, Thing, from_json
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.grammar.requests import Surrounding
+from agentpost_offline.grammar.text import fold, name_tokens, tokens
 
 _TABLES = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|json|jsonl|parquet)$", re.IGNORECASE)
 _SHEETS = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|parquet)$", re.IGNORECASE)
@@ -155,6 +157,18 @@ def files_of(turn: Turn, wish: str) -> list[File]:
         f.name: f for files in reversed(uploads) for f in files if f.name.casefold() in folded_wish
     }
     return list(earlier.values()) or list(uploads[0] if uploads else ())
+
+
+def files_by_word(files: Sequence[File], text: str, language: str) -> list[File]:
+    """The files of which a word is in the text: "the tent one" is ``tent.jpg``; a word that all
+    names have, or that stands in every sentence, tells nothing."""
+    words: list[set[str]] = [
+        set(map(fold, name_tokens(one.name.rpartition(".")[0]))) for one in files
+    ]
+    typed = {fold(one.text) for one in tokens(text) if len(one.text) > 2}
+    typed -= tongues.words(language)["stop"]
+    typed -= words[0].intersection(*words) if words else typed
+    return [one for one, own in zip(files, words, strict=True) if own & typed]
 
 
 def absent_files(turn: Turn, wish: str) -> list[str]:

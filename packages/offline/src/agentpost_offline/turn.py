@@ -20,6 +20,7 @@ from agentpost_offline import (
     requested,
     steps,
 )
+from agentpost_offline.frame import Thing
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.reading import Choice, Question, Reading
@@ -33,6 +34,7 @@ from agentpost_offline.scope import (
     Surroundings,
     absent_files,
     files_by_id,
+    files_by_word,
     files_of,
     tables_from,
 )
@@ -156,6 +158,10 @@ async def _answer(
     here.is_unanswered = requested.has_failed_last(here.turn) or (
         pending is not None and bool(pending.text)
     )
+    if here.works and here.works[0].frame.thing is Thing.IMAGE:
+        pictures = {one.id for one in files_by_word(here.images, text, here.language)}
+        if pictures and pictures.isdisjoint(here.works[0].frame.files):
+            here.works = []  # another picture than the one that was changed last
     readings = requests.read(text, here.around)
     is_change = any(one.is_edit and one.draft.ordinal is None for one in readings)
     if is_change and _is_after_new_request(here, pending):
@@ -206,7 +212,12 @@ def _complete(
     keys = {one.question.key for one in first if one.question is not None}
     if not first or "ask_anew" in keys or any(one.is_edit for one in first):
         return readings  # a change is not completed
+    is_bare = is_form and not any("as" in one.draft.marks for one in readings)
+    if is_bare and any(one.draft.model for one in first):
+        return readings  # a report, in place of the letter that needs a model
     together = requests.read(f"{first_text.rstrip(' .!?。！？؟')} · {text}", here.around)
+    if is_bare and _unknown_count(together) > _unknown_count(first):
+        return readings  # another kind of chart than was named before
     if is_form or any("about" in one.draft.marks for one in readings):  # "and net?"
         return together or readings
     is_better = all(one.is_sure for one in together) or not all(
@@ -215,10 +226,14 @@ def _complete(
     return together if together and is_better else readings
 
 
+def _unknown_count(readings: Sequence[Reading]) -> int:
+    return sum(len(one.draft.unknown) for one in readings)
+
+
 def _is_form(reading: Reading) -> bool:
     draft = reading.draft
-    names_form = bool(draft.things or draft.formats) and "as" in draft.marks
-    return names_form and not (draft.has_query or draft.unknown or reading.is_edit)
+    names_form = draft.things or draft.formats or draft.style.chart
+    return bool(names_form) and not (draft.has_query or draft.unknown or reading.is_edit)
 
 
 def _is_clear(reading: Reading) -> bool:
@@ -245,7 +260,7 @@ async def _one(here: Surroundings, reading: Reading) -> None:
         await controlling.control(here, reading)
     elif draft.is_talk and draft.talk is not None and reading.frame is None:
         offering.talk(here, draft.talk)
-    elif draft.model:
+    elif draft.model and reading.frame is None and reading.question is None:
         offering.needs_model(here, reading)
     else:
         await doing.carry_out(here, reading)

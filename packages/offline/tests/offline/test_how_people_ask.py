@@ -5,7 +5,9 @@ import csv
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from agentpost.agents import File
 from agentpost_offline.frame import Thing
 from tests.agents.fakes import file
 from tests.libraries import openpyxl
@@ -432,3 +434,112 @@ async def test_han_characters_between_a_number_and_its_side(
 ) -> None:
     turn = await Conversation().say(message, csv_file(tmp_path, table))
     assert answer in turn.text, (turn.questions, turn.choices)
+
+
+STORNOS = """order,day,total,status,country
+A1,2024-04-01,100,confirmed,Germany
+A2,2024-04-30,80,cancelled,France
+A3,2024-05-31,60,confirmed,France
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("wie viel umsatz ohne stornierte", "160"),
+        ("combien de commandes annulées", "1."),
+        ("ventas totales en Alemania", "100"),
+        ("法国的 total 合计", "140"),
+    ],
+)
+async def test_values_are_called_by_their_names_in_other_languages(
+    tmp_path: Path, message: str, answer: str
+) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, STORNOS, "orders.csv"))
+    assert answer in turn.text.replace("\u202f", ""), (turn.questions, turn.choices)
+
+
+async def test_two_months_are_compared_in_their_rows_and_not_row_by_row(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "compare april and may 2024, total and orders", csv_file(tmp_path, STORNOS, "orders.csv")
+    )
+    assert "Number of rows" in turn.text, (turn.questions, turn.choices)
+
+
+async def test_what_needs_a_model_takes_no_demand_away(tmp_path: Path) -> None:
+    talk, table = Conversation(), csv_file(tmp_path, SHIFTS)
+    turn = await talk.say("total hours for each worker, thank you cards are going out", table)
+    assert turn.questions[0].startswith("For “cards” this server needs a model")
+    assert turn.choices[0] == "Do this"
+    assert "- Ann: 15\n" in (await talk.say("Do this")).text
+    for alone in ("why did Ann work more hours", "write Ann a letter about her hours",
+                  "forecast of the hours by worker"):  # fmt: skip
+        assert "Do this" not in (await Conversation().say(alone, table)).choices
+
+
+async def test_a_bare_form_behind_an_open_question_is_of_what_was_asked(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("hours by worker, roundish", csv_file(tmp_path, SHIFTS))
+    turn = await talk.say("excel pls")
+    assert not turn.started
+    assert turn.choices[0] == "Do this"
+    assert "a spreadsheet: total Hours by Worker" in turn.questions[0]
+
+
+async def test_a_workbook_has_no_kind_of_chart(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("combien on a encaissé par vendeur", csv_file(tmp_path, VENTES))
+    turn = await talk.say("en camembert stp, et l excel avec")
+    assert not turn.started
+    assert "« camembert »" in turn.questions[0].replace("\u00a0", " ").replace("\u202f", " ")
+
+
+async def test_reasons_are_a_column_where_there_is_one(tmp_path: Path) -> None:
+    table = "visit,day,reason\n1,2024-01-02,Dental\n2,2024-01-03,Skin\n3,2024-01-04,Dental\n"
+    turn = await Conversation().say("donut of the reasons for visits", csv_file(tmp_path, table))
+    (job,) = turn.started
+    assert frame(job).queries[0].groups == ("reason",)
+
+
+def picture(folder: Path, name: str) -> File:
+    Image.new("RGB", (40, 30)).save(folder / name)
+    return file(folder / name, "image/png")
+
+
+async def test_a_picture_is_called_by_a_word_of_its_name(tmp_path: Path) -> None:
+    talk = Conversation()
+    pictures = [picture(tmp_path, name) for name in ("tent.png", "biscuit the dog.png")]
+    (job,) = (await talk.say("make the tent one 800 wide", *pictures)).started
+    assert [one.name for one in job.args["files"]] == ["tent.png"]
+    (job,) = (await talk.say("crop biscuit square round the middle")).started
+    assert [one.name for one in job.args["files"]] == ["biscuit the dog.png"]
+    assert "wide" not in frame(job).style.options
+    (job,) = (await talk.say("and both next to each other for the noticeboard")).started
+    assert [one.name for one in job.args["files"]] == ["tent.png", "biscuit the dog.png"]
+
+
+async def test_notes_are_turned_into_slides_and_no_picture_is_turned(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("# Club\n\n## Subs\n\nDue in May.\n")
+    turn = await Conversation().say(
+        "turn the notes into slides",
+        file(tmp_path / "notes.md", "text/markdown"), picture(tmp_path, "pitch.png"),
+    )  # fmt: skip
+    (job,) = turn.started
+    assert [one.name for one in job.args["files"]] == ["notes.md"]
+    assert frame(job).formats == ("pptx",)
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("put SPRING OPEN DAY on the tent in big white letters at the top", "SPRING OPEN DAY"),
+        ("write Summer on it in white letters", "Summer"),
+        ("schreib Sommer in weißen Buchstaben drauf", "Sommer"),
+        ("write Tag der Liebe on the tent", "Tag der Liebe"),
+    ],
+)
+async def test_where_and_how_words_stand_is_no_part_of_them(
+    tmp_path: Path, message: str, words: str
+) -> None:
+    (job,) = (await Conversation().say(message, picture(tmp_path, "tent.png"))).started
+    assert frame(job).style.options["text"] == words

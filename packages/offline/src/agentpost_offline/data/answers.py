@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agentpost.agents import File
 from agentpost_offline.answer import Answer, Outcome
-from agentpost_offline.data import formulas, wording
+from agentpost_offline.data import formulas, roles, wording, words
 from agentpost_offline.data.comparing import Comparison
 from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.data.formulas import Sign
@@ -38,6 +38,8 @@ _TOLD = (Kind.DATE, Kind.NUMBER)
 _TOLD_OF_NAMES = (Role.TIME, Role.AMOUNT, Role.RATE)
 """What is told of a row that is listed by its name, and not by a code."""
 _FACTS = 4
+_SHOWN = 6
+"""So many columns of a row are shown where none was named."""
 
 
 def answer(files: Sequence[File], frame: Any) -> Any:
@@ -83,6 +85,8 @@ class _Answer(wording.TableWords):
 
     def of(self, query: Query) -> tuple[str, Result]:
         """The answer to a query, and the result it states."""
+        if not query.measures:
+            return self._rows(query)
         result = self._data.run(query)
         query = result.query
         if not result.counted and not _counts(query):
@@ -97,6 +101,49 @@ class _Answer(wording.TableWords):
         result = replace(result, notes=rest)
         source = self._say("reading", result.reading, self._table.name)
         return f"{text}\n{source}", result
+
+    def _rows(self, query: Query) -> tuple[str, Result]:
+        """The rows themselves, a line for each, how many they are and what their amounts sum to."""
+        names = query.columns or self._first_columns(query)
+        amounts = [
+            one for one in map(self._columns.__getitem__, names)
+            if one.role is Role.AMOUNT and roles.is_additive(one) and not one.formula
+        ]  # fmt: skip
+        has_stock = any(words.names(one.name, "level") for one in self._table.columns)
+        if has_stock or roles.currencies(self._table.columns, amounts) is not None:
+            amounts = []  # of goods in stock the cost of one
+        sums = tuple(Measure(one.name, Aggregate.SUM) for one in amounts)
+        plain = replace(query, measures=(ROW_COUNT, *sums), order=None, rows_by=None, columns=())
+        result = self._data.run(plain)
+        source = self._say("reading", result.reading, self._table.name)
+        if not result.counted:
+            return f"{self._say('none', result.reading)}\n{source}", result
+        _, rows = self._data.cells(self._table.id, names, _LISTED, query)
+        labels = self._tongue.separator.join(self._columns[name].label for name in names)
+        lines = [f"{labels}{self._tongue.colon.rstrip() or ':'}"]
+        for row in rows:
+            cells = (self._fact(*one) for one in zip(names, row, strict=True))
+            lines.append(f"- {self._tongue.separator.join(cells)}")
+        if result.counted > len(rows):
+            lines.append("- " + self._say("more", f"{result.counted - len(rows):,}"))
+        totals = [wording.plural(self._words, "rows", result.counted)]
+        for column, one, total in zip(amounts, sums, result.rows[0][1:], strict=True):
+            totals.append(f"{column.label} {self._value(total, one)}")
+        lines.append(self._say("in_all", self._tongue.separator.join(totals)))
+        return "\n".join([*lines, source]), result
+
+    def _first_columns(self, query: Query) -> tuple[str, ...]:
+        """The first columns that tell the rows apart, and those that a condition is on."""
+        equal = {one.column for one in query.filters if one.op is Op.IS and len(one.values) == 1}
+        asked = {query.rows_by} | {
+            name for one in query.filters
+            for name in (self._columns[one.column].formula[::2] or (one.column,))
+        }  # fmt: skip
+        names = [one.name for one in self._table.columns if one.name not in equal]
+        names = sorted(names, key=lambda name: name not in asked)[:_SHOWN]
+        return tuple(one.name for one in self._table.columns if one.name in names) or (
+            self._table.columns[0].name,
+        )
 
     def _sentence_of(self, query: Query, result: Result) -> str:
         derivation = query.measures[0].derived
@@ -308,12 +355,15 @@ class _Answer(wording.TableWords):
         if len(query.groups) != 1:
             return {}
         is_code = self._columns[query.groups[0]].role is Role.IDENTIFIER
-        equal = {one.column for one in query.filters if one.op is Op.IS and len(one.values) == 1}
+        equal = {
+            one.column for one in query.filters
+            if one.op is Op.MISSING or (one.op is Op.IS and len(one.values) == 1)
+        }  # fmt: skip
         others = [one for one in self._table.columns if one.name not in {*equal, *query.groups}]
+        compared = {one.column for one in query.filters}
         if not is_code:
-            compared = {one.column for one in query.filters}
             others = [one for one in others if one.kind in _TOLD and one.role in _TOLD_OF_NAMES]
-            others.sort(key=lambda one: one.name not in compared)
+        others.sort(key=lambda one: one.name not in compared)
         first = [one.name for one in others[:_FACTS]]
         days = [one.name for one in others[_FACTS:] if is_code and one.kind is Kind.DATE]
         names, rows = self._data.cells(
@@ -324,7 +374,9 @@ class _Answer(wording.TableWords):
             cells = [(name, cell) for name, cell in zip(names[1:], row[1:], strict=True)
                      if cell is not None]  # fmt: skip
             words = [
-                text if is_code and name in first else f"{self._columns[name].label} {text}"
+                text
+                if is_code and name in first and name not in compared
+                else f"{self._columns[name].label} {text}"
                 for name, cell in cells
                 if (text := self._fact(name, cell))
             ]

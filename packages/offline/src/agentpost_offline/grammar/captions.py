@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.text import fold
 
 _QUOTED: Final = re.compile(
     r"\s*[:：]?\s*(?:[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]|'([^'\n]{1,160})'(?!\w))"
@@ -66,10 +67,7 @@ def _bare_caption(clause: Clause, at: int) -> int:
     next demand."""
     first = end = at + 1
     while (one := clause.term(end)) is not None and not _goes_on(clause, end):
-        is_place = any(
-            after is not None and after.has("small.it", "thing.image", "place", "option")
-            for after in (clause.term(end + 1), clause.term(clause.skip(end + 1)))
-        )
+        is_place = any(_says_where(clause, place) for place in (end + 1, clause.skip(end + 1)))
         if one.has("place") or (one.has("small.in") and is_place):
             break
         end += 1
@@ -88,10 +86,23 @@ def _bare_caption(clause: Clause, at: int) -> int:
     return end - at
 
 
+def _says_where(clause: Clause, at: int) -> bool:
+    """Whether a word behind "on" or "in" says where or how words stand: "on the tent" of
+    ``tent.jpg``, "in white letters"."""
+    term, after = clause.term(at), clause.term(at + 1)
+    if term is None:
+        return False
+    is_lettering = term.has("colour") and after is not None and after.has("lettering")
+    return is_lettering or fold(term.text) in clause.files or (
+        term.has("small.it", "thing.image", "place", "option", "lettering")
+    )  # fmt: skip
+
+
 def take_place(clause: Clause, at: int) -> int:
-    """Where a caption stands: "at the bottom", as it does unasked, or "at the top"."""
+    """Where a caption stands: "at the bottom", as it does unasked, or "at the top"; that its
+    letters are large, as they are."""
     term = clause.terms[at]
-    if not (clause.has_images and term.has("place")):
+    if not (clause.has_images and term.has("place", "lettering")):
         return 0
     if not (
         "text" in clause.draft.options or any(one.has("option.caption") for one in clause.terms)

@@ -17,7 +17,8 @@ def query_text(query: Query, table: Table, language: str) -> str:
     groups = [columns[name].label for name in query.groups]
     if query.time is not None:
         groups.append(str(words[query.grain]) if query.grain else columns[query.time].label)
-    text = str(words["and"]).join(measures) or table.name
+    text = str(words["and"]).join(measures or [columns[one].label for one in query.columns])
+    text = text or table.name
     growth = query.measures and query.measures[0].derived in (
         Derivation.GROWTH,
         Derivation.DIFFERENCE,
@@ -44,15 +45,19 @@ def query_text(query: Query, table: Table, language: str) -> str:
 
 
 def _look_text(frame: Frame) -> str:
-    """The format of a document; the size and the words of a picture."""
+    """The format of a document; what is done to a picture, and its words."""
     if frame.thing is Thing.DOCUMENT:
         return ", ".join(one.upper() for one in frame.formats)
     if frame.thing is not Thing.IMAGE:
         return ""
-    marks = tongue(frame.language).quotes
-    words = frame.style.options.get("text")
+    marks, options = tongue(frame.language).quotes, frame.style.options
+    words = options.get("text")
     size = " × ".join(map(str, frame.style.size)) if frame.style.size else ""
-    return ", ".join(filter(None, [size, f"{marks[0]}{words}{marks[1]}" if words else ""]))
+    looks = [
+        say(frame.language, f"looks.{key}", value=value) for key, value in options.items()
+        if knows(frame.language, f"looks.{key}")
+    ]  # fmt: skip
+    return ", ".join(filter(None, [size, *looks, f"{marks[0]}{words}{marks[1]}" if words else ""]))
 
 
 def frame_text(frame: Frame, table: Table | None) -> str:
@@ -64,7 +69,8 @@ def frame_text(frame: Frame, table: Table | None) -> str:
             query_text(query, table, language) for query in frame.queries if query.table == table.id
         )
     if frame.thing in (None, Thing.ANSWER):
-        return shorten(text, _MOST)
+        lists = any(not query.measures for query in frame.queries)
+        return shorten(say(language, "list_of", what=text) if lists else text, _MOST)
     text = text or _look_text(frame)
     key = f"things.{frame.thing}"
     thing = say(language, key) if knows(language, key) else str(frame.thing)

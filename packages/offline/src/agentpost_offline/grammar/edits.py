@@ -41,7 +41,9 @@ ANSWERED = ""
 """The id of the work that stands for the last question that was answered."""
 FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
 """The format of a document that is asked for as such a thing."""
-_MARKS = frozenset(("it", "change", "about", "only", "too", "split", "undo", "source", "others"))
+_MARKS = frozenset(
+    ("it", "change", "about", "only", "too", "split", "undo", "source", "others", "same")
+)
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,15 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     """The edit that a clause is; None for a new request. Raises `Unclear`."""
     if not works or draft.asks - {"what"} or draft.counts or draft.talk or draft.which_columns:
         return None
+    is_joined = draft.style.chart == "grouped" or "collage" in draft.options
+    if is_joined and works[0].frame.thing is Thing.IMAGE:
+        return None  # "both side by side": of all pictures
     if draft.asks and draft.marks & {"sold", "earned", "spent"}:  # "what we sold in May"
         return None
     if draft.row_nouns and (draft.groups or draft.grains):  # "loans per month"
         return None
+    if "same" in draft.marks and not draft.measures:  # "same but by money"
+        draft.measures, draft.by_numbers = draft.by_numbers, []
     may_replace = _may_replace_measure(draft) or draft.several is not None
     if draft.by_numbers or draft.comparing or not may_replace:
         return None
@@ -96,8 +103,8 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         draft.formats = [FORMAT_OF_THING[one] for one in draft.things if one in FORMAT_OF_THING]
         draft.things = [] if draft.formats else draft.things
     thing = next((one for one in draft.things if one is not frame.thing), None)
-    if thing is Thing.IMAGE and frame.queries:
-        return None  # a picture beside the table is changed, and no picture of an answer
+    if thing is Thing.IMAGE:
+        return None  # a picture beside the file is changed, and no picture of an answer
     adds = draft.style.length or draft.sort is not None or draft.ranking or "too" in draft.marks
     if thing is None and adds and (draft.style.pages or draft.style.seconds):
         raise Unclear("ask_anew")  # "add a slide", "10 seconds longer"
@@ -148,7 +155,9 @@ def _read_count(draft: Draft, works: Sequence[Work], work: Work | None) -> None:
 
 def follow_up(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """The question about the rows that were shown last; None where a clause asks for other rows."""
-    follow_ups = (_count_of_list, _list_of_count, _sum_of_list, _count_among, _list_among)
+    follow_ups = (
+        _count_of_list, _list_of_count, _sum_of_list, _part_of_sum, _count_among, _list_among
+    )  # fmt: skip
     frames = (one(draft, material, works) for one in follow_ups)
     return next(filter(None, frames), None)
 
@@ -259,6 +268,28 @@ def _sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work])
     return _over_same_rows(works[0].frame, query, measures, draft.text)
 
 
+def _part_of_sum(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+    """How much of a sum that was shown last its rows under one more condition have: "how much of
+    that is not paid?"; None for a share in percent, and where no sum was shown."""
+    conditions = [Filter(column, Op.IS, (value,)) for column, value in draft.values]
+    conditions += draft.filters
+    is_part = "part" in draft.marks or (draft.derivation is None and draft.asks == {"much"})
+    is_asked = is_part and len(conditions) == 1 and (
+        {"it"} <= draft.marks <= {"it", "about", "flag", "part"}
+    )  # fmt: skip
+    names_more = draft.measures or draft.groups or draft.periods or draft.comparing or draft.things
+    query = _last_query(works, material)
+    if not is_asked or names_more or draft.unknown or draft.grains or query is None:
+        return None
+    is_sum = len(query.measures) == 1 and query.measures[0].aggregate is Aggregate.SUM
+    if not is_sum or query.measures[0].derived or query.having or query.groups or (
+        {one.column for one in query.filters} & {one.column for one in conditions}
+    ):  # fmt: skip
+        return None
+    rows = msgspec.structs.replace(query, filters=(*query.filters, *conditions))
+    return _over_same_rows(works[0].frame, rows, query.measures, draft.text)
+
+
 _COUNTS = (Aggregate.COUNT, Aggregate.DISTINCT)
 
 
@@ -336,7 +367,7 @@ def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
 def _may_replace_measure(draft: Draft) -> bool:
     """Whether a clause leaves the measure, or is one like "and the cost?", "as a share"."""
     names_measure = draft.measures or draft.aggregate or draft.derivation
-    continues = draft.marks & {"about", "change", "it", "only", "too"}
+    continues = draft.marks & {"about", "change", "it", "only", "too", "same"}
     keeps_groups = draft.sort is not None and not (draft.groups or draft.mentions)
     names_column = not keeps_groups and (
         draft.groups or draft.mentions or draft.values or draft.filters or draft.ranking
@@ -428,7 +459,7 @@ def _is_edit(draft: Draft, work: Work) -> bool:
 def _refers(draft: Draft) -> bool:
     """As in "as a bar chart", "the chart in blue"."""
     words = draft.text.casefold().split()
-    marks = draft.marks & {"it", "change", "too", "as"}
+    marks = draft.marks & {"it", "change", "too", "as", "same"}
     return bool(words) and (words[0] in _AS or bool(marks))
 
 
@@ -646,6 +677,8 @@ def _another(
     )
     if thing is Thing.ANSWER or (not frame.files and not frame.text):
         raise Unclear("ask_anew")
+    if thing is not Thing.TABLE and any(not query.measures for query in queries):
+        raise Unclear("ask_anew")  # of rows nothing is drawn
     if thing is Thing.TABLE:  # "those as Excel": the rows that were counted
         new_queries = tuple(_rows_of(query, material) for query in new_queries)
     result = msgspec.structs.replace(

@@ -179,6 +179,8 @@ def take_look(clause: Clause, at: int) -> int:
     term = clause.terms[at]
     if clause.names(term):
         return 0
+    if term.has("centre"):  # a square is cut out of the middle
+        return int(any(one.has("option.square") for one in clause.terms))
     if term.kind == "hex" or (term.has("colour") and not term.has("colour.colour")):
         colour = term.text.casefold() if term.kind == "hex" else term.key("colour")
         clause.set_look("colour", colour, term.text)

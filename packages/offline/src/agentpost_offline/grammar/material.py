@@ -14,6 +14,7 @@ from agentpost_offline.grammar.vocabulary import (
     Lexicon,
     carry_of,
     concept_of,
+    synonyms,
     without_brackets,
 )
 from agentpost_offline.style import dates
@@ -189,6 +190,11 @@ def material_of(table: Table, words: Lexicon) -> Material:
         if column.kind in (Kind.TEXT, Kind.BOOLEAN):
             for value in column.values:
                 _add_value(result, column, value, words)
+    for entries in [*result.values.values()]:
+        for synonym in synonyms(entries[0][1]):
+            for keys in _spellings(name_tokens(synonym), words) - result.columns.keys():
+                result.values.setdefault(keys, entries)
+                result.longest = max(result.longest, len(keys))
     _add_formulas(result)
     for column in table.columns:
         tokens = name_tokens(without_brackets(column.name))

@@ -551,6 +551,9 @@ class _Parser(Clause):
         if not term.has("ask.which", "ask.who", "ask.what") or self.names(term):
             return 0
         key = "which" if term.has("ask.which") else "who" if term.has("ask.who") else "what"
+        before = self.term(at - 1)
+        if key == "who" and before is not None and (before.text in _ONE or before.has("them")):
+            return 1  # "only the ones who have not paid"
         if term.has("needs.hours"):
             self.draft.marks.add("long")
         after = self.term(at + 1)
@@ -889,6 +892,8 @@ class _Parser(Clause):
         if derivation is Derivation.SHARE and self._shows_shares(at):
             return 1
         self.draft.derivation = derivation
+        if term.has("part"):
+            self.draft.marks.add("part")
         if term.has("fall"):
             self.draft.marks.add("fall")
         return 1
@@ -931,7 +936,8 @@ class _Parser(Clause):
             draft.unknown.append(term.text)
             draft.marks.add("unable")
         elif term.has("model") and not is_of_rows(self, at):
-            draft.model.append((str(term.key("model")), term.text))
+            is_written = any(one.has("option.caption") for one in self.terms[:at])
+            draft.model.append(("written" if is_written else str(term.key("model")), term.text))
         elif term.has("rows") or is_own(self, term) or is_article(self, term):
             if stands_beside_figure(self, at):
                 draft.marks.add("count_too")
@@ -945,8 +951,9 @@ class _Parser(Clause):
             for section in ("only", "versus", "edit", "carry", "others"):
                 if (key := term.key(section)) is not None:
                     draft.marks.add(key)
-            if term.has("others"):
-                draft.look_words["others"] = term.text
+            for name in ("others", "edit.same"):
+                if term.has(name):
+                    draft.look_words[name.removeprefix("edit.")] = term.text
         elif term.has("by.split"):
             draft.marks.add("split")
         elif term.has("control"):
@@ -1011,6 +1018,7 @@ class _Parser(Clause):
         is_value = self.material is not None and fold(term.text) in self.material.value_words
         if term.text.casefold() in _ONE and at and not is_value and (
             self.names(before := self.terms[at - 1]) or before.has("edit", "extreme", "thing")
+            or self._names_file(before.text)
         ):  # fmt: skip
             return 1
         if term.has("axis"):  # "clients down, quarters across"

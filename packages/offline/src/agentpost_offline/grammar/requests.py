@@ -40,6 +40,7 @@ _OPTIONS = {
     Thing.SITE: frozenset(("dark",)),
     Thing.DOCUMENT: frozenset(("convert", "headings")), Thing.DECK: frozenset(("headings",)),
 }  # fmt: skip
+_WHITE = "#ffffff"
 _RACING = 2
 """So many bars race at least."""
 _UNTRANSLATED = (Thing.DOCUMENT, Thing.IMAGE, Thing.TABLE)
@@ -99,7 +100,7 @@ def read(text: str, around: Surrounding) -> list[Reading]:
 
 def read_whole(text: str, around: Surrounding, table: Table) -> Reading | None:
     """A message as one clause over a table, whatever its sentences; None where it says nothing."""
-    text = normal(text[:WISH_CHARACTERS])
+    _, text = _on_sheet(normal(text[:WISH_CHARACTERS]), around)
     material = material_of(table, lexicon(around.language))
     readings = _read_clauses(text, [terms(text, around.language, material)], material, around)
     return readings[0] if readings else None
@@ -387,8 +388,11 @@ def _reading(
         draft.talk = None
     if "passage" in draft.asks:  # "where does it say when the music stops?"
         draft.model, draft.control = [], None
-    if draft.model or _only_stands(draft):
+    if draft.model and _is_for_model(draft):
         return result
+    if _only_stands(draft):
+        return result
+    draft.unknown += [word for _, word in draft.model]
     if not (around.has_files or around.is_unanswered or is_later):
         result.frame = edits.follow_up(draft, material, around.works)
         if result.frame is not None:
@@ -423,6 +427,8 @@ def _reading(
         are_files = draft.several == len(around.names) == 2 and around.has_files
         names_several = (*draft.groups, *draft.mentions, *draft.values[1:], *draft.measures[1:],
                          *draft.periods[1:])  # fmt: skip
+        is_joined = draft.style.chart == "grouped" or "collage" in draft.options
+        are_files = are_files or (is_joined and "image" in around.kinds)
         if draft.several and draft.several_word and not are_files and (
             not names_several or draft.several_word.isdigit()
         ):  # fmt: skip
@@ -436,6 +442,14 @@ def _reading(
     except Unclear as unclear:
         result.question = unclear.question
     return result
+
+
+def _is_for_model(draft: Draft) -> bool:
+    """Whether all of a clause needs a model, and not only a word beside a request: "total hours
+    by volunteer, thank you cards are going out"."""
+    is_picture = bool(draft.options.keys() & _IMAGE_OPTIONS)
+    is_unknown = any(kind in ("why", "future", "written") for kind, _ in draft.model)
+    return is_unknown or not (draft.has_query or is_picture)
 
 
 def _tell_remarks(reading: Reading) -> None:
@@ -578,7 +592,8 @@ def thing_of(draft: Draft, around: Surrounding) -> Thing:
             draft.options["collage"] = True
         draft.style = msgspec.structs.replace(draft.style, chart=None)
     things = list(draft.things)
-    if not images and (things or draft.formats):  # "turn it into a PDF"
+    of_picture = images and things in ([], [Thing.IMAGE])
+    if not of_picture and (things or draft.formats):  # "turn it into a PDF"
         draft.options.pop("rotate", None)
     documents = bool(around.kinds & {"document", "text"}) and "table" not in around.kinds
     documents = documents and not ("table" in draft.marks and around.tables)
@@ -590,7 +605,7 @@ def thing_of(draft: Draft, around: Surrounding) -> Thing:
     if len(things) > 1 and Thing.CHART in things and Thing.TABLE not in things:
         things.remove(Thing.CHART)
     picture = bool(draft.options.keys() & _IMAGE_OPTIONS - {"convert", "left", "right"})
-    if images and (picture or draft.formats or draft.style.size or things == [Thing.IMAGE]):
+    if of_picture and (picture or draft.formats or draft.style.size or things):
         return Thing.IMAGE
     if documents and not draft.has_query and (things or draft.formats or draft.options):
         return Thing.DOCUMENT
@@ -613,8 +628,8 @@ def _frame(
 ) -> Frame | None:  # fmt: skip
     thing = thing_of(draft, around)
     _check_look(draft, thing)
-    if "others" in draft.marks:  # of what was shown before, and nothing was
-        draft.unknown.append(draft.look_words["others"])
+    for mark in {"others", "same"} & draft.marks:  # of what was shown before, and nothing was
+        draft.unknown.append(draft.look_words[mark])
     if {column for column, _ in draft.values} & {*draft.groups}:
         _check_colour_of_part(draft)
     if thing is Thing.IMAGE:
@@ -697,6 +712,7 @@ def _check_look(draft: Draft, thing: Thing) -> None:
     style, options = draft.style, _OPTIONS.get(thing, frozenset[str]())
     is_answer = thing is Thing.ANSWER
     lacks_text = thing is Thing.IMAGE and "text" not in draft.options
+    is_unseen = style.colour == _WHITE and thing is not Thing.IMAGE
     size = style.size and "×".join(map(str, style.size))
     unfit = [
         (key, str(value) if isinstance(value, (str, int)) and value is not True else key)
@@ -711,8 +727,8 @@ def _check_look(draft: Draft, thing: Thing) -> None:
             ("pages", style.pages, thing not in _PAGED or "more" in draft.marks),
             ("length", style.length, thing not in (*_PAGED, Thing.VIDEO)),
             ("seconds", style.seconds and f"{style.seconds:g} s", thing is not Thing.VIDEO),
-            ("chart", style.chart, thing in (Thing.ANSWER, Thing.IMAGE, Thing.DOCUMENT)),
-            ("colour", style.colour, is_answer or lacks_text),
+            ("chart", style.chart, thing in (Thing.ANSWER, *_UNTRANSLATED)),
+            ("colour", style.colour, is_answer or lacks_text or is_unseen),
             ("title", style.title, is_answer or lacks_text),
             ("size", size, is_answer),
             ("language", draft.language, is_answer or thing in _UNTRANSLATED),

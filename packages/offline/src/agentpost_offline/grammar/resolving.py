@@ -13,11 +13,9 @@ from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
     ROW_COUNT,
-    Act,
     Aggregate,
     Derivation,
     Filter,
-    Frame,
     Grain,
     Measure,
     Op,
@@ -26,7 +24,6 @@ from agentpost_offline.frame import (
     Thing,
 )
 from agentpost_offline.grammar import comparing
-from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.draft import ROWS, Comparing, Draft, MeasureRequest
 from agentpost_offline.grammar.material import (
     Calendar,
@@ -95,13 +92,13 @@ class Resolved(QueryParts):
         if self._lists_rows and name is not None and names_rows:
             self.groups = [name]
         elif self._lists_rows:  # "which expenses have no receipt?" is no total of them
-            raise Unclear("no_names", self._row_choices())
+            return self.over(())
         if is_count and "list" in draft.asks and not (
             self.groups or self.time or self.is_counting or self.thing is not Thing.ANSWER
         ):  # fmt: skip
             self.groups = list(filter(None, [self.material.row_name]))
-            if not self.groups:  # rows that nothing names stand in a table only
-                raise Unclear("no_names", self._row_choices())
+            if not self.groups:
+                return self.over(())
         says_nothing = (
             is_count
             and self.groups
@@ -386,13 +383,6 @@ class Resolved(QueryParts):
         text = self.draft.text.rstrip(" .!?。！？؟")
         return [Choice(str(year), text=f"{text} {year}") for year in years][:MOST_CHOICES]
 
-    def _row_choices(self) -> list[Choice]:
-        """The rows themselves as a spreadsheet, and how many they are."""
-        rows = self.over(())
-        frame = Frame(Act.MAKE, Thing.TABLE, (rows,), language=self.language, said=self.draft.text)
-        table = Choice(frame_text(frame, self.material.table), (frame,))
-        return [table, self.choice(self.over([ROW_COUNT]))]
-
     # Conditions
 
     def _compare_each(self, measures: list[Measure]) -> None:
@@ -463,7 +453,7 @@ class Resolved(QueryParts):
         if one.has_money and len(money) == 1:  # "over 1000 euros"
             return money[0]
         numbers = sorted(self.material.numbers, key=lambda each: each.name not in takings)
-        of_groups = bool(self.groups or self.time)  # whose totals may be larger than any row
+        of_groups = bool(self.groups or self.time) and not self.is_row_each  # totals are larger
         reached = {column.name for column in numbers if of_groups or _reaches(column, one)}
         columns = {measure.column for measure in measures} & reached
         if len(columns) == 1 and (one.has_unit or len(reached) == 1 or not self.draft.counts):
@@ -471,6 +461,8 @@ class Resolved(QueryParts):
         is_alone = len(numbers) == 1 and numbers[0].name in reached
         if is_alone and (one.has_unit or not self.material.row_name):
             return numbers[0].name
+        if len(numbers) > 1 and len(reached) == 1 and "list" in self.draft.asks:
+            return reached.pop()
         choices = [
             Choice(each.label, text=self._instead(one.text, f"{each.name} {one.text}"))
             for each in numbers[:MOST_CHOICES]
@@ -720,6 +712,9 @@ class Resolved(QueryParts):
     def _compare_periods(self, measures: list[Measure]) -> Query:
         """A growth or difference between two periods, both cut to what the data covers of both."""
         draft = self.draft
+        if measures and self.material.is_row(self.groups):  # "money and bookings" of two months
+            self.groups = [one for one in self.groups if not self.material.is_row([one])]
+            measures = list(dict.fromkeys([*measures, ROW_COUNT]))
         is_one = len(measures) == 1
         compares = is_one or (self.thing is Thing.ANSWER and draft.ranking is None and measures)
         if not compares or self.calendar is None or draft.comparing or draft.sort is not None:

@@ -32,7 +32,7 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing
 from agentpost_offline.grammar.describing import frame_text
-from agentpost_offline.grammar.draft import Draft, MeasureRequest
+from agentpost_offline.grammar.draft import Comparing, Draft, MeasureRequest
 from agentpost_offline.grammar.material import (
     Material,
     calendar_of,
@@ -52,6 +52,8 @@ _ALIKE = 0.3
 """What a part is worth less for each suggestion before that has it."""
 _DERIVED = (Derivation.SHARE, Derivation.CUMULATIVE)
 _ROWS = ROW_COUNT
+_OTHERS = 3
+"""So many columns may be meant by a number."""
 _OPTIONS = 5
 """So many measures, axes and conditions are put together."""
 _FEW = 4
@@ -124,7 +126,10 @@ class _Suggester:
         self.denies = any(
             one.strip() in text if around.language == "zh" else f" {one.strip()} " in text
             for one in denials
-        )
+        ) and not any(
+            one.op is Op.IS and one.values == (no_value(material.column(one.column)),)
+            for one in draft.filters
+        )  # what is denied was read
         self.beginnings = {
             fold(one.text)[:_BEGINNING] for one in words if len(one.text) >= _BEGINNING
         }
@@ -163,6 +168,8 @@ class _Suggester:
             query = self._query(measures, axes, filters)
             if query is not None:
                 weights[query] = max(weight + of_axes + of_filters, weights.get(query, 0))
+        for query, weight in self._row_lists():
+            weights[query] = max(weight, weights.get(query, 0))
         results = list[Query]()
         while weights and len(results) < MOST_CHOICES:
             best = max(weights, key=lambda one: weights[one])
@@ -203,6 +210,39 @@ class _Suggester:
         orders = (Order(top, order.count) for top in (True, False))
         return [msgspec.structs.replace(queries[0], order=one) for one in orders]
 
+    def _row_lists(self) -> Iterator[tuple[Query, float]]:
+        """The rows themselves, under the likeliest conditions."""
+        draft, table = self.draft, self.material.table
+        asks_other = draft.grains or draft.derivation or draft.aggregate or (
+            draft.ranking is not None and not draft.comparing
+        )  # fmt: skip
+        if self.thing not in (Thing.ANSWER, Thing.TABLE) or asks_other:
+            return
+        before = self.before is not None and not self.before.measures
+        names = (*draft.groups, *draft.mentions, *(one.column for one in draft.measures))
+        asks_rows = before or self._lists or "who" in draft.asks or "all" in draft.marks
+        is_list = before or "list" in draft.asks or (asks_rows and len(names) > 1)
+        weight = (
+            2 * _NAMED if is_list else _NAMED + _LIKE if asks_rows
+            else _NAMED if draft.comparing else _FAINT
+        )  # fmt: skip
+        order = None if draft.row_order is None else Order(bool(draft.sort))
+        for filters, of_filters in _best(self._conditions()):
+            if not filters:
+                continue
+            asked = [*names, *(one.column for one in filters if one.op is not Op.IS)]
+            asked += [one.name for one in self.material.numbers if is_currency(one.unit)][:1]
+            shown = [
+                each for one in asked
+                for each in (self.material.column(one).formula[::2] or (one,))
+            ]  # fmt: skip
+            columns = tuple(dict.fromkeys((*filter(None, [self.material.row_name]), *shown)))
+            query = Query(
+                table.id, filters=filters, order=order, rows_by=draft.row_order,
+                columns=columns if names and self.material.row_name else (),
+            )  # fmt: skip
+            yield query, weight + of_filters
+
     def _resolved(self, measure: Measure) -> Query | None:
         """The request with a measure in place of its own, all else as it was understood; None where
         that is unclear too."""
@@ -239,10 +279,10 @@ class _Suggester:
             return None
         if self.thing is Thing.CHART and not axes.size and len(measures) < 2:  # of a scatter plot
             return None
-        if measures == (_ROWS,) and axes.size == 1 and self.draft.ranking is not None and (
+        if measures == (_ROWS,) and axes.size == 1 and (
             self.material.is_row([*axes.groups, *filter(None, [axes.time])])
         ):  # fmt: skip
-            return None  # each is one
+            return None  # each is one: the rows are a list
         names = [one.column for one in measures]
         columns = self.material.columns_by_name.operands(names)
         code = roles.currencies(self.material.table.columns, columns)
@@ -438,6 +478,10 @@ class _Suggester:
     def _conditions(self) -> Iterator[tuple[tuple[Filter, ...], float]]:
         known = self.known
         weight = _LIKE * len(known)
+        for at in range(1, _OTHERS):  # "over 75" may be an age or an amount
+            others = tuple(dict.fromkeys(self._known(at)))
+            if others != known and len(others) == len(known):
+                yield others, weight + _LIKE - at * _FAINT
         opposite = tuple(map(self._opposite, known))
         is_denied = self.denies and opposite != known
         yield known, weight + (_GUESS if is_denied else _LIKE)
@@ -450,11 +494,14 @@ class _Suggester:
                     (*(_whole_year(one, self.calendar.column) for one in rest), *known),
                     (weight + _GUESS + self.goes_on + _FAINT),
                 )
+        shown = tuple(one for one in known if one.op is not Op.PRESENT)
+        if shown != known:  # "with the supplier", who may only be asked for
+            yield shown, weight + _LIKE
         rest = tuple(one for one in known if self._opposite(one) == one and one.op is not Op.IS_NOT)
         if rest != known and self.denies:
             yield rest, weight + _LIKE
         if opposite != known and self.draft.unknown:
-            yield opposite, weight + (_LIKE if is_denied else _FAINT)
+            yield opposite, weight + (_LIKE if is_denied else _GUESS - _FAINT)
         fixed = {one.column for one in known}
         for one, likeness in self._possible():
             if one.column not in fixed:
@@ -465,8 +512,9 @@ class _Suggester:
         """The conditions that were understood, each once."""
         return tuple(dict.fromkeys(self._known()))
 
-    def _known(self) -> Iterator[Filter]:
-        """The conditions that were understood."""
+    def _known(self, place: int = 0) -> Iterator[Filter]:
+        """The conditions that were understood; ``place`` tells which of the columns is meant, the
+        likeliest first, by a number that names none."""
         if self.query is not None:
             yield from self.query.filters
             return
@@ -476,17 +524,32 @@ class _Suggester:
         by_column: dict[str, list[str]] = {}
         for column, value in self.draft.values:
             by_column.setdefault(column, []).append(value)
-        yield from (Filter(name, Op.IS, tuple(values)) for name, values in by_column.items())
+        for name, values in by_column.items():
+            yield Filter(name, Op.IS, tuple(dict.fromkeys(values)))
         periods = [one for one in self.draft.periods if not one.weekdays]
         if self.calendar is not None and len(periods) == 1 and (
             comparing.last_covered(periods[0], self.calendar, self.around.language) is None
         ):  # fmt: skip
             yield periods[0].filter(self.calendar)
+        for condition in self.draft.comparing:
+            if names := [condition.column] if condition.column else self._columns_around(condition):
+                yield Filter(names[min(place, len(names) - 1)], condition.op, condition.values)
+
+    def _columns_around(self, condition: Comparing) -> list[str]:
+        """The columns of numbers that a condition divides, the likeliest first."""
+        low, high = min(condition.values), max(condition.values)
+        columns = [
+            one for one in self.material.numbers
+            if isinstance(one.first, float) and isinstance(one.last, float)
+            and one.first <= high and low <= one.last
+        ]  # fmt: skip
         likely: list[str | None] = [one.column for one in self.draft.measures]
         likely += [one.column for one in self.before.measures] if self.before is not None else []
-        for condition in self.draft.comparing:
-            if name := condition.column or next(filter(None, likely), None):
-                yield Filter(name, condition.op, condition.values)
+        columns.sort(key=lambda one: (
+            one.name not in likely, not self._is_like(one),
+            is_currency(one.unit) != condition.has_money,
+        ))  # fmt: skip
+        return [one.name for one in columns]
 
     def _opposite(self, one: Filter) -> Filter:
         column = self.material.columns_by_name.find(one.column)
@@ -501,7 +564,9 @@ class _Suggester:
         if not self.draft.unknown:
             return
         for column in self.material.table.columns:
-            weight = _LIKE if self._is_like(column) else 0
+            weight = _LIKE if self._is_like(column) else 0.0
+            if yes_value(column) and self._lists:  # "that missed it, a list"
+                weight += _GUESS
             values = [value for value in (no_value(column), yes_value(column)) if value]
             if concept_of(column.name) == "status" and column.distinct <= _FEW:
                 values = list(column.values)
@@ -509,6 +574,7 @@ class _Suggester:
                 is_denied = self.denies and value == no_value(column)
                 yield Filter(column.name, Op.IS, (value,)), weight + (_GUESS if is_denied else 0)
             if column.missing and not values and column.kind in (Kind.DATE, Kind.TEXT):
+                weight += _GUESS * self._lists
                 yield Filter(column.name, Op.MISSING), weight
                 yield Filter(column.name, Op.PRESENT), weight - _FAINT / 2
 

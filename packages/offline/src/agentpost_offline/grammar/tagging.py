@@ -210,9 +210,11 @@ class _Tagger:
         there are amounts."""
         forms = tuple(fold(token.text) for token in span)
         columns = self.material.columns if self.material else {}
-        is_exact = forms in self.words.exact and "ask.many" not in self.words.exact[forms]
+        exact = self.words.exact.get(forms, ())
+        is_exact = bool(exact) and not {"ask.many", "ask.why"} & {*exact}
         return not is_exact and any(
-            (word,) in columns and not self._asks(word) for word in forms
+            not self._asks(word) and ((word,) in columns or (self.words.key(word),) in columns)
+            for word in forms
         )  # "how many", where a column is called "How"
 
     def _asks(self, form: str) -> bool:
@@ -451,7 +453,14 @@ class _Tagger:
         if len(typed) > 4:
             typed = typed.removesuffix("s")  # "mates"
         near = {original for spelt, original in names.items() if spelt.startswith(typed)}
+        if len(typed) == _SHORT:  # "back" begins many values
+            near = {one for one in near if self._names_column(one)}
         return near.pop() if len(near) == 1 else None
+
+    def _names_column(self, word: str) -> bool:
+        """Whether a word stands in the name of a column."""
+        key, columns = self.words.key(word), self.material.columns if self.material else {}
+        return any(key in keys for keys in columns)
 
 
 def _is_small(meaning: str) -> bool:
@@ -468,6 +477,8 @@ def _is_part_or_kin(typed: str, name: str) -> bool:
     return is_tail or is_kin(typed, name, _ROOT, _ENDING)
 
 
+_SHORT = 4
+"""Letters of a word that may begin a name, and too many values."""
 _OPPOSITES = frozenset(("un", "in", "im", "ir", "dis", "non", "nicht", "des", "sub"))
 
 

@@ -40,6 +40,7 @@ _LISTS: Final = {
     "colour": (
         "#1f5fa8", "#c0392b", "#2e8b57", "#e07b39", "#7d5ba6", "#128277", "#c74a85", "#22272e",
         "#6b7580", "#d9a400", "#8a5a3c", "#1b2f5b", "#2a9d9d", "#7fb2e5", "#1d5c3a",
+        "#ffffff",
     ),
 }  # fmt: skip
 """What the phrases of a list mean, in their order."""
@@ -186,13 +187,24 @@ def _things() -> dict[str, frozenset[str]]:
     return results
 
 
+_NAMES: Final = ("people", "rows", "figures", "others")
+"""The kinds of nouns that columns and rows are called by."""
+
+
 @lru_cache(20_000)
 def things_called(word: str, *kinds: str) -> frozenset[str]:
     """Which things of the list of nouns a word names, in any language; only those of some kinds,
-    where any is given: people, rows, figures, others."""
+    where any is given: people, rows, figures, others, values."""
     key = _noun_key(word)
     names = _things().get(key) or _things().get(key.removesuffix("s"), frozenset())
-    return frozenset(one for one in names if one.startswith(kinds or ""))
+    return frozenset(one for one in names if one.startswith(kinds or _NAMES))
+
+
+def synonyms(value: str) -> tuple[str, ...]:
+    """What a value is called in other languages: "storniert" for "cancelled"."""
+    lines = nouns()["values"]
+    places = (int(one.partition(" ")[2]) for one in things_called(value, "values"))
+    return tuple(word.strip() for place in places for word in lines[place].split(";"))
 
 
 def _noun_key(word: str) -> str:

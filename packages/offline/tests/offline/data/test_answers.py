@@ -8,6 +8,7 @@ import pytest
 from agentpost_offline.data.answers import answer
 from agentpost_offline.data.dataset import survey
 from agentpost_offline.frame import (
+    ROW_COUNT,
     Act,
     Aggregate,
     Derivation,
@@ -62,7 +63,19 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
             "Computed: average Revenue, 6 rows. Source: sales.csv."
         ),
     ),
-    "count": ({}, "Number of rows: 6.\nComputed: number of rows, 6 rows. Source: sales.csv."),
+    "count": (
+        {"measures": (ROW_COUNT,)},
+        "Number of rows: 6.\nComputed: number of rows, 6 rows. Source: sales.csv.",
+    ),
+    "rows": (
+        {"filters": (SPAIN,)},
+        (
+            "Date, Revenue:\n- 10 January 2025, €100\n- 10 February 2025, €120\n"
+            "- 1 March 2025, €80\n"
+            "In all: 3 rows, Revenue €300\n"
+            "Computed: number of rows, total Revenue, Country = Spain, 3 rows. Source: sales.csv."
+        ),
+    ),
     "best": (
         {"measures": (REVENUE,), "groups": ("country",), "order": Order(True, 1)},
         (
@@ -159,7 +172,7 @@ def test_other_languages(tmp_path: Path, language: str, text: str) -> None:
 def test_several_questions_are_all_answered(tmp_path: Path) -> None:
     files = [file(tmp_path, "sales.csv", TEXT)]
     table = survey(files)["tables"][0]["id"]
-    queries = (Query(table, (REVENUE,)), Query(table))
+    queries = (Query(table, (REVENUE,)), Query(table, (ROW_COUNT,)))
     found = answer(files, to_json(Frame(Act.ASK, queries=queries)))
     assert "Total Revenue: €380.50." in found["text"]
     assert "Number of rows: 6." in found["text"]

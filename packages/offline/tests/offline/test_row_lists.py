@@ -1,0 +1,95 @@
+"""The rows themselves: as an answer, as a choice, and what is asked of them afterwards."""
+
+from pathlib import Path
+
+import pytest
+
+from agentpost_offline.frame import Thing
+from tests.offline.conversations import Conversation, csv_file, frame
+
+VISITS = """visit,day,animal,reason,fee,nights,paid
+V1,2024-01-04,Dog,Dental,171,0,no
+V2,2024-01-07,Cat,Dental,90,2,yes
+V3,2024-02-16,Dog,Injury,300,9,no
+V4,2024-02-18,Cat,Dental,189.5,1,yes
+"""
+PATIENTS = """appt,patient,age,attended,days before
+A1,Ann,79,N,20
+A2,Bo,86,Y,3
+A3,Cy,60,N,40
+A4,Di,76,N,5
+"""
+STOCK = """product,in stock,reorder at,supplier,price £
+kale,0,10,Own farm,1.50
+beetroot,5,8,,0.80
+butter,30,10,Oakdene,2.00
+"""
+EXPENSES = """day,what,amount €,receipt
+2024-01-03,paint,20,yes
+2024-02-04,bolts,5,no
+2024-02-06,paint,31,no
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "answer"),
+    [
+        (EXPENSES, "which expenses have no receipt", "- 4 February 2024, bolts, €5\n"),
+        (EXPENSES, "which expenses have no receipt", "In all: 2 rows, Amount €36"),
+        (VISITS, "list the dental visits over 150", "- V1: Fee 171, 4 January 2024, Dog"),
+        (VISITS, "can u list the dental ones over 150 pls, sorry to be a pain", "In all: 2\n"),
+    ],
+)
+async def test_rows_are_listed(tmp_path: Path, table: str, message: str, answer: str) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, table, "expenses.csv"))
+    assert answer in turn.text, (turn.questions, turn.choices)
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "choice", "answer"),
+    [
+        (PATIENTS, "folks over 75 that skipped it, can i have a list",
+         "a list: table.csv, Age > 75, Attended = N", "- A1, Ann, 79, 20\n- A4, Di, 76, 5\n"),
+        (STOCK, "everything where in stock is below reorder at, to be phoned, with the supplier",
+         "a list: table.csv, In stock < Reorder at",
+         "- kale, 0, 10, Own farm, £1.50\n- beetroot, 5, 8, –, £0.80\n"),
+        (PATIENTS, "who hasn't attended yonder? the patient and age",
+         "a list: Patient and Age, Attended = N", "- Ann, 79\n- Cy, 60\n- Di, 76\n"),
+    ],
+)  # fmt: skip
+async def test_a_list_is_a_choice(
+    tmp_path: Path, table: str, message: str, choice: str, answer: str
+) -> None:
+    talk = Conversation()
+    turn = await talk.say(message, csv_file(tmp_path, table))
+    assert choice in turn.choices
+    assert answer in (await talk.say(choice)).text
+
+
+async def test_listed_rows_are_narrowed_counted_and_made_a_workbook(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("which expenses have no receipt", csv_file(tmp_path, EXPENSES, "expenses.csv"))
+    assert "Total Amount: €36." in (await talk.say("how much is that")).text
+    await talk.say("which expenses have no receipt")
+    assert "In all: 1 row, Amount €31" in (await talk.say("only paint")).text
+    assert (await talk.say("as a bar chart")).questions  # of rows nothing is drawn
+    (job,) = (await talk.say("put that in excel")).started
+    (query,) = frame(job).queries
+    assert frame(job).thing is Thing.TABLE
+    assert [one.column for one in query.filters] == ["receipt", "what"]
+
+
+async def test_a_list_is_narrowed_to_the_ones_who(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("list the dental visits over 150", csv_file(tmp_path, VISITS, "visits.csv"))
+    turn = await talk.say("only the ones who havent paid")
+    assert "- V1: Fee 171" in turn.text
+    assert "In all: 1\n" in turn.text
+
+
+async def test_how_much_of_that_is_the_sum_under_one_more_condition(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("total fee in 2024", csv_file(tmp_path, VISITS))
+    assert "Total Fee: 471." in (await talk.say("and how much of that is still not paid")).text
+    assert "Total Fee: 171." in (await talk.say("same but only dental")).text
+    assert (await Conversation().say("same fee", csv_file(tmp_path, VISITS))).questions
