@@ -543,3 +543,18 @@ async def test_where_and_how_words_stand_is_no_part_of_them(
 ) -> None:
     (job,) = (await Conversation().say(message, picture(tmp_path, "tent.png"))).started
     assert frame(job).style.options["text"] == words
+
+
+async def test_the_other_sheet_is_looked_at_and_none_is_made(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    first, second = book.active, book.create_sheet("Pitches")
+    first.title = "Bookings"
+    for row in (("booking", "nights"), ("A", 2), ("B", 3)):
+        first.append(row)
+    for row in (("pitch", "electric"), ("P1", "yes"), ("P2", "no"), ("P3", "yes")):
+        second.append(row)
+    book.save(tmp_path / "camp.xlsx")
+    talk = Conversation()
+    await talk.say("total nights", file(tmp_path / "camp.xlsx"))
+    turn = await talk.say("how many pitches have electric btw, its on the other sheet")
+    assert "Number of rows: 2." in turn.text, (turn.questions, turn.choices)

@@ -93,3 +93,42 @@ async def test_how_much_of_that_is_the_sum_under_one_more_condition(tmp_path: Pa
     assert "Total Fee: 471." in (await talk.say("and how much of that is still not paid")).text
     assert "Total Fee: 171." in (await talk.say("same but only dental")).text
     assert (await Conversation().say("same fee", csv_file(tmp_path, VISITS))).questions
+
+
+MATHS = """pupil,club,maths,physics,days absent
+Ann,yes,49,34,12
+Bo,no,42,60,0
+Cy,yes,70,30,10
+Di,no,38,,3
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("who got under 50 in maths AND physics", "- Ann: Maths 49, Physics 34"),
+        ("who has 10 days absent or more", "- Ann: Days absent 12"),
+        ("who has 10 days absent or more", "- Cy: Days absent 10"),
+    ],
+)
+async def test_a_number_is_of_the_columns_named_behind_it(
+    tmp_path: Path, message: str, answer: str
+) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, MATHS))
+    assert answer in turn.text, (turn.questions, turn.choices)
+
+
+@pytest.mark.parametrize(
+    ("message", "choice"),
+    [
+        ("do the club kids do better in maths", "average Maths by Club"),
+        ("not in the club, sum and number of days absent somehow",
+         "total Days absent and number of rows, Club = no"),
+        ("days absent by club, which one is worst for me", "top 1: total Days absent by Club"),
+    ],
+)  # fmt: skip
+async def test_what_is_probably_meant_is_a_choice(
+    tmp_path: Path, message: str, choice: str
+) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, MATHS))
+    assert choice in turn.choices

@@ -1,5 +1,6 @@
 """Conditions with numbers: "above 100", "between 10 and 20", "stock below reorder level"."""
 
+import dataclasses
 from typing import Final
 
 from agentpost_offline.data.formulas import Sign
@@ -15,6 +16,7 @@ from agentpost_offline.grammar.vocabulary import lexicon
 _OPS: Final = (Op.AT_LEAST, Op.AT_MOST, Op.ABOVE, Op.BELOW)
 _COUNTERS: Final = ("分", "岁", "天", "次", "个", "件", "人")
 """What stands between a Chinese number and what is said of it: "60分以下"."""
+_SEVERAL: Final = 2
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
 
@@ -68,7 +70,30 @@ def take_comparison(clause: Clause, at: int) -> int:
         if column is not None and column.kind is Kind.NUMBER:
             clause.draft.comparing[-1].column = column.name
             end += 1
-    return end - at
+    return end + _take_fields(clause, end) - at
+
+
+def _take_fields(clause: Clause, at: int) -> int:
+    """How many terms name the several columns that a number is of: "under 50 in maths and
+    physics"."""
+    condition, place = clause.draft.comparing[-1], at
+    joint = clause.term(at)
+    if condition.column is not None or joint is None or not joint.has("small.in"):
+        return 0
+    names: list[str] = []
+    while joint is not None and (joint.has("small.in") if not names else joint.has("small.and")):
+        term = clause.term(clause.skip(place + 1))
+        column = clause.column(term) if term is not None and clause.is_measure(term) else None
+        if column is None or column.kind is not Kind.NUMBER:
+            break
+        names.append(column.name)
+        place = clause.skip(place + 1) + 1
+        joint = clause.term(place)
+    if len(names) < _SEVERAL:
+        return 0
+    condition.column = names[0]
+    clause.draft.comparing += [dataclasses.replace(condition, column=name) for name in names[1:]]
+    return place - at
 
 
 def take_postfix(clause: Clause, at: int) -> int:
@@ -77,12 +102,19 @@ def take_postfix(clause: Clause, at: int) -> int:
     term = clause.term(end)
     if value is None or term is None:
         return 0
+    column = clause.column(term)
+    is_beside = column is not None and column.kind is Kind.NUMBER and not term.values
+    if is_beside and (term := clause.term(end + 1)) is None:
+        return 0
     ops = _OPS if clause.language == "zh" else _OPS[:2]  # "60以下"
     op = next((one for one in ops if term.has(f"op.{one}")), None)
-    if op is None or clause.number(clause.term(clause.skip(end + 1))) is not None:
+    end += 1 + is_beside
+    if op is None or clause.number(clause.term(clause.skip(end))) is not None:
         return 0
-    _compare(clause, at, end + 1, op, (value,))
-    return end + 1 - at
+    _compare(clause, at, end, op, (value,))
+    if is_beside and column is not None:  # "10 days absent or more"
+        clause.draft.comparing[-1].column = column.name
+    return end - at
 
 
 def _compare_columns(clause: Clause, at: int, place: int, op: Op | None) -> int:

@@ -252,6 +252,7 @@ def _add_unit(material: Material, column: Column, words: Lexicon) -> None:
 
 
 _UNITS = {
+    "g": "g gram grams gramm gramme grammes gramos 克 جرام",
     "kg": "kg kilo kilos kilogramm kilogrammes kilogramos 公斤 كيلو",
     "l": "l liter liters litre litres litros 升 لتر",
     "min": "minutes minuten minutos 分钟 دقائق",
@@ -286,13 +287,16 @@ def is_better_higher(column: Column) -> bool:
     concept = concept_of(column.name)
     if column.unit == "%":  # of a rate
         return concept == "margin"
-    if column.unit in ("min", "s"):  # of a race the lowest is the best
+    if is_better_lower(column):
         return False
-    if words_of_tables.names(column.name, "worse"):
-        return False
-    if concept in _BETTER_HIGHER:
-        return True
-    return roles.is_additive(column) and concept not in _BETTER_LOWER
+    return concept in _BETTER_HIGHER or roles.is_additive(column)
+
+
+def is_better_lower(column: Column) -> bool:
+    """Whether the best of a column of numbers is surely the lowest: of a race, of costs."""
+    is_time = column.unit in ("min", "s")
+    is_worse = is_time or words_of_tables.names(column.name, "worse")
+    return is_worse or concept_of(column.name) in _BETTER_LOWER
 
 
 _MEANT = {

@@ -271,13 +271,14 @@ class _Parser(Clause):
     def _ratio(self, at: int) -> bool:
         """Whether a column behind "per" divides the figure before it: "cost per km"."""
         name = self.formula_of(self.term(self.last_measure_at), Sign.OVER, self.term(at))
-        if name is None or len(self.draft.measures) != 1 or self._is_length_of_time(at):
+        columns = {one.column for one in self.draft.measures}  # "grams of soap per load" is one
+        if name is None or len(columns) != 1 or self._is_length_of_time(at):
             return False
         before = self.draft.measures[-1]
         if before.column not in name.split(f" {Sign.OVER} "):
             return False  # "takings minus costs per hour"
         if before.aggregate in (None, Aggregate.SUM, Aggregate.MEAN):
-            self.draft.measures[-1] = MeasureRequest(name, None, before.word)
+            self.draft.measures = [MeasureRequest(name, None, before.word)]
             return True
         return False
 
@@ -935,6 +936,8 @@ class _Parser(Clause):
         if term.has("unable"):
             draft.unknown.append(term.text)
             draft.marks.add("unable")
+        elif term.has("model") and self._is_part_of_name(term):
+            return 0
         elif term.has("model") and not is_of_rows(self, at):
             is_written = any(one.has("option.caption") for one in self.terms[:at])
             draft.model.append(("written" if is_written else str(term.key("model")), term.text))
@@ -973,6 +976,11 @@ class _Parser(Clause):
         if term.has("small.it", "small.all"):
             draft.marks |= {"it"} if term.has("small.it") else {"all"}
         return 1
+
+    def _is_part_of_name(self, term: Term) -> bool:
+        """Whether a word stands in the name of a column: the "call" of a "call bell"."""
+        key = lexicon(self.language).key(term.text)
+        return self.material is not None and key in self.material.parts
 
     def _greets(self, at: int) -> bool:
         """Whether a word like "morning" stands before the request, as a greeting does."""

@@ -41,6 +41,7 @@ _OPTIONS = {
     Thing.DOCUMENT: frozenset(("convert", "headings")), Thing.DECK: frozenset(("headings",)),
 }  # fmt: skip
 _WHITE = "#ffffff"
+_PAIR = 2
 _RACING = 2
 """So many bars race at least."""
 _UNTRANSLATED = (Thing.DOCUMENT, Thing.IMAGE, Thing.TABLE)
@@ -108,12 +109,18 @@ def read_whole(text: str, around: Surrounding, table: Table) -> Reading | None:
 
 def _on_sheet(text: str, around: Surrounding) -> tuple[Sequence[Table], str]:
     """The only sheet of a workbook that a message names, and the rest of its text: "which are
-    keyholders? 2nd sheet"; all tables where it names none."""
+    keyholders? 2nd sheet", "on the other sheet"; all tables where it names none."""
     sheets = [one for one in around.tables if _SHEET in one.name]
     if len(sheets) < len(around.tables) or len({one.file for one in sheets}) != 1:
         return around.tables, text
     words = word_list(around.language)
     called = "|".join(re.escape(one.strip()) for one in words["sheet"]["sheet"].split(";"))
+    others = "|".join(re.escape(one.strip()) for one in words["others"]["others"].split(";"))
+    match = re.search(rf"(?i)(?<!\w)(?:{others})[ -]*(?:{called})(?!\w)", text)
+    if match is not None and len(sheets) == _PAIR:
+        last = {query.table for work in around.works[:1] for query in work.frame.queries}
+        rest = [one for one in sheets if one.id not in last]
+        return rest, text[: match.start()] + " " * len(match[0]) + text[match.end() :]
     matches: list[tuple[Table, re.Match[str]]] = []
     for at, sheet in enumerate(sheets, 1):
         names = [sheet.name.partition(_SHEET)[2], *words["ordinal"].get(str(at), "").split(";")]

@@ -461,7 +461,8 @@ class Resolved(QueryParts):
         is_alone = len(numbers) == 1 and numbers[0].name in reached
         if is_alone and (one.has_unit or not self.material.row_name):
             return numbers[0].name
-        if len(numbers) > 1 and len(reached) == 1 and "list" in self.draft.asks:
+        asks_rows = self.draft.asks & {"list", "who", "which", "many"}
+        if len(numbers) > 1 and len(reached) == 1 and asks_rows and not measures[1:]:
             return reached.pop()
         choices = [
             Choice(each.label, text=self._instead(one.text, f"{each.name} {one.text}"))

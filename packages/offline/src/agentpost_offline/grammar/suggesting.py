@@ -37,6 +37,7 @@ from agentpost_offline.grammar.material import (
     Material,
     calendar_of,
     is_better_higher,
+    is_better_lower,
     material_of,
     no_value,
     yes_value,
@@ -296,6 +297,11 @@ class _Suggester:
                 return None
         if axes.size and ranking is not None:
             is_top = ranking.is_top or (ranking.is_judged and measures == (_ROWS,))
+            if ranking.is_judged and any(
+                one.column and is_better_lower(self.material.column(one.column))
+                for one in measures
+            ):  # fmt: skip
+                is_top = not ranking.is_top  # the worst wait is the longest
             order = Order(is_top, ranking.count or self._count())  # the worst offender has most
         elif axes.size and self.draft.sort is not None:
             is_worse = "judged" in self.draft.marks and not all(
@@ -346,6 +352,11 @@ class _Suggester:
             if name := formula(left, sign, right):
                 yield (Measure(name, self._usual(name)),), _GUESS
         yield from (((one,), _NAMED - _FAINT) for one in named)
+        if counts and not named and draft.aggregate is Aggregate.SUM:  # "sum and number"
+            main = [one for one in self.material.numbers if self._is_main(one)][:1]
+            yield from (
+                ((Measure(one.name, Aggregate.SUM), _ROWS), _NAMED + _FAINT) for one in main
+            )
         if counts and named:  # "average price per kind, and how many of each"
             yield (*dict.fromkeys(named), _ROWS), _NAMED + _FAINT
         if counts or (self._lists and not named and self.material.row_name):
@@ -394,6 +405,11 @@ class _Suggester:
                 yield (Measure(name, Aggregate.MEAN),)
 
     @property
+    def _compares(self) -> bool:
+        """Whether those of a yes are set against those of a no."""
+        return bool(self.draft.marks & {"more", "versus"} and "flag" in self.draft.marks)
+
+    @property
     def _lists(self) -> bool:
         """Whether the rows themselves are asked for."""
         return bool(self.draft.asks & {"which", "list"}) and self.draft.ranking is None
@@ -430,6 +446,9 @@ class _Suggester:
             yield axes, _NAMED if axes.size or not self._lists else _GUESS
         if whole.size:
             yield whole, _NAMED
+            yield from (
+                (_Axes(whole.groups, time, one), _NAMED - _FAINT) for one in draft.grains[:-1]
+            )
             if whole.size > 1:
                 yield from ((_Axes((one,)), _NAMED - _FAINT) for one in groups)
         if self.before is not None and not whole.size:
@@ -441,6 +460,7 @@ class _Suggester:
             yield from ((one, _NAMED) for one in self._rows())
         flags = (one.column for one in self.known if self._opposite(one) != one)
         weight = _LIKE + _FAINT if self.denies else _GUESS  # "with a raffle and without"
+        weight = _NAMED if self._compares else weight
         yield from ((_Axes((name,)), weight) for name in flags)
         is_share = draft.derivation is Derivation.SHARE
         is_asked = draft.ranking or "which" in draft.asks or self.thing is not Thing.ANSWER
@@ -494,6 +514,9 @@ class _Suggester:
                     (*(_whole_year(one, self.calendar.column) for one in rest), *known),
                     (weight + _GUESS + self.goes_on + _FAINT),
                 )
+        if self._compares:  # "do those in the club do better"
+            flags = tuple(one for one in known if self._opposite(one) == one)
+            yield flags, weight + _NAMED
         shown = tuple(one for one in known if one.op is not Op.PRESENT)
         if shown != known:  # "with the supplier", who may only be asked for
             yield shown, weight + _LIKE
