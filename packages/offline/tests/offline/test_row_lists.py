@@ -132,3 +132,49 @@ async def test_what_is_probably_meant_is_a_choice(
 ) -> None:
     turn = await Conversation().say(message, csv_file(tmp_path, MATHS))
     assert choice in turn.choices
+
+
+CALLS = """call,queue,wait_s,fee €,settled,bedrooms,day
+C1,billing,400,10,no,1,2024-01-03
+C2,repairs,30,20,yes,2,2024-02-05
+C3,billing,310,30,no,2,2024-03-06
+C4,repairs,90,40,no,1,2024-06-30
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("how many calls have a wait over 5 min", "Number of rows: 2."),
+        ("how many calls waited longer than 5 min", "Number of rows: 2."),
+        ("average wait per queue pls", "- billing: 355\u00a0s\n"),
+        ("avg fee by number of bedrooms", "- 1: €25\n- 2: €25\n"),
+        ("how much of each queue, total fee", "- repairs: €60\n- billing: €40\n"),
+        ("which queue has not settled and how much", "- billing: €40\n- repairs: €40\n"),
+        ("which queue has not settled and how much? highest fee first", "- billing: €40\n"),
+        ("compare the first and the second quarter, total fee", "fell by 33.33%"),
+        ("which calls are not settled, biggest first", "- C4, repairs, 90\u00a0s, €40"),
+        ("how many in each queue", "- billing: 2\n"),
+        ("average wait for biling", "355\u00a0s"),
+    ],
+)
+async def test_calls_are_asked_about(tmp_path: Path, message: str, answer: str) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, CALLS, "calls.csv"))
+    assert answer in turn.text, (turn.text, turn.questions, turn.choices)
+
+
+async def test_two_quarters_are_compared_by_queue_and_drawn_side_by_side(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("compare q1 and q2 2024, total fee", csv_file(tmp_path, CALLS, "calls.csv"))
+    assert "- billing: Q1 2024 €40" in (await talk.say("now by queue")).text
+    (job,) = (await talk.say("as a bar chart")).started
+    (query,) = frame(job).queries
+    assert (query.groups, query.grain, query.measures[0].derived) == (("queue",), "quarter", None)
+
+
+async def test_one_month_by_month_is_asked_about(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("total fee in march", csv_file(tmp_path, CALLS))
+    turn = await talk.say("as a bar chart per month")
+    assert not turn.started
+    assert "a chart: total Fee by month, 2024" in turn.choices

@@ -135,12 +135,12 @@ class _Answer(wording.TableWords):
     def _first_columns(self, query: Query) -> tuple[str, ...]:
         """The first columns that tell the rows apart, and those that a condition is on."""
         equal = {one.column for one in query.filters if one.op is Op.IS and len(one.values) == 1}
-        asked = {query.rows_by} | {
+        first = {query.rows_by} | {
             name for one in query.filters
             for name in (self._columns[one.column].formula[::2] or (one.column,))
         }  # fmt: skip
         names = [one.name for one in self._table.columns if one.name not in equal]
-        names = sorted(names, key=lambda name: name not in asked)[:_SHOWN]
+        names = sorted(names, key=lambda name: name not in first)[:_SHOWN]
         return tuple(one.name for one in self._table.columns if one.name in names) or (
             self._table.columns[0].name,
         )
@@ -360,10 +360,10 @@ class _Answer(wording.TableWords):
             if one.op is Op.MISSING or (one.op is Op.IS and len(one.values) == 1)
         }  # fmt: skip
         others = [one for one in self._table.columns if one.name not in {*equal, *query.groups}]
-        compared = {one.column for one in query.filters}
+        on_filters = {one.column for one in query.filters}
         if not is_code:
             others = [one for one in others if one.kind in _TOLD and one.role in _TOLD_OF_NAMES]
-        others.sort(key=lambda one: one.name not in compared)
+        others.sort(key=lambda one: one.name not in on_filters)
         first = [one.name for one in others[:_FACTS]]
         days = [one.name for one in others[_FACTS:] if is_code and one.kind is Kind.DATE]
         names, rows = self._data.cells(
@@ -375,7 +375,7 @@ class _Answer(wording.TableWords):
                      if cell is not None]  # fmt: skip
             words = [
                 text
-                if is_code and name in first and name not in compared
+                if is_code and name in first and name not in on_filters
                 else f"{self._columns[name].label} {text}"
                 for name, cell in cells
                 if (text := self._fact(name, cell))

@@ -16,7 +16,7 @@ _UNITS = {
     "eur": "€", "usd": "$", "gbp": "£", "chf": "CHF", "pct": "%", "percent": "%", "kg": "kg",
     "km": "km", "ms": "ms", "gb": "GB", "mb": "MB", "cm": "cm", "k": "k", "keur": "k€",
     "kusd": "k$", "meur": "M€", "musd": "M$", "h": "h", "hrs": "h", "hr": "h", "mins": "min",
-    "g": "g",
+    "g": "g", "s": "s",
 }  # fmt: skip
 _BRACKETED = re.compile(r"^(.*\S)\s*[(\[]\s*(?:in )?([^()\[\]]{1,12})\s*[)\]]$")
 _EACH = frozenset(

@@ -14,6 +14,19 @@ from agentpost_offline.grammar.text import name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _OPS: Final = (Op.AT_LEAST, Op.AT_MOST, Op.ABOVE, Op.BELOW)
+_SIZES: Final = (
+    (
+        (1.0, "s sec secs second seconds sekunde sekunden segundos secondes 秒 ثانية"),
+        (60.0, "min mins minute minutes minuten minuto minutos 分钟 دقيقة دقائق"),
+        (3600.0, "h hr hrs hour hours stunde stunden hora horas heure heures 小时 ساعة ساعات"),
+    ),
+    (
+        (1.0, "g gram grams gramm gramos grammes 克"),
+        (1000.0, "kg kilo kilos kilogramm kilogramos 公斤"),
+        (1_000_000.0, "t ton tons tonne tonnes tonnen toneladas 吨"),
+    ),
+)
+"""Units of time and of weight: how large each is, and what it is called."""
 _COUNTERS: Final = ("分", "岁", "天", "次", "个", "件", "人")
 """What stands between a Chinese number and what is said of it: "60分以下"."""
 _SEVERAL: Final = 2
@@ -55,6 +68,11 @@ def take_comparison(clause: Clause, at: int) -> int:
     has_money = any(one.has("unit.money") for one in clause.terms[at:end])
     clause.draft.comparing[-1].has_unit = clause.draft.comparing[-1].has_money = has_money
     name = clause.draft.comparing[-1].column
+    if (factor := _factor(clause, name, after)) is not None:  # "over 5 min" of seconds
+        condition = clause.draft.comparing[-1]
+        condition.values = tuple(value * factor for value in condition.values)
+        condition.has_unit = True
+        return end + 1 - at
     is_unit = after is not None and after.has("unit", "grain") and name is not None and (
         clause.material is not None and clause.material.column(name).unit is not None
     )  # fmt: skip
@@ -126,6 +144,19 @@ def _compare_columns(clause: Clause, at: int, place: int, op: Op | None) -> int:
     clause.draft.measures.pop()
     clause.draft.filters.append(Filter(name, op, (0.0,)))
     return place + 1 - at
+
+
+def _factor(clause: Clause, name: str | None, unit: Term | None) -> float | None:
+    """How many of a column's unit one of the unit behind a number is; None where it has none, or
+    they measure other things."""
+    if clause.material is None or name is None or unit is None:
+        return None
+    own = clause.material.column(name).unit
+    for sizes in _SIZES:
+        known = {one: size for size, names in sizes for one in names.split()}
+        if own in known and (size := known.get(unit.text.casefold())) is not None:
+            return size / known[own]
+    return None
 
 
 def _spans_time(clause: Clause, at: int, end: int, value: float) -> bool:

@@ -18,6 +18,7 @@ from agentpost_offline.frame import (
     Derivation,
     Filter,
     Frame,
+    Grain,
     Measure,
     Op,
     Order,
@@ -41,6 +42,7 @@ ANSWERED = ""
 """The id of the work that stands for the last question that was answered."""
 FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
 """The format of a document that is asked for as such a thing."""
+_COMPARED = (Derivation.GROWTH, Derivation.DIFFERENCE)
 _MARKS = frozenset(
     ("it", "change", "about", "only", "too", "split", "undo", "source", "others", "same")
 )
@@ -502,6 +504,12 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         if not old.measures:
             raise Unclear("ask_anew")  # of rows, no figure is known
         fields |= _axes(old, draft, groups, calendar)
+    if (
+        draft.grains
+        and not draft.periods
+        and any(_is_one(one, draft, calendar) for one in old.filters)
+    ):
+        raise Unclear("ask_anew")  # "and in May?", then "by month"
     filters, joint = _combined(old, _filters(draft, calendar, old.filters), draft)
     has_room = old.measures and len(old.groups) + bool(old.time) < 2
     if joint and has_room and joint not in (*old.groups, *groups):
@@ -527,11 +535,16 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     only = {one.column for one in result.filters if one.op is Op.IS and len(one.values) == 1}
     if draft.ranking and result.groups and only.issuperset(result.groups) and not result.time:
         raise Unclear("ask_anew")  # the most of one group: "on route 14 what is lost most?"
-    if any(one.derived in (Derivation.GROWTH, Derivation.DIFFERENCE) for one in old.measures) and (
-        draft.periods or draft.grains
-    ):
+    if any(one.derived in _COMPARED for one in old.measures) and (draft.periods or draft.grains):
         raise Unclear("ask_anew")
     return result
+
+
+def _is_one(one: Filter, draft: Draft, calendar: Calendar | None) -> bool:
+    """Whether a condition leaves one period of those that are asked for."""
+    is_span = calendar is not None and one.column == calendar.column and one.op is Op.BETWEEN
+    size = {Grain.MONTH: 7, Grain.YEAR: 4}.get(draft.grains[0])
+    return is_span and size is not None and len({str(value)[:size] for value in one.values}) == 1
 
 
 def _order(
@@ -596,8 +609,10 @@ def _axes(
         by_time = bool(draft.grains or draft.is_trend)
         if old.time and old.groups and not by_time:
             raise Unclear("ask_anew")  # in place of the groups, or of the time
-        axes = {"groups": tuple(groups), "time": time if by_time else None,
-                "grain": grain if by_time else None}  # fmt: skip
+        compares = any(one.derived in _COMPARED for one in old.measures)
+        keeps = by_time or compares  # of two periods, by route
+        axes = {"groups": tuple(groups), "time": time if keeps else None,
+                "grain": grain if keeps else None}  # fmt: skip
     else:
         axes = {"groups": old.groups if old.time else (), "time": time, "grain": grain}
     if len(tuple(groups)) + (axes["time"] is not None) > 2:
@@ -705,7 +720,7 @@ def _as_picture(query: Query) -> Query:
     """Of an answer about the best group or a difference, all that was compared."""
     measures = tuple(
         Measure(one.column, one.aggregate)
-        if one.derived in (Derivation.DIFFERENCE, Derivation.GROWTH, Derivation.SHARE) else one
+        if one.derived in (*_COMPARED, Derivation.SHARE) else one
         for one in query.measures
     )  # fmt: skip
     order = query.order

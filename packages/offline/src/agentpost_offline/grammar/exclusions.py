@@ -26,11 +26,16 @@ def take_exclusion(clause: Clause, at: int) -> int:
         return _exclude_before(clause, at)  # "cancelled ones dont count, total by month"
     end = clause.skip(at + 1, "small.in", "small.of", "small.still")
     if term.has("not.missing"):
+        if size := _is_missing(clause, at):
+            return size
         near = clause.term(end) or clause.term(at)
         column = clause.column(near) if near is not None else None
         if column is None:
             return 0
-        clause.draft.filters.append(Filter(column.name, Op.MISSING))
+        is_flag = bool(no_value(column)) and not column.missing  # "consent form is missing"
+        clause.draft.filters.append(
+            _answers_no(column) if is_flag else Filter(column.name, Op.MISSING)
+        )
         return end + 1 - at
     start = end
     if size := _denied_thing(clause, at, start):
@@ -51,6 +56,22 @@ def take_exclusion(clause: Clause, at: int) -> int:
     if end == start and term.has("not.after"):
         return _exclude_before(clause, at)
     return end - at if end > start else 0
+
+
+def _is_missing(clause: Clause, at: int) -> int:
+    """As in "whose consent form is missing", of a column of yes and no."""
+    before, after = clause.term_before(at), clause.term(at + 1)
+    column = clause.column(before) if before is not None and before.columns else None
+    if column is None or not no_value(column) or column.missing or (
+        after is not None and after.columns
+    ):  # fmt: skip
+        return 0
+    yes = Filter(column.name, Op.IS, (yes_value(column),))
+    clause.draft.filters = [one for one in clause.draft.filters if one != yes]
+    clause.draft.mentions = [one for one in clause.draft.mentions if one != column.name]
+    clause.draft.filters.append(_answers_no(column))
+    clause.draft.marks.add("flag")
+    return 1
 
 
 def _exclude_column(draft: Draft, column: Column) -> None:

@@ -11,6 +11,7 @@ from agentpost_offline.grammar.query_parts import QueryParts
 from agentpost_offline.grammar.reading import Choice, Unclear
 from agentpost_offline.grammar.text import name_tokens
 from agentpost_offline.grammar.vocabulary import carry_of, concept_of
+from agentpost_offline.style.numbers import is_currency
 
 _OVERALL = ("overall", "insgesamt", "en general", "globalement", "总体", "إجمالا")
 """Words for a sum that of a rate only say that it is that of all rows."""
@@ -58,6 +59,8 @@ def measures_of(parts: QueryParts) -> list[Measure]:
     lists = draft.ranking or draft.comparing or draft.asks & {"which", "who", "list"}
     if "count_too" in draft.marks and draft.measures and not lists:
         return [ROW_COUNT, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
+    if draft.asks & {"who", "which"} and "much" in draft.asks and not draft.measures:
+        return [Measure(_only_money(parts), Aggregate.SUM)]  # "who has not paid, and how much"
     if parts.is_counting or (draft.counts and not draft.measures and not is_of_row):
         return _counting(parts)
     if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
@@ -77,6 +80,19 @@ def measures_of(parts: QueryParts) -> list[Measure]:
     if conditions and not is_of_row:
         return [measure_of(parts, one) for one in draft.measures[:1]]
     return _implied_measure(parts)
+
+
+def _only_money(parts: QueryParts) -> str:
+    """The only column of money that "how much" may ask for. Raises `Unclear`."""
+    concepts = parts.material.concepts
+    names = parts.material.takings or concepts.get("revenue") or concepts.get("amount") or [
+        one.name for one in parts.material.numbers if is_currency(one.unit)
+    ]  # fmt: skip
+    if len(names) != 1:
+        raise Unclear("which_measure", parts.as_choices(
+            Measure(one, Aggregate.SUM) for one in names
+        ))  # fmt: skip
+    return names[0]
 
 
 def _condition_choices(parts: QueryParts) -> list[Choice]:
@@ -205,6 +221,13 @@ def _counting(parts: QueryParts) -> list[Measure]:
     has_condition = draft.values or draft.filters or draft.comparing
     if has_condition and _numbers_rows(parts) and "quantity" not in parts.material.concepts:
         draft.counts.append("")  # each visit has a number: "how many dogs did we see?"
+        return [ROW_COUNT]
+    if (
+        draft.groups
+        and draft.asks == {"many"}
+        and not (has_condition or parts.material.concepts.keys() & {"quantity", "sold"})
+    ):  # "how many in each patrol"
+        draft.counts.append("")
         return [ROW_COUNT]
     raise Unclear("count_what", words=draft.text)
 

@@ -1,6 +1,7 @@
 """From terms to a draft: each production takes the terms at a place that it knows, and what no
 production takes is unknown."""
 
+import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -20,7 +21,7 @@ from agentpost_offline.grammar import (
 )
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import Draft, MeasureRequest, Ranking
-from agentpost_offline.grammar.material import Material, yes_value
+from agentpost_offline.grammar.material import Calendar, Material, yes_value
 from agentpost_offline.grammar.remarks import is_remark, set_remarks_apart
 from agentpost_offline.grammar.rows import (
     counts_beside,
@@ -45,6 +46,8 @@ _SIGNS: Final = {
 }  # fmt: skip
 """A slash is none: of "takings/costs" both are meant."""
 _SEVERAL: Final = (2, 3, 4, 5, 6)
+_FEW: Final = 12
+"""So many different numbers make groups."""
 _ONE: Final = ("one", "ones")
 """What stands for a noun: "the spring one", "a shorter one"."""
 _RATES: Final = ("rate", "率", "比率")
@@ -204,7 +207,7 @@ class _Parser(Clause):
             return self._dateless(at)
         period, size = periods.read(self.terms, at, calendar)
         if period is None:
-            return 0
+            return self._first_of_two(at, calendar)
         end = self.terms[at + size - 1].end
         if self.text[end : end + 1] == "-" and at + size < len(self.terms):  # "Jan-Mar"
             last, more = periods.read(self.terms, at + size, calendar)
@@ -213,6 +216,23 @@ class _Parser(Clause):
         period.text = self.text[self.terms[at].start : self.terms[at + size - 1].end]
         self.draft.periods.append(period)
         return size
+
+    def _first_of_two(self, at: int, calendar: Calendar) -> int:
+        """The "first" of "the first and the second half"."""
+        joint = self.term(at + 1)
+        if not self.terms[at].has("ordinal") or joint is None or not joint.has("small.and"):
+            return 0
+        second, _ = periods.read(self.terms, self.skip(at + 2), calendar)
+        number = int(self.terms[at].key("ordinal") or 0)
+        if second is None or number < 1:
+            return 0
+        if second.half is not None:
+            self.draft.periods.append(dataclasses.replace(second, half=number))
+        elif second.quarter is not None:
+            self.draft.periods.append(dataclasses.replace(second, quarter=number))
+        else:
+            return 0
+        return 1
 
     def _dateless(self, at: int) -> int:
         """A period where the table has no dates: months may be values of its columns."""
@@ -355,15 +375,22 @@ class _Parser(Clause):
         """As in "sorted by date", "largest first", "best on top"."""
         term = self.terms[at]
         if term.has("extreme") and not term.columns:
-            place = at + 1
+            place, figures = at + 1, list[MeasureRequest]()
             while (one := self.term(place)) is not None and not one.has("sort.first"):
-                if not (one.is_glue or one.has("rows", "concept")) or self.names(one):
+                column = self.column(one)
+                if column is not None and column.kind is Kind.NUMBER:  # "highest fee first"
+                    figures.append(MeasureRequest(column.name, None, one.text))
+                elif not (one.is_glue or one.has("rows", "concept")) or self.names(one):
                     return 0
                 place += 1
             if one is None:
                 return 0
+            self.draft.measures += figures if not self.draft.measures else []
+            self.draft.sort_by += [(figure.column, figure.word) for figure in figures]
             side, _, concept = str(term.key("extreme")).partition("_")
-            if concept not in ("", "good"):  # "slowest on top" is by a figure of its own
+            if (
+                concept not in ("", "good") and not figures
+            ):  # "slowest on top" is by a figure of its own
                 self.draft.unknown.append(term.text)
             if concept == "good":
                 self.draft.marks.add("judged")
@@ -458,7 +485,7 @@ class _Parser(Clause):
         term = self.terms[at]
         if not term.has("by") or self.names(term):
             return 0
-        end = start = self.skip(at + 1)
+        end = start = self._counted_at(self.skip(at + 1))
         per = term.has("by.per")
         while (one := self.term(end)) is not None:
             column = self.column(one)
@@ -478,6 +505,8 @@ class _Parser(Clause):
                         self._grain(Grain.DAY)  # "by date"
                     else:
                         self.draft.is_trend = True
+            elif column is not None and self._groups_numbers(at, start, column):
+                self.draft.groups.append(column.name)
             elif column is not None and column.role in (Role.AMOUNT, Role.RATE):
                 if end > start:
                     break
@@ -511,6 +540,20 @@ class _Parser(Clause):
         if end > start and term.has("by.split"):
             self.draft.marks.add("split")
         return end - at if end > start else 0
+
+    def _counted_at(self, at: int) -> int:
+        """The place behind the "number of" of "by number of bedrooms"."""
+        term, place = self.term(at), self.skip(at + 1, "small.of")
+        after = self.term(place)
+        if term is None or after is None or not term.has("ask.many", "ask.number"):
+            return at
+        column = self.column(after)
+        return place if column is not None and column.kind is Kind.NUMBER else at
+
+    def _groups_numbers(self, at: int, start: int, column: Column) -> bool:
+        """Whether a result is by a column of few numbers: "rent by number of bedrooms"."""
+        is_said = start > self.skip(at + 1)
+        return column.kind is Kind.NUMBER and is_said and column.distinct <= _FEW
 
     @property
     def _has_axis(self) -> bool:
@@ -888,6 +931,10 @@ class _Parser(Clause):
         if before is not None and self.is_measure(before) and term.text.casefold() in _RATES:
             return 0  # the "open rate" is of those who got it
         derivation = Derivation(str(term.key("derived")))
+        after = self.term(self.skip(at + 1))
+        if term.has("part") and after is not None and after.has("by"):
+            self.draft.asks.add("much")
+            return 1  # "how much of each material"
         if self.draft.derivation not in (None, derivation):
             return 0
         if derivation is Derivation.SHARE and self._shows_shares(at):
@@ -936,8 +983,10 @@ class _Parser(Clause):
         if term.has("unable"):
             draft.unknown.append(term.text)
             draft.marks.add("unable")
-        elif term.has("model") and self._is_part_of_name(term):
+        elif term.has("model") and (self._is_part_of_name(term) or self._is_named_unit(at)):
             return 0
+        elif term.has("model") and self._names_file(term.text):
+            draft.marks.add("source")
         elif term.has("model") and not is_of_rows(self, at):
             is_written = any(one.has("option.caption") for one in self.terms[:at])
             draft.model.append(("written" if is_written else str(term.key("model")), term.text))
@@ -976,6 +1025,11 @@ class _Parser(Clause):
         if term.has("small.it", "small.all"):
             draft.marks |= {"it"} if term.has("small.it") else {"all"}
         return 1
+
+    def _is_named_unit(self, at: int) -> bool:
+        """As the minutes of "in minutes", which nobody has to write."""
+        before = self.term(at - 1)
+        return before is not None and before.has("small.in") and self.terms[at].has("unit")
 
     def _is_part_of_name(self, term: Term) -> bool:
         """Whether a word stands in the name of a column: the "call" of a "call bell"."""

@@ -295,7 +295,7 @@ def _with_what_hands_over(clauses: Sequence[Sequence[Term]]) -> list[Sequence[Te
     "clean this table and give it to me as Excel" is one job."""
     results: list[Sequence[Term]] = []
     for clause in clauses:
-        if results and _narrows(clause):
+        if results and (_narrows(clause) or _asks_how_much(clause) or _only_sorts(clause)):
             results[-1] = [*results[-1], *clause]
         elif results and _makes(results[-1]) and _hands_over(clause):
             results[-1] = [*results[-1], *(one for one in clause if not one.has("small.it"))]
@@ -315,6 +315,25 @@ def _narrows(clause: Sequence[Term]) -> bool:
     )
     return first is not None and first.has("not.not", "only") and not first.columns and (
         not asks_more
+    )  # fmt: skip
+
+
+def _asks_how_much(clause: Sequence[Term]) -> bool:
+    """Whether a clause has nothing but "and how much", which is of the one before; "that" asks
+    for one sum of it."""
+    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
+    is_of_it = any(one.has("small.it") for one in clause)
+    return not is_of_it and any(one.has("ask.much") for one in words) and all(
+        one.has("ask.much", "small.and", "small.polite") for one in words
+    )  # fmt: skip
+
+
+def _only_sorts(clause: Sequence[Term]) -> bool:
+    """As in "highest amount first", behind a question."""
+    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
+    return any(one.has("sort") for one in words) and all(
+        one.has("sort", "extreme", "small.polite", "small.and") or (one.columns and not one.values)
+        for one in words
     )  # fmt: skip
 
 

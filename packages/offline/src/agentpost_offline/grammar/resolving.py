@@ -99,6 +99,8 @@ class Resolved(QueryParts):
             self.groups = list(filter(None, [self.material.row_name]))
             if not self.groups:
                 return self.over(())
+        if is_count and draft.sort is not None and self.material.is_row(self.groups):
+            return self._rows_in_order()
         says_nothing = (
             is_count
             and self.groups
@@ -110,6 +112,21 @@ class Resolved(QueryParts):
         ):  # fmt: skip
             raise Unclear("which_measure")
         return self.over(measures, order, self.having)
+
+    def _rows_in_order(self) -> Query:
+        """The rows of "which are not paid, biggest first": by the figure that a condition is on, or
+        by the only money."""
+        conditions = (*self.filters, *self.draft.filters)
+        bounds = [one.column for one in conditions if self.material.column(one.column).kind
+                    is Kind.NUMBER]  # fmt: skip
+        money = [one.name for one in self.material.numbers if is_currency(one.unit)]
+        names = list(dict.fromkeys(bounds)) or money
+        if len(names) != 1:
+            raise Unclear("which_measure")
+        self.groups = []
+        return msgspec.structs.replace(
+            self.over((), Order(bool(self.draft.sort))), rows_by=names[0]
+        )
 
     @property
     def _lists_rows(self) -> bool:
@@ -589,7 +606,9 @@ class Resolved(QueryParts):
         if len(measures) != 1 or measures[0].aggregate is not Aggregate.MEAN:
             return
         column = self.material.column(str(measures[0].column))
-        is_measured = column.unit is not None and not is_currency(column.unit)
+        is_measured = words.names(column.name, "duration") or (
+            column.unit is not None and not is_currency(column.unit)
+        )
         if column.role is not Role.AMOUNT or roles.is_scale(column) or (
             is_measured and self.time is None
         ):  # fmt: skip

@@ -51,6 +51,7 @@ from agentpost_offline.style.numbers import is_currency
 
 _ALIKE = 0.3
 """What a part is worth less for each suggestion before that has it."""
+_COMPARED = (Derivation.GROWTH, Derivation.DIFFERENCE)
 _DERIVED = (Derivation.SHARE, Derivation.CUMULATIVE)
 _ROWS = ROW_COUNT
 _OTHERS = 3
@@ -227,22 +228,30 @@ class _Suggester:
             2 * _NAMED if is_list else _NAMED + _LIKE if asks_rows
             else _NAMED if draft.comparing else _FAINT
         )  # fmt: skip
-        order = None if draft.row_order is None else Order(bool(draft.sort))
+        order = None if draft.sort is None else Order(bool(draft.sort))
         for filters, of_filters in _best(self._conditions()):
             if not filters:
                 continue
-            asked = [*names, *(one.column for one in filters if one.op is not Op.IS)]
-            asked += [one.name for one in self.material.numbers if is_currency(one.unit)][:1]
-            shown = [
-                each for one in asked
+            sources = [*names, *(one.column for one in filters if one.op is not Op.IS)]
+            sources += [one.name for one in self.material.numbers if is_currency(one.unit)][:1]
+            fields = [
+                each for one in sources
                 for each in (self.material.column(one).formula[::2] or (one,))
             ]  # fmt: skip
-            columns = tuple(dict.fromkeys((*filter(None, [self.material.row_name]), *shown)))
+            columns = tuple(dict.fromkeys((*filter(None, [self.material.row_name]), *fields)))
             query = Query(
-                table.id, filters=filters, order=order, rows_by=draft.row_order,
+                table.id, filters=filters, order=order,
+                rows_by=self._row_order(filters) if order is not None else None,
                 columns=columns if names and self.material.row_name else (),
             )  # fmt: skip
             yield query, weight + of_filters
+
+    def _row_order(self, filters: Sequence[Filter]) -> str:
+        """The column by which rows stand in the order that is asked for: "biggest first"."""
+        numbers = {one.name for one in self.material.numbers}
+        bounds = [one.column for one in filters if one.column in numbers]
+        main = [one.name for one in self.material.numbers if self._is_main(one)]
+        return self.draft.row_order or (*bounds, *main, self.material.table.columns[0].name)[0]
 
     def _resolved(self, measure: Measure) -> Query | None:
         """The request with a measure in place of its own, all else as it was understood; None where
@@ -274,6 +283,10 @@ class _Suggester:
         fixed = {one.column for one in filters if one.op is Op.IS and len(one.values) == 1}
         if fixed & {*axes.groups} or axes.size > 2:
             return None
+        if any(one.derived in _COMPARED for one in measures) and (
+            axes.time is None or self.thing is not Thing.ANSWER
+        ):  # what is drawn has the figures of both periods
+            measures = tuple(Measure(one.column, one.aggregate) for one in measures)
         if any(
             one.aggregate is Aggregate.DISTINCT and one.column in axes.groups for one in measures
         ):
@@ -451,6 +464,13 @@ class _Suggester:
             )
             if whole.size > 1:
                 yield from ((_Axes((one,)), _NAMED - _FAINT) for one in groups)
+        if (
+            self.before is not None
+            and self.before.measures
+            and groups
+            and (self.before.measures[0].derived in _COMPARED)
+        ):  # "now by route", of two quarters
+            yield _Axes(groups[:1], self.before.time, self.before.grain), _NAMED + _FAINT
         if self.before is not None and not whole.size:
             before = _Axes(self.before.groups, self.before.time, self.before.grain)
             yield before, self.goes_on

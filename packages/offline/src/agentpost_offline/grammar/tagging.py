@@ -426,7 +426,14 @@ class _Tagger:
                 for spelt, original in names.items()
                 if spelt[0] == typed[0]
                 and not self._is_of_models(original)
-                and OSA.distance(typed, spelt, score_cutoff=1) <= 1
+                and (
+                    OSA.distance(typed, spelt, score_cutoff=1) <= 1
+                    or (
+                        names is material
+                        and len(typed) > _LONG
+                        and OSA.distance(typed.removesuffix("s"), spelt, score_cutoff=1) <= 1
+                    )
+                )
                 and len(spelt) > 4
                 and (len(typed) > 4 or (len(spelt) > len(typed) and self._is_thing(original)))
             }
@@ -477,6 +484,8 @@ def _is_part_or_kin(typed: str, name: str) -> bool:
     return is_tail or is_kin(typed, name, _ROOT, _ENDING)
 
 
+_LONG = 5
+"""A longer word that is written wrong may be a plural: "rabits"."""
 _SHORT = 4
 """Letters of a word that may begin a name, and too many values."""
 _OPPOSITES = frozenset(("un", "in", "im", "ir", "dis", "non", "nicht", "des", "sub"))
