@@ -33,6 +33,7 @@ from types import MappingProxyType, ModuleType
 from typing import IO, Any, NoReturn, Protocol
 
 from agentpost.cli.commands import PLACES, load_command
+from tests.parallel import copy_for_each
 from tests.servers import locked, run_dir
 
 ROOT = Path(__file__).parents[1]
@@ -249,31 +250,6 @@ def _start_first(address: Path) -> subprocess.Popen[bytes]:
 
 
 # --- the process that is forked -------------------------------------------------------------------
-def _copy_for_each(listener: socket.socket) -> socket.socket | None:
-    """Fork for each process that wants a line: returns that line in the copy made for it, and None
-    when there is no copy any more."""
-    copies: dict[int, int] = {}  # the processes by what becomes readable when they end
-    while True:
-        most = None if copies else UNASKED_SECONDS_MAX
-        ready, _, _ = select.select([listener.fileno(), *copies], [], [], most)
-        for ended in copies.keys() & ready:
-            os.waitpid(copies.pop(ended), 0)
-            os.close(ended)
-        if listener.fileno() in ready:
-            line, _ = listener.accept()
-            pid = os.fork()
-            if pid == 0:
-                listener.close()
-                for handle in copies:
-                    os.close(handle)
-                line.send(HELLO)
-                return line
-            line.close()
-            copies[os.pidfd_open(pid)] = pid
-        elif not copies:
-            return None
-
-
 def _serve(line: socket.socket) -> dict[str, Any] | None:
     """Fork for each request. Returns a request in the process made for it; None when the tests are
     done, and then everything that was started and still runs has been killed: nobody else would."""
@@ -407,8 +383,11 @@ def main() -> None:
         load_command(name)
     assert threading.active_count() == 1, "a process with threads cannot be forked"
     gc.freeze()
-    line = _copy_for_each(socket.socket(fileno=int(sys.argv[1])))
-    request = _serve(line) if line is not None else None
+    line = copy_for_each(socket.socket(fileno=int(sys.argv[1])), patience=UNASKED_SECONDS_MAX)
+    if line is None:
+        return
+    line.send(HELLO)
+    request = _serve(line)
     if request is not None:
         _become(request)
 

@@ -49,7 +49,7 @@ def fork_workers(config: pytest.Config, specs: Sequence[XSpec], address: Path) -
     pid = os.fork()
     if pid == 0:
         os.close(ours)
-        _fork_for_each(listener, theirs, [str(config.rootpath), *config.args])
+        _fork_workers(listener, theirs, [str(config.rootpath), *config.args])
     listener.close()
     os.close(theirs)
 
@@ -63,33 +63,51 @@ def fork_workers(config: pytest.Config, specs: Sequence[XSpec], address: Path) -
 
 
 # --- the process that is forked -------------------------------------------------------------------
-def _fork_for_each(listener: socket.socket, owner: int, arguments: list[str]) -> NoReturn:
-    """Fork for each that asks, until the owner's end of the pipe is closed."""
+def _fork_workers(listener: socket.socket, owner: int, arguments: list[str]) -> NoReturn:
+    """Fork one for each that asks, until the owner's end of the pipe is closed."""
     try:
         _import_tests(arguments)
-        running: dict[int, int] = {}  # the processes by what becomes readable when they end
-        while True:
-            ready, _, _ = select.select([owner, listener.fileno(), *running], [], [])
-            if owner in ready:
-                break
-            for ended in running.keys() & ready:
-                os.waitpid(running.pop(ended), 0)
-                os.close(ended)
-            if listener.fileno() in ready:
-                line, _ = listener.accept()
-                pid = os.fork()
-                if pid == 0:
-                    listener.close()
-                    for handle in (owner, *running):
-                        os.close(handle)
-                    _become_worker(line)
-                line.close()
-                running[os.pidfd_open(pid)] = pid
-        for pid in running.values():  # they were told to end, and got their time
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+        line = copy_for_each(listener, owner)
+        if line is not None:
+            _become_worker(line)
     finally:
         os._exit(0)
+
+
+def copy_for_each(
+    listener: socket.socket, owner: int | None = None, patience: float | None = None
+) -> socket.socket | None:
+    """Fork for each process that wants a line: returns that line in the copy made for it, and None
+    in this process, which has no copy any more.
+
+    Args:
+        owner: a pipe: when its other end is closed, copies that still run are killed. Without one,
+            this ends with the last copy.
+        patience: the seconds to wait for the first.
+    """
+    asked = [listener.fileno()] if owner is None else [listener.fileno(), owner]
+    copies: dict[int, int] = {}  # the processes by what becomes readable when they end
+    while True:
+        ready, _, _ = select.select([*asked, *copies], [], [], None if copies else patience)
+        for ended in copies.keys() & ready:
+            os.waitpid(copies.pop(ended), 0)
+            os.close(ended)
+        if owner in ready or (owner is None and not copies and listener.fileno() not in ready):
+            break
+        if listener.fileno() in ready:
+            line, _ = listener.accept()
+            pid = os.fork()
+            if pid == 0:
+                listener.detach()
+                for handle in (*asked, *copies):
+                    os.close(handle)
+                return line
+            line.close()
+            copies[os.pidfd_open(pid)] = pid
+    for pid in copies.values():  # they were told to end, and got their time
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    return None
 
 
 def _import_tests(arguments: list[str]) -> None:

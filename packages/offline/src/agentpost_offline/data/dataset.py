@@ -106,7 +106,7 @@ def open_tables(
         if data is None:
             data = undo.enter_context(_open_anew(files, message_text))
         yield data.speaking(language)
-        if sum(table.rows * len(table.columns) for table in data.tables) <= limits.CELLS_KEPT:
+        if _is_small(data):
             forget(beyond=limits.DATASETS_KEPT - 1)
             _open[key] = undo.pop_all(), data
 
@@ -120,24 +120,60 @@ def _identity(file: File) -> tuple[object, ...]:
 def _open_anew(files: Sequence[File], message_text: str) -> Iterator[Dataset]:
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="tables-") as name:
-        folder = Path(name)
-        spill = folder / "spill"
+    with contextlib.ExitStack() as undo:
+        database = _empty.pop() if _empty else _Database()
+        undo.callback(database.close)
+        with tempfile.TemporaryDirectory(dir=database.folder) as folder:
+            loaded, omissions = _load(database.db, Path(folder), files, message_text)
+            data = Dataset(database.db, loaded, omissions)
+            yield data
+        if _is_small(data) and len(_empty) < limits.DATASETS_KEPT:
+            with contextlib.suppress(duckdb.Error):  # what has failed for good is closed
+                database.clear()
+                undo.pop_all()
+                _empty.append(database)
+
+
+class _Database:
+    """A database without tables, and the only folder that it may read from and write to."""
+
+    def __init__(self) -> None:
+        import duckdb
+
+        self._place = tempfile.TemporaryDirectory(prefix="tables-")
+        self.folder = self._place.name
         config: dict[str, Any] = {
             "memory_limit": limits.MEMORY,
             "max_temp_directory_size": limits.DISK,
-            "temp_directory": str(spill),
+            "temp_directory": f"{self.folder}/spill",
             "threads": 1,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }
-        with contextlib.closing(duckdb.connect(":memory:", config=config)) as db:
-            # The bar would be lines of the job's log.
-            db.execute("set enable_progress_bar = false")
-            loaded, omissions = _load(db, folder, files, message_text)
-            db.execute("set enable_external_access = false")
-            db.execute("set lock_configuration = true")
-            yield Dataset(db, loaded, omissions)
+        self.db = duckdb.connect(":memory:", config=config)
+        # The bar would be lines of the job's log.
+        self.db.execute("set enable_progress_bar = false")
+        self.db.execute("set allowed_directories = [?]", [self.folder])
+        self.db.execute("set enable_external_access = false")
+        self.db.execute("set lock_configuration = true")
+
+    def clear(self) -> None:
+        """Drop all tables. Raises `duckdb.Error`."""
+        for (name,) in self.db.execute("select table_name from duckdb_tables()").fetchall():
+            self.db.execute(f"drop table {name}")
+
+    def close(self) -> None:
+        """Give up what it holds, and its folder."""
+        self.db.close()
+        self._place.cleanup()
+
+
+_empty: list[_Database] = []
+"""Databases whose tables were closed: to start one takes as long as to load a small table."""
+
+
+def _is_small(data: Dataset) -> bool:
+    return sum(table.rows * len(table.columns) for table in data.tables) <= limits.CELLS_KEPT
 
 
 def _load(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,15 +62,14 @@ class _Loader:
         self._cut(head, result)
         source, names = self._unpivot(result)
         comma = grid.decimal_comma or self._comma(head[result.first :])
-        columns, fields = self._type_columns(source, names, decimal_comma=comma)
+        rows, columns, fields = self._type_columns(source, names, decimal_comma=comma)
         if not columns:
             raise Unreadable(f"{grid.name} has no values")
-        rows = self._one(f"select count(*) from {self._relation}")
         table = Table(table_id, file, grid.name, rows, tuple(columns))
         return Loaded(table, self._relation, fields, tuple(self._notes))
 
-    def _one(self, sql: str) -> Any:
-        row = self._db.execute(sql).fetchone()
+    def _one(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        row = self._db.execute(sql, values).fetchone()
         assert row is not None
         return row[0]
 
@@ -101,16 +101,21 @@ class _Loader:
             raise Unreadable(f"{grid.name} has no rows")
         self._width = grid.width
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(grid.width))
-        self._db.execute(
+        path = grid.path
+        if self._folder not in path.parents:  # the database reads from this folder only
+            path = self._folder / f"copy{self._number}"
+            shutil.copyfile(grid.path, path)
+        rows = self._one(
             f"create or replace table {self._raw} as from read_csv(?, auto_detect=false, delim=?,"
             f" quote='\"', escape='\"', header=false, columns={{{columns}}}, null_padding=true,"
             f" max_line_size=?, strict_mode=true, parallel=false)",
-            [str(grid.path), grid.delimiter, limits.ROW_CHARACTERS * 4],
+            [str(path), grid.delimiter, limits.ROW_CHARACTERS * 4],
         )
+        self._is_long = rows > 10 * _HEAD_ROWS
 
     def _head(self) -> list[tuple[Any, ...]]:
         near = self._rows(f"rowid < {10 * _HEAD_ROWS} order by rowid limit {_HEAD_ROWS}")
-        if len(near) == _HEAD_ROWS:
+        if len(near) == _HEAD_ROWS or not self._is_long:
             return near
         return self._rows(f"true order by rowid limit {_HEAD_ROWS}")
 
@@ -135,8 +140,8 @@ class _Loader:
 
     def _cut(self, head: list[tuple[Any, ...]], shape: layout.Layout) -> None:
         """Leave out what is no data: lines above, totals and remarks below, repeated headers."""
-        self._db.execute(f"delete from {self._raw} where {self._blank()}")
-        self._db.execute(f"delete from {self._raw} where rowid < ?", [head[shape.first][0]])
+        above = f"rowid < {head[shape.first][0]}"
+        self._db.execute(f"delete from {self._raw} where {above} or {self._blank()}")
         if not shape.headless and self._width > 1:
             header = head[shape.first - 1][1:]
             header_cells = [(i, cell) for i, cell in enumerate(header) if cell is not None]
@@ -204,7 +209,7 @@ class _Loader:
 
     def _type_columns(
         self, source: str, names: list[tuple[str, str]], *, decimal_comma: bool
-    ) -> tuple[list[Column], dict[str, str]]:
+    ) -> tuple[int, list[Column], dict[str, str]]:
         forms = self._formats(source, names, decimal_comma)
         mappings: dict[str, str] = {}
         expressions, parts = [], []
@@ -227,7 +232,7 @@ class _Loader:
             parts.append((at, name, form))
         source = self._apply_mappings(source, mappings)
         expression = ", ".join(expressions)
-        self._db.execute(f"create table {self._relation} as select {expression} from {source} s")
+        rows = self._one(f"create table {self._relation} as select {expression} from {source} s")
         self._db.execute(f"drop table {source}")
         columns = [describe(self._db, self._relation, f"k{at}", name, form)
                    for at, name, form in parts]  # fmt: skip
@@ -235,7 +240,7 @@ class _Loader:
             self._say_bad(name, form)
         results = [column for column in columns if column is not None]
         fields = {name: f"k{at}" for (at, name, _), c in zip(parts, columns, strict=True) if c}
-        return results, fields
+        return rows, results, fields
 
     def _apply_mappings(self, source: str, mappings: dict[str, str]) -> str:
         """The relation with what the cells of these columns mean; each join holds megabytes too."""

@@ -103,3 +103,35 @@ def test_only_the_last_ones_are_kept(tmp_path: Path, loads: list[str]) -> None:
         with open_tables([one]):
             pass
     assert len(loads) == len(files) + 1
+
+
+def test_a_database_is_used_again_without_what_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset, "_empty", [])
+    with open_tables([file(tmp_path, "sales.csv", SALES)], "a;b\n1;2\n"):
+        pass
+    dataset.forget()
+    (database,) = dataset._empty
+    assert not database.db.execute("select table_name from duckdb_tables()").fetchall()
+    assert not list(Path(database.folder).glob("*/**"))
+    with open_tables([file(tmp_path, "sales.csv", SALES.replace("120", "121"))]) as data:
+        assert data._db is database.db
+        assert total(data)[0] == 384.0
+
+
+def test_a_database_reads_its_own_folder_only(tmp_path: Path) -> None:
+    sales = file(tmp_path, "sales.csv", SALES)
+    with open_tables([sales]) as data, pytest.raises(duckdb.Error, match="Cannot access"):
+        data._db.execute("from read_csv(?)", [str(sales.local)])
+
+
+def test_after_a_failure_the_database_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset, "_empty", [])
+    with pytest.raises(MemoryError), open_tables([file(tmp_path, "sales.csv", SALES)]) as data:
+        raise MemoryError
+    assert not dataset._empty
+    with pytest.raises(duckdb.Error):
+        data._db.execute("select 1")
