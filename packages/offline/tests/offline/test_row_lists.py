@@ -178,3 +178,18 @@ async def test_one_month_by_month_is_asked_about(tmp_path: Path) -> None:
     turn = await talk.say("as a bar chart per month")
     assert not turn.started
     assert "a chart: total Fee by month, 2024" in turn.choices
+
+
+async def test_how_many_that_is_by_a_group_is_of_the_rows_listed(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("which calls are not settled", csv_file(tmp_path, CALLS, "calls.csv"))
+    turn = await talk.say("per queue how many is that")
+    assert "- billing: 2\n- repairs: 1\n" in turn.text
+
+
+async def test_what_is_paid_in_full_is_no_list_of_what_was_paid(tmp_path: Path) -> None:
+    table = "player,fee,paid,kit\nAnn,90,90,no\nBo,90,45,no\nCy,80,80,yes\n"
+    turn = await Conversation().say(
+        "who have paid the full fee but not got their kit", csv_file(tmp_path, table)
+    )
+    assert "“the full”" in turn.questions[0]

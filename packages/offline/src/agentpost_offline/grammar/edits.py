@@ -5,7 +5,7 @@ format, length, language, undo, and "as a …, too".
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -183,8 +183,12 @@ def other_end(draft: Draft, frame: Frame) -> Frame | None:
 
 def _count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """The number of what was listed last: "how many is that?"; None where no list came last."""
-    is_asked = draft.asks == {"many"} and draft.marks == {"it"} and not draft.unknown
-    if not is_asked or draft.has_query or draft.things or draft.has_look:
+    is_asked = draft.asks == {"many"} and "it" in draft.marks and not draft.unknown
+    by_groups = replace(draft, groups=[], mentions=[], row_nouns=[], counts=[])
+    names = [*draft.groups, *draft.mentions]
+    if not is_asked or by_groups.has_query or draft.things or draft.has_look or len(names) > 1 or (
+        draft.marks - {"it", "per"}
+    ):  # fmt: skip
         return None
     query = _last_query(works, material)
     if query is None or material is None or query.having or query.order or query.time:
@@ -197,7 +201,9 @@ def _count_of_list(draft: Draft, material: Material | None, works: Sequence[Work
         measure = ROW_COUNT
     else:
         return None
-    return _over_same_rows(works[0].frame, query, (measure,), draft.text)
+    counted = _over_same_rows(works[0].frame, query, (measure,), draft.text)
+    queries = (msgspec.structs.replace(counted.queries[0], groups=tuple(names)),)
+    return msgspec.structs.replace(counted, queries=queries)  # "per team how many is that"
 
 
 def _count_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:

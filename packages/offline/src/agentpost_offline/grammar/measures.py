@@ -225,6 +225,7 @@ def _counting(parts: QueryParts) -> list[Measure]:
     if (
         draft.groups
         and draft.asks == {"many"}
+        and "it" not in draft.marks
         and not (has_condition or parts.material.concepts.keys() & {"quantity", "sold"})
     ):  # "how many in each patrol"
         draft.counts.append("")

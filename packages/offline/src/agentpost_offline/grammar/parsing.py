@@ -1058,6 +1058,8 @@ class _Parser(Clause):
             self.draft.marks.add("it")
         if term.has("that.that"):
             self.draft.look_words["that"] = term.text
+        if term.has("wholly"):  # "paid in full" is no list of what was paid
+            return int(not any(one.has("carry.spent") for one in self.terms))
         if term.has("small.source"):
             is_format = looks.SHEET.search(term.text) and any(
                 one.has("small.as") for one in self.terms[max(0, at - 2) : at]

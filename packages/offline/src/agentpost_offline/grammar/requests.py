@@ -138,7 +138,9 @@ def _cost(readings: Sequence[Reading]) -> tuple[int, int, int, int]:
     """How badly a message is understood over a table: unknown words, then questions, then figures
     that are named by a part of their names, then columns that are not found: "room" is a column of
     one sheet, and a word of the file's name over the others."""
-    unknown = sum(len(one.draft.unknown) + len(one.draft.model) for one in readings)
+    unknown = sum(
+        len({*one.draft.unknown, *(word for _, word in one.draft.model)}) for one in readings
+    )
     dateless = sum(bool(one.draft.dateless_words) for one in readings)
     partly = sum(
         len(name_tokens(measure.column)) > len(name_tokens(measure.word))
