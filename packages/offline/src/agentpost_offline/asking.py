@@ -235,8 +235,10 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     whole = requests.read_whole(here.turn.message.text, here.around, table) if table else None
     first, rest = choices[: bool(frames)], choices[bool(frames) :]
     rest = [each for one in rest for each in _settled(here, one, is_told=False)]
-    choices = _each_once([*first, *_with_suggestions(here, rest, whole or readings[0])])
-    choices = choices[:MOST_CHOICES]
+    suggestions = _with_suggestions(here, rest, whole or readings[0])
+    if len(others) == 1 and sure:
+        suggestions = [_beside(sure, one) for one in suggestions[:_FEW]] + suggestions
+    choices = _each_once([*first, *suggestions])[:MOST_CHOICES]
     choices.append(Choice(say(language, "leave_it")))
     questions.ask(
         here, " ".join(dict.fromkeys(parts)), choices, text=here.turn.message.text
@@ -245,9 +247,15 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
 
 def _with_sure(choice: Choice, sure: Sequence[Reading], question: Question) -> Choice:
     """What a choice of rows starts besides what is sure: both are answered at once."""
-    if question.key != "which_data" or not sure:
-        return choice
+    return _beside(sure, choice) if question.key == "which_data" and sure else choice
+
+
+def _beside(sure: Sequence[Reading], choice: Choice) -> Choice:
+    """A choice for what is open together with what is sure, where both are answers."""
     frames = tuple(one.frame for one in sure if one.frame is not None)
+    is_part = any(query in one.queries for one in choice.frames for query in frames[0].queries)
+    if not choice.frames or is_part or any(map(_is_made, (*frames, *choice.frames))):
+        return choice
     label = " + ".join([*(frame_text(one.frame, one.table) for one in sure if one.frame),
                         choice.label])  # fmt: skip
     return msgspec.structs.replace(choice, label=label, frames=(*frames, *choice.frames))
