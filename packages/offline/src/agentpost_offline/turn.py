@@ -20,7 +20,7 @@ from agentpost_offline import (
     requested,
     steps,
 )
-from agentpost_offline.frame import Thing
+from agentpost_offline.frame import Frame, Thing
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.reading import Choice, Question, Reading
@@ -122,12 +122,21 @@ async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -
         turn.reply(say(language, "dropped"))
         return
     await survey(here)
-    for frame in choice.frames:
+    for frame in _as_one(choice.frames):
         is_edit = choice.target is not None
         reading = Reading(
             Draft(frame.said), frame, is_edit=is_edit, is_free=choice.is_free, target=choice.target
         )
         await doing.carry_out(here, reading)
+
+
+def _as_one(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """Several answers of the same file as one, so that what is asked next is of all of them."""
+    is_answer = all(one.thing is Thing.ANSWER and not one.files for one in frames)
+    if not (frames[1:] and is_answer):
+        return frames
+    queries = tuple(query for one in frames for query in one.queries)
+    return (msgspec.structs.replace(frames[0], queries=queries),)
 
 
 def _data_in(text: str, language: str) -> str:

@@ -558,3 +558,56 @@ async def test_the_other_sheet_is_looked_at_and_none_is_made(tmp_path: Path) -> 
     await talk.say("total nights", file(tmp_path / "camp.xlsx"))
     turn = await talk.say("how many pitches have electric btw, its on the other sheet")
     assert "Number of rows: 2." in turn.text, (turn.questions, turn.choices)
+
+
+SALON = """day,client,stylist,treatment,price,status
+2025-01-03,Ann,Kev,Cut,30,done
+2025-01-09,Bo,Moira,cut,32,no show
+2025-05-22,Cy,Kev,Perm,70,done
+2025-05-23,Di,Moira,Cut,34,cancelled
+2025-05-24,Ann,Moira,Perm,72,done
+"""
+
+
+async def test_categories_that_differ_in_capitals_are_one_and_it_is_said(tmp_path: Path) -> None:
+    turn = await Conversation().say("average price by treatment", csv_file(tmp_path, SALON))
+    assert "- Perm: 71\n- Cut: 32\n" in turn.text
+    assert "values of “treatment” that differ only in capitals are read as one" in turn.text
+
+
+async def test_without_two_values_and_then_as_a_workbook(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("average price by treatment", csv_file(tmp_path, SALON))
+    turn = await talk.say("without the cancelled and the no shows")
+    assert "- Perm: 71\n- Cut: 30\n" in turn.text
+    (job,) = (await talk.say("lovely. can i have that in excel as well")).started
+    assert len(frame(job).queries[0].filters) == 2
+
+
+async def test_who_took_the_most_of_that_is_of_the_same_rows(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("total price of done ones in may", csv_file(tmp_path, SALON))
+    turn = await talk.say("who took the most of that")
+    assert turn.questions
+    assert "top 1: total Price by Stylist" in " ".join(turn.choices)
+    talk = Conversation()
+    await talk.say("total price of done ones in may", csv_file(tmp_path, SALON))
+    turn = await talk.say("which stylist took the most of that")
+    assert "Moira: 72" in turn.text
+
+
+async def test_what_is_asked_after_two_answers_is_of_both(tmp_path: Path) -> None:
+    talk = Conversation()
+    turn = await talk.say("total price may versus january, roughly", csv_file(tmp_path, SALON))
+    both = next(one for one in turn.choices if " + " in one)
+    await talk.say(both)
+    text = (await talk.say("per stylist")).text
+    assert text.count("Kev: ") == 2
+
+
+async def test_a_number_that_a_column_cannot_have_is_of_another(tmp_path: Path) -> None:
+    table = "donor,age,hb\n" + "".join(f"D{n % 9},{20 + n},{11 + n % 7}\n" for n in range(60))
+    turn = await Conversation().say(
+        "which donors over 70 had hb below 13", csv_file(tmp_path, table)
+    )
+    assert not turn.text or "Age > 70" in turn.text

@@ -13,7 +13,7 @@ from agentpost_offline.data import casts, cells, delimited, layout, limits, spli
 from agentpost_offline.data.cells import Format
 from agentpost_offline.data.columns import describe
 from agentpost_offline.data.delimited import Grid
-from agentpost_offline.data.model import Column, Kind, Note, Table
+from agentpost_offline.data.model import Column, Kind, Note, Role, Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -234,13 +234,35 @@ class _Loader:
         expression = ", ".join(expressions)
         rows = self._one(f"create table {self._relation} as select {expression} from {source} s")
         self._db.execute(f"drop table {source}")
-        columns = [describe(self._db, self._relation, f"k{at}", name, form)
-                   for at, name, form in parts]  # fmt: skip
+        columns = [self._describe(f"k{at}", name, form) for at, name, form in parts]
         for _, name, form in parts:
             self._say_bad(name, form)
         results = [column for column in columns if column is not None]
         fields = {name: f"k{at}" for (at, name, _), c in zip(parts, columns, strict=True) if c}
         return rows, results, fields
+
+    def _describe(self, field: str, name: str, form: Format) -> Column | None:
+        """The description of a column, whose categories are merged where only their capitals
+        differ: "colour" is the more frequent "Colour"."""
+        column = describe(self._db, self._relation, field, name, form)
+        if column is None or column.kind is not Kind.TEXT or column.role is not Role.CATEGORY or (
+            column.distinct > len(column.values)
+        ):  # fmt: skip
+            return column
+        spellings: dict[str, list[str]] = {}
+        for value in column.values:  # the most frequent first
+            spellings.setdefault(value.casefold(), []).append(value)
+        several = [one for one in spellings.values() if len(one) > 1]
+        if not several:
+            return column
+        cases = " ".join("when ? then ?" for one in several for _ in one[1:])
+        self._db.execute(
+            f"create or replace table {self._relation} as select * replace"
+            f" (case {field} {cases} else {field} end as {field}) from {self._relation}",
+            [text for best, *others in several for other in others for text in (other, best)],
+        )
+        self._note("spellings", name=name)
+        return describe(self._db, self._relation, field, name, form)
 
     def _apply_mappings(self, source: str, mappings: dict[str, str]) -> str:
         """The relation with what the cells of these columns mean; each join holds megabytes too."""

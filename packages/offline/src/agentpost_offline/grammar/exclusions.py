@@ -100,7 +100,9 @@ def _exclude_listed(clause: Clause, start: int) -> int:
             assert period is not None
             clause.draft.exclusions.append(period)
             end += size
-        elif (end > start and _joins(clause, end)) or (
+        elif (end > start and one.is_glue and _goes_on(clause, end)) or (
+            end > start and _joins(clause, end)
+        ) or (
             one.columns and (after := clause.term(end + 1)) is not None and after.values
             and not _is_flag(clause, one)
         ):  # fmt: skip
@@ -108,6 +110,13 @@ def _exclude_listed(clause: Clause, start: int) -> int:
         else:
             break
     return end
+
+
+def _goes_on(clause: Clause, at: int) -> bool:
+    """Whether an article stands between an "and" and one more value: "… and the no shows"."""
+    before, after = clause.term(at - 1), clause.term(at + 1)
+    joins = before is not None and (before.has("small.and") or before.text in ",،，、")
+    return joins and after is not None and bool(after.values)
 
 
 def _leaves_out(clause: Clause, at: int) -> int:

@@ -1056,6 +1056,9 @@ class _Parser(Clause):
         term = self.terms[at]
         if term.has("small.it"):
             self.draft.marks.add("it")
+            before = self.term(at - 1)
+            if before is not None and before.has("small.of"):
+                self.draft.marks.add("among")
         if term.has("that.that"):
             self.draft.look_words["that"] = term.text
         if term.has("wholly"):  # "paid in full" is no list of what was paid

@@ -71,7 +71,7 @@ class Surrounding:
 def read(text: str, around: Surrounding) -> list[Reading]:
     """The clauses of a message, each with its frame or its question."""
     tables, text = _on_sheet(normal(text[:WISH_CHARACTERS]), around)
-    last = around.works[0].frame.queries if around.works and not around.has_files else ()
+    last = _last_queries(around)
     candidates = [material_of(one, lexicon(around.language)) for one in tables]
     said = {fold(one.text) for one in tokens(text)} if len(candidates) > 1 else set()
     candidates.sort(key=lambda one: (
@@ -190,7 +190,9 @@ def _read_clauses(
     ]  # fmt: skip
     drafts = _with_remarks([one for one in drafts if not one.is_empty])
     readings = [
-        _reading(draft, material, around, drafts, is_later=at > 0)
+        _reading(
+            draft, material, around, drafts, is_later=any(not one.is_talk for one in drafts[:at])
+        )
         for at, draft in enumerate(drafts)
     ]
     readings = [one for one in readings if not _is_courtesy(one, len(readings))]
@@ -436,22 +438,7 @@ def _reading(
             _check_look(draft, edit.frame.thing or Thing.ANSWER)
             result.notes = edit.notes
             return result
-        is_of_picture = Thing.IMAGE in draft.things and "image" in around.kinds
-        if around.works and _is_of_before(draft) and not (
-            around.has_files or is_later or is_of_picture
-        ):  # fmt: skip
-            raise Unclear("ask_anew")
-        if draft.asks == {"many"} and "it" in draft.marks and not (
-            draft.measures or draft.groups or draft.values or draft.filters or draft.periods
-        ):  # fmt: skip
-            raise Unclear("ask_anew")  # "… and how many was that": rows of what was named before
-        of_before = edits.asks_sum_of_it(draft) or edits.asks_among(draft)
-        if of_before and (around.works or is_later or around.is_unanswered):
-            raise Unclear("ask_anew")
-        is_share = draft.derivation is Derivation.SHARE and "it" in draft.marks
-        last = around.works[0].frame.queries if around.works and not around.has_files else ()
-        if is_share and any(query.filters for query in last):
-            raise Unclear("ask_anew")  # "how much of that is …": of what was left after a filter
+        _check_what_it_is(draft, around, is_later=is_later)
         are_files = draft.several == len(around.names) == 2 and around.has_files
         names_several = (*draft.groups, *draft.mentions, *draft.values[1:], *draft.measures[1:],
                          *draft.periods[1:])  # fmt: skip
@@ -463,6 +450,8 @@ def _reading(
             draft.unknown.append(draft.several_word)
         result.frame = _frame(draft, material, around, drafts, result)
         _tell_remarks(result)
+        if result.frame is not None and "among" in draft.marks and _last_queries(around):
+            _keep_rows(result.frame, _last_queries(around), result)
         if result.frame is not None and sum(not one.is_talk for one in drafts) == 1:
             _ask_of_which_data(draft, result.frame, material, around)
         if result.frame is not None and material is not None and draft.unknown:
@@ -472,12 +461,51 @@ def _reading(
     return result
 
 
+def _keep_rows(frame: Frame, last: Sequence[Query], result: Reading) -> None:
+    """Of "who took the most of that" the rows are those of what was shown last."""
+    if len(frame.queries) != 1 or len(last) != 1 or frame.queries[0].table != last[0].table:
+        raise Unclear("ask_anew")
+    (query,) = frame.queries
+    own_columns = {one.column for one in query.filters}
+    filters = (one for one in last[0].filters if one.column not in own_columns)
+    query = msgspec.structs.replace(query, filters=(*filters, *query.filters))
+    result.frame = msgspec.structs.replace(frame, queries=(query,))
+
+
 def _is_for_model(draft: Draft) -> bool:
     """Whether all of a clause needs a model, and not only a word beside a request: "total hours
     by volunteer, thank you cards are going out"."""
     is_picture = bool(draft.options.keys() & _IMAGE_OPTIONS)
     is_unknown = any(kind in ("why", "future", "written") for kind, _ in draft.model)
     return is_unknown or not (draft.has_query or is_picture)
+
+
+def _last_queries(around: Surrounding) -> tuple[Query, ...]:
+    """The queries of the work before; none where files came along."""
+    return around.works[0].frame.queries if around.works and not around.has_files else ()
+
+
+def _check_what_it_is(draft: Draft, around: Surrounding, *, is_later: bool) -> None:
+    """Raise `Unclear` where a clause that is no edit speaks of what was shown before."""
+    if around.is_unanswered and "it" in draft.marks and (
+        draft.options.keys() & _IMAGE_OPTIONS and "image" in around.kinds
+    ):  # fmt: skip
+        raise Unclear("ask_anew")  # of a picture that was not made
+    is_of_picture = Thing.IMAGE in draft.things and "image" in around.kinds
+    if around.works and _is_of_before(draft) and not (
+        around.has_files or is_later or is_of_picture
+    ):  # fmt: skip
+        raise Unclear("ask_anew")
+    if draft.asks == {"many"} and "it" in draft.marks and not (
+        draft.measures or draft.groups or draft.values or draft.filters or draft.periods
+    ):  # fmt: skip
+        raise Unclear("ask_anew")  # "… and how many was that": rows of what was named before
+    of_before = edits.asks_sum_of_it(draft) or edits.asks_among(draft)
+    if of_before and (around.works or is_later or around.is_unanswered):
+        raise Unclear("ask_anew")
+    is_share = draft.derivation is Derivation.SHARE and "it" in draft.marks
+    if is_share and any(query.filters for query in _last_queries(around)):
+        raise Unclear("ask_anew")  # "how much of that is …": of what was left after a filter
 
 
 def _tell_remarks(reading: Reading) -> None:

@@ -283,8 +283,8 @@ class Resolved(QueryParts):
         customers = self.material.concepts.get("customer", ())
         buyers = tuple(one for one in customers if self.material.column(one).kind is Kind.TEXT)
         of_sale = draft.ranking.concept if draft.ranking is not None else ""
-        if "sold" in {of_sale, *draft.marks}:
-            return () if sellers == buyers else sellers
+        if {"sold", "earned"} & {of_sale, *draft.marks}:
+            return () if {*sellers} <= {*buyers} else sellers
         others = [one for one in sellers if one not in buyers]
         if not (buyers and others):
             return sellers
@@ -471,7 +471,10 @@ class Resolved(QueryParts):
             return money[0]
         numbers = sorted(self.material.numbers, key=lambda each: each.name not in takings)
         of_groups = bool(self.groups or self.time) and not self.is_row_each  # totals are larger
-        reached = {column.name for column in numbers if of_groups or _reaches(column, one)}
+        reached = {
+            column.name for column in numbers
+            if (of_groups and column.role is not Role.RATE) or _reaches(column, one)
+        }  # fmt: skip
         columns = {measure.column for measure in measures} & reached
         if len(columns) == 1 and (one.has_unit or len(reached) == 1 or not self.draft.counts):
             return str(next(iter(columns)))  # "the fees of members over 40" may be of their age

@@ -503,7 +503,14 @@ class _Suggester:
         concepts = self.material.concepts
         texts = [one for one in self.material.groups if one.kind is Kind.TEXT]
         likely = [one.name for one in sorted(texts, key=lambda one: -one.distinct)]
-        return (concepts.get("person") or concepts.get("customer") or likely)[:1]
+        people = concepts.get("person") or concepts.get("customer") or likely
+        if self.draft.marks & {"sold", "earned"}:  # who sells is no customer
+            buyers = concepts.get("customer", ())
+            sellers = [
+                one for one in likely if words_of_tables.names(one, "person") and one not in buyers
+            ]
+            return (sellers or people)[:1]
+        return people[:1]
 
     def _categories(self) -> list[Column]:
         columns = [

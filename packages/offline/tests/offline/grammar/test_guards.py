@@ -190,7 +190,7 @@ def open_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[s
         (
             "tills.csv",
             "which sales were refunded",
-            "3 January 2024, cash, €20\nIn all: 1 row, Total €20",
+            "3 January 2024, Cash, €20\nIn all: 1 row, Total €20",
         ),
         # "Worst first" does not say whether the most absences come first.
         ("absences.csv", "total days absent by form, worst first", ASKED),

@@ -80,7 +80,7 @@ def test_the_figures_of_a_pivot_follow_its_data(tmp_path: Path) -> None:
     assert book["Pivot"]["B2"].value == "=COUNTIFS(Data!$A$2:$A$5,$A2)"
 
 
-@pytest.mark.parametrize("name", ["*", "<3", "east", "12"])
+@pytest.mark.parametrize("name", ["*", "<3", "12"])
 def test_names_that_formulas_read_otherwise_have_plain_figures(tmp_path: Path, name: str) -> None:
     files = [file(tmp_path, "shop.csv", f"region,revenue\nEast,1\n{name},2\nWest,4\n")]
     table = survey(files)["tables"][0]["id"]
