@@ -193,3 +193,32 @@ async def test_what_is_paid_in_full_is_no_list_of_what_was_paid(tmp_path: Path) 
         "who have paid the full fee but not got their kit", csv_file(tmp_path, table)
     )
     assert "“the full”" in turn.questions[0]
+
+
+TRIPS = """day,driver,zone,fare €,cancelled
+2025-01-03,Paco,Airport,44,no
+2025-01-04,Inés,Beach,27,no
+2025-01-09,Paco,Airport,43,yes
+2025-01-11,Paco,Centre,12,no
+2025-01-14,Inés,Airport,45,no
+"""
+
+
+async def test_the_dearest_rows_are_a_choice(tmp_path: Path) -> None:
+    talk = Conversation()
+    turn = await talk.say("los 2 viajes mas caros", csv_file(tmp_path, TRIPS))
+    choice = "una lista: top 2: table.csv, ordenado por Fare, de mayor a menor"
+    assert choice in turn.choices
+    text = (await talk.say(choice)).text.replace("\u00a0", " ")
+    assert "Inés, Airport, 45 €, no\n" in text
+    assert text.count("\n- ") == 2
+    assert "En conjunto" not in text
+
+
+async def test_how_many_of_those_counted_have_more_in_common(tmp_path: Path) -> None:
+    talk, table = Conversation(), csv_file(tmp_path, TRIPS, "trips.csv")
+    await talk.say("how many trips not cancelled", table)
+    assert "Number of rows: 2." in (await talk.say("how many of those are Airport")).text
+    turn = await Conversation().say("wie viele kaputt und wie viele davon waren cancelled", table)
+    assert not turn.text
+    assert turn.questions

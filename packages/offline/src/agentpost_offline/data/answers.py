@@ -118,12 +118,15 @@ class _Answer(wording.TableWords):
         source = self._say("reading", result.reading, self._table.name)
         if not result.counted:
             return f"{self._say('none', result.reading)}\n{source}", result
-        _, rows = self._data.cells(self._table.id, names, _LISTED, query)
+        count = query.order.count if query.order is not None else None
+        _, rows = self._data.cells(self._table.id, names, min(count or _LISTED, _LISTED), query)
         labels = self._tongue.separator.join(self._columns[name].label for name in names)
         lines = [f"{labels}{self._tongue.colon.rstrip() or ':'}"]
         for row in rows:
             cells = (self._fact(*one) for one in zip(names, row, strict=True))
             lines.append(f"- {self._tongue.separator.join(cells)}")
+        if count is not None and count < result.counted:  # of the best few no sum is asked
+            return "\n".join([*lines, source]), result
         if result.counted > len(rows):
             lines.append("- " + self._say("more", f"{result.counted - len(rows):,}"))
         totals = [wording.plural(self._words, "rows", result.counted)]

@@ -229,7 +229,8 @@ def _among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Qu
     query = _last_query(works, material) if asks_among(draft) else None
     if query is None or material is None or query.having or query.order or query.time:
         return None
-    if not query.groups or not material.is_row(query.groups) or not query.filters:
+    is_count = query.measures == (ROW_COUNT,) and not query.groups  # "how many of those are new"
+    if not (is_count or (query.groups and material.is_row(query.groups))) or not query.filters:
         return None
     values = (Filter(column, Op.IS, (value,)) for column, value in draft.values)
     return msgspec.structs.replace(query, filters=(*query.filters, *draft.filters, *values))
@@ -244,8 +245,10 @@ def asks_among(draft: Draft) -> bool:
     is_asked = (
         len(draft.asks) == 1
         and draft.asks <= _ASKED_OF_THEM
-        and bool(draft.several_word)
-        and ("it" in draft.marks or not draft.several)
+        and (
+            (bool(draft.several_word) and ("it" in draft.marks or not draft.several))
+            or "among" in draft.marks
+        )
     )
     return is_asked and conditions == 1 and not (
         draft.unknown or draft.measures or draft.groups or draft.periods or draft.things

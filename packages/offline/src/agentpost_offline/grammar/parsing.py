@@ -1036,6 +1036,15 @@ class _Parser(Clause):
         key = lexicon(self.language).key(term.text)
         return self.material is not None and key in self.material.parts
 
+    def _is_of_pieces(self, at: int) -> bool:
+        """Whether a word for goods stands beside the column that counts them: the portions of
+        "portions wasted"."""
+        places = (self.skip(at + 1, "small.verb"), at - 1)
+        beside = [self.column(one) for place in places if (one := self.term(place)) is not None]
+        return any(
+            one is not None and one.role is Role.AMOUNT and one.unit is None for one in beside
+        )
+
     def _greets(self, at: int) -> bool:
         """Whether a word like "morning" stands before the request, as a greeting does."""
         after = self.term(at + 1)
@@ -1057,10 +1066,12 @@ class _Parser(Clause):
         if term.has("small.it"):
             self.draft.marks.add("it")
             before = self.term(at - 1)
-            if before is not None and before.has("small.of"):
+            if term.has("among") or (before is not None and before.has("small.of")):
                 self.draft.marks.add("among")
         if term.has("that.that"):
             self.draft.look_words["that"] = term.text
+        if term.has("goods") and self._is_of_pieces(at):
+            return 1
         if term.has("wholly"):  # "paid in full" is no list of what was paid
             return int(not any(one.has("carry.spent") for one in self.terms))
         if term.has("small.source"):

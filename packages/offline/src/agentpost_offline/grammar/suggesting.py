@@ -215,10 +215,21 @@ class _Suggester:
     def _row_lists(self) -> Iterator[tuple[Query, float]]:
         """The rows themselves, under the likeliest conditions."""
         draft, table = self.draft, self.material.table
-        asks_other = draft.grains or draft.derivation or draft.aggregate or (
-            draft.ranking is not None and not draft.comparing
-        )  # fmt: skip
-        if self.thing not in (Thing.ANSWER, Thing.TABLE) or asks_other:
+        if self.thing not in (Thing.ANSWER, Thing.TABLE) or (
+            draft.grains or draft.derivation or draft.aggregate
+        ):  # fmt: skip
+            return
+        ranking = draft.ranking
+        if ranking is not None and self.thing is Thing.TABLE:
+            return
+        if ranking is not None:  # "the 3 dearest trips"
+            best = Order(ranking.is_top, ranking.count or self._count())
+            for filters, of_filters in _best(self._conditions()):
+                query = Query(
+                    table.id, filters=filters, order=best, rows_by=self._row_order(filters)
+                )
+                is_several = (best.count or 1) > 1 and not (draft.groups or draft.which_columns)
+                yield query, (_NAMED + _LIKE if is_several else _FAINT) + of_filters
             return
         before = self.before is not None and not self.before.measures
         names = (*draft.groups, *draft.mentions, *(one.column for one in draft.measures))
@@ -335,7 +346,7 @@ class _Suggester:
     def _count(self) -> int:
         """How many are asked for: the only small number of the message, as of "the 3 things"."""
         numbers = [one.text for one in tokens(self.draft.text) if one.kind == "number"]
-        values = {value for _, value in self.draft.values}  # as the route of "on route 14"
+        values = " ".join(value for _, value in self.draft.values)  # as the route of "on route 14"
         small = [
             int(one) for one in numbers
             if one.isdigit() and 1 < int(one) <= _MOST_GROUPS and one not in values
@@ -552,6 +563,13 @@ class _Suggester:
             yield rest, weight + _LIKE
         if opposite != known and self.draft.unknown:
             yield opposite, weight + (_LIKE if is_denied else _GUESS - _FAINT)
+        if "sold" in self.draft.marks:  # "which author sells best", where each book may be sold
+            sold = [
+                Filter(name, Op.IS, (value,))
+                for name in self.material.concepts.get("sold", ())
+                if (value := yes_value(self.material.column(name)))
+            ]
+            yield from (((*known, one), weight + _LIKE + _GUESS) for one in sold)
         fixed = {one.column for one in known}
         for one, likeness in self._possible():
             if one.column not in fixed:
