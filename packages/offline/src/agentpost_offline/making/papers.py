@@ -126,8 +126,7 @@ def of_sections(
             blocks += _figure_blocks(own, part.show)
             notes += own.notes
         if part.header:
-            rows = [[*row, *[""] * (len(part.header) - len(row))] for row in part.rows]
-            blocks.append(Block(BlockKind.TABLE, grid=content.grid(part.header, rows)))
+            blocks.append(Block(BlockKind.TABLE, grid=content.grid(part.header, part.rows)))
         if part.picture is not None:
             file = files[part.picture]
             images.append(pictures.for_document(file.local, file.name))
