@@ -65,8 +65,10 @@ def find(rows: Sequence[Row]) -> Layout:
     is_numbered = bool(lines) and not names[0] and _is_index(body)
     title = next((one[0] for row in head[:first] if len(one := list(filter(None, row))) == 1
                   and len(one[0]) <= NAME_CHARACTERS), "")  # fmt: skip
-    layout = Layout(first + lines, names, above=first, title=title, headless=not lines)
-    layout.names = _unique(layout)
+    names = [name.strip("*:# \ufeff")[:NAME_CHARACTERS] or f"Column {at}"
+             for at, name in enumerate(names, 1)]  # fmt: skip
+    layout = Layout(first + lines, unique(names), above=first, title=title, headless=not lines)
+    layout.renamed = [one for one, other in zip(names, layout.names, strict=True) if one != other]
     if is_numbered:
         layout.names[0] = ""
     if lines:
@@ -148,21 +150,19 @@ def _join_lines(lines: Sequence[Sequence[str]]) -> list[str]:
     return names
 
 
-def _unique(layout: Layout) -> list[str]:
-    places: dict[str, int] = {}
-    names: list[str] = []
-    own_names = {name.lower() for name in layout.names if name}
-    for index, name in enumerate(layout.names, 1):
-        name = name.strip("*:# \ufeff")[:NAME_CHARACTERS] or f"Column {index}"
+def unique(names: Sequence[str]) -> list[str]:
+    """The names, with a number behind those that were there before, whatever their case."""
+    results: list[str] = []
+    taken: set[str] = set()
+    own_names = {name.lower() for name in names}
+    for name in names:
         result, count = name, 1
-        while result.lower() in places or (count > 1 and result.lower() in own_names):
+        while result.lower() in taken or (count > 1 and result.lower() in own_names):
             count += 1
             result = f"{name} ({count})"
-        if result != name:
-            layout.renamed.append(name)
-        places[result.lower()] = index
-        names.append(result)
-    return names
+        taken.add(result.lower())
+        results.append(result)
+    return results
 
 
 def _periods(layout: Layout, body: Sequence[Sequence[str]]) -> Periods | None:

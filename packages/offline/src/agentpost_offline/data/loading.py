@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -186,12 +185,10 @@ class _Loader:
             f"create or replace table raw as select {fields}p, {values} from raw"
             f" unpivot include nulls (({values}) for p in ({pieces}))"
         )
-        own_names = {name.lower() for _, name in others}
-        results = [("p", _free(periods.time, own_names))]
-        results += [(f"v{i}", _free(name, own_names)) for i, name in enumerate(periods.values)]
-        names_made = ", ".join(name for _, name in results)
-        self._note("periods", count=len(periods.columns), names=names_made)
-        return others + results
+        added = [("p", periods.time), *((f"v{v}", name) for v, name in enumerate(periods.values))]
+        results = layout.unique([name for _, name in (*others, *added)])
+        self._note("periods", count=len(periods.columns), names=", ".join(results[len(others) :]))
+        return list(zip((field for field, _ in (*others, *added)), results, strict=True))
 
     def _comma(self, rows: list[tuple[Any, ...]]) -> bool:
         """Whether the table's cells say that decimals are written with a comma."""
@@ -204,7 +201,12 @@ class _Loader:
     ) -> tuple[list[Column], dict[str, str]]:
         forms = self._formats(names, decimal_comma)
         expressions, parts = [], []
-        split_date = self._find_split_date(names, [form for form, _ in forms])
+        split_date = split_dates.find(
+            [name for _, name in names], [form for form, _ in forms],
+            lambda at: self._values(names[at][0]),
+        )  # fmt: skip
+        if split_date is not None:
+            self._note("parted", year=names[split_date.year][1], part=names[split_date.part][1])
         for at, (field, name) in enumerate(names):
             form, direct = forms[at]
             if form is None or (split_date and at == split_date.year):
@@ -230,17 +232,6 @@ class _Loader:
         results = [column for column in columns if column is not None]
         fields = {name: f"k{at}" for (at, name, _), c in zip(parts, columns, strict=True) if c}
         return results, fields
-
-    def _find_split_date(
-        self, names: list[tuple[str, str]], forms: Sequence[Format | None]
-    ) -> split_dates.SplitDate | None:
-        if not any(form is not None and form.years for form in forms):
-            return None
-        values = [self._values(field) for field, _ in names]
-        result = split_dates.find([name for _, name in names], forms, values)
-        if result is not None:
-            self._note("parted", year=names[result.year][1], part=names[result.part][1])
-        return result
 
     def _say_bad(self, name: str, form: Format) -> None:
         if form.bad:
@@ -330,12 +321,3 @@ class _Loader:
             f"update raw set {field} = made from readings where {field} = readings.raw"
         )
         self._db.execute("drop table readings")
-
-
-def _free(name: str, names: set[str]) -> str:
-    result, count = name, 1
-    while result.lower() in names:
-        count += 1
-        result = f"{name} ({count})"
-    names.add(result.lower())
-    return result

@@ -119,12 +119,8 @@ def _date_text(one: Filter, language: str, joint: str) -> str:
 
 
 def _part(value: str | float, grain: Grain, language: str) -> str:
-    tongue = languages.language(language)
-    try:
-        number = int(float(value))
-    except ValueError:
-        return str(value)
-    if grain is Grain.MONTH and 1 <= number <= 12:
+    tongue, number = languages.language(language), int(float(value))
+    if grain is Grain.MONTH:
         return tongue.months[number - 1]
     if grain is Grain.QUARTER:
         return tongue.quarter_short.format(quarter=number)
