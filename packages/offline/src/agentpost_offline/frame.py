@@ -161,9 +161,9 @@ class Style(msgspec.Struct, frozen=True, omit_defaults=True):
     """Pages, slides, sentences: the thing's own unit."""
     seconds: float | None = None
     length: str | None = None
-    """``shorter`` or ``longer`` than before; ``half``; ``double``."""
+    """``shorter`` or ``longer`` than before."""
     options: dict[str, Any] = msgspec.field(default_factory=dict)
-    """What only one thing knows: an image's ``crop``, a video's ``captions``."""
+    """What only one thing knows: an image's ``crop``."""
 
 
 class Frame(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -160,24 +160,20 @@ def heading(text: str, level: int = 1) -> Block:
 
 
 def grid(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Iterable[int] | None = None,
-    total: bool = False,
+    header: Sequence[str | Runs], rows: Sequence[Sequence[str | Runs]], *,
+    numbers: Iterable[int] | None = None, total: bool = False,
 ) -> Grid:  # fmt: skip
-    """A table of plain texts; without ``numbers``, its columns of numbers are looked for."""
+    """A table, whose rows are filled up to one length; without ``numbers``, the columns are looked
+    for of which every cell that is not empty is a number."""
+    lines = [[words(cell) if isinstance(cell, str) else cell for cell in row]
+             for row in (header, *rows)]  # fmt: skip
+    width = max(map(len, lines))
+    head, *body = (tuple(line) + ((),) * (width - len(line)) for line in lines)
     if numbers is None:
-        numbers = number_columns(rows, len(header))
-    cells = tuple(tuple(map(words, row)) for row in rows)
-    return Grid(tuple(map(words, header)), cells, tuple(numbers), total)
-
-
-def number_columns(rows: Sequence[Sequence[str]], width: int) -> tuple[int, ...]:
-    """The columns of which every cell that is not empty is a number."""
-    return tuple(
-        at
-        for at in range(width)
-        if (cells := [row[at].strip() for row in rows if at < len(row) and row[at].strip()])
-        and all(map(_is_number, cells))
-    )
+        columns = [list(filter(None, (plain(cell).strip() for cell in column)))
+                   for column in zip(*body, strict=True)]  # fmt: skip
+        numbers = [at for at, cells in enumerate(columns) if cells and all(map(_is_number, cells))]
+    return Grid(head, tuple(body), tuple(numbers), total)
 
 
 def _is_number(cell: str) -> bool:

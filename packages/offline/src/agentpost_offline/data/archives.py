@@ -121,14 +121,12 @@ def _archive(file: File) -> Iterator[zipfile.ZipFile]:
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """The files that people put in, without those that systems add."""
+    paths = [(PurePosixPath(member.filename), member) for member in archive.infolist()]
     return [
-        member
-        for member in archive.infolist()
-        if member.file_size
-        and not member.is_dir()
-        and not PurePosixPath(member.filename).name.startswith(".")
-        and "__MACOSX" not in PurePosixPath(member.filename).parts
-    ]
+        member for path, member in paths
+        if member.file_size and not member.is_dir() and not path.name.startswith(".")
+        and "__MACOSX" not in path.parts
+    ]  # fmt: skip
 
 
 def _kind(member: zipfile.ZipInfo) -> str | None:

@@ -340,19 +340,23 @@ def _durations(present: Mapping[str, int], name: str) -> Format | None:
 
 # Dates
 
-_ISO = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T ]+(\S.*))?")
-_SLASHED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d\d)(?:,?[T ]+(\S.*))?")
-_MONTH_YEAR = re.compile(r"(\d{1,2})[/.-](\d{4})")
-_QUARTER = re.compile(
-    r"(?:[QT]([1-4])|([1-4])\. ?Quartal)[ \-/']{0,2}(\d{4})|(\d{4})[ \-/]{0,2}[QT]([1-4])",
-    re.IGNORECASE,
-)
-_CHINESE = re.compile(r"(\d{4})年(?:第?([1-4一二三四])季度|(\d{1,2})月(?:(\d{1,2})[日号])?)?")
-_WORDED = re.compile(
-    r"(?:(\d{1,2})(?:st|nd|rd|th|er|º)?\.?[ -](?:de )?)?([^\W\d_]{3,12})\.?,?[ -](?:de )?"
-    r"(?:(\d{1,2})(?:st|nd|rd|th)?,? )?'?(\d{4}|\d\d)(?:,? (\d{1,2}:\S.*))?"
-)
-_WEEK = re.compile(r"(\d{4})-?W(\d\d)")
+_CLOCK_AFTER = r"(?P<clock>\S.*)"
+_SPELLINGS = [re.compile(spelling) for spelling in (
+    rf"(?P<year>\d{{4}})[-/.](?P<month>\d\d?)(?:[-/.](?P<day>\d\d?))?(?:[T ]+{_CLOCK_AFTER})?",
+    r"(?P<year>\d{4})-?W(?P<week>\d\d)",
+    rf"(?P<one>\d\d?)([/.-])(?P<two>\d\d?)\2(?P<year>\d{{4}}|\d\d)(?:,?[T ]+{_CLOCK_AFTER})?",
+    r"(?P<month>\d\d?)[/.-](?P<year>\d{4})",
+    r"(?i:[QT](?P<quarter>[1-4])[ \-/']{0,2}(?P<year>\d{4}))",
+    r"(?i:(?P<quarter>[1-4])\. ?Quartal[ \-/']{0,2}(?P<year>\d{4}))",
+    r"(?i:(?P<year>\d{4})[ \-/]{0,2}[QT](?P<quarter>[1-4]))",
+    (r"(?P<year>\d{4})年(?:第?(?P<quarter>[1-4一二三四])季度"
+     r"|(?P<month>\d\d?)月(?:(?P<day>\d\d?)[日号])?)?"),
+    (r"(?:(?P<day>\d\d?)(?:st|nd|rd|th|er|º)?\.?[ -](?:de )?)?"
+     r"(?P<name>[^\W\d_]{3,12})\.?,?[ -](?:de )?(?:(?P<later>\d\d?)(?:st|nd|rd|th)?,? )?"
+     r"'?(?P<year>\d{4}|\d\d)(?:,? (?P<clock>\d\d?:\S.*))?"),
+)]  # fmt: skip
+_SLASHED = _SPELLINGS[2]
+"""Two numbers of which either may be the day."""
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?(?:Z|[+-].*)?")
 _FIRST_YEAR = 1000
 """Before it, "T20286" is a code and no quarter."""
@@ -362,13 +366,13 @@ _WEEKDAY = re.compile(r"^[^\W\d_]{2,10}\.?,? (?=\d)")
 def moment(text: str, *, day_first: bool) -> tuple[datetime, Grain] | None:
     """A date (with its time of day) and how exact it is, from the usual spellings; else None."""
     text = text.strip().translate(_ARABIC)
+    match = next(filter(None, (one.fullmatch(text) for one in _SPELLINGS)), None)
     try:
-        for read in (_iso, _parse_slashes, _parse_words):
-            result = read(text, day_first)
-            if result is not None:
-                return result if result[0].year >= _FIRST_YEAR else None
+        result = _moment(match, day_first) if match is not None else None
     except ValueError:
         return None
+    if result is not None:
+        return result if result[0].year >= _FIRST_YEAR else None
     if (match := _WEEKDAY.match(text)) and match[0].strip(" .,").lower() in _weekday_names():
         return moment(text[match.end() :], day_first=day_first)
     return None
@@ -379,46 +383,28 @@ def _weekday_names() -> frozenset[str]:
     return full | {name[:length] for name in full for length in (2, 3)}
 
 
-def _iso(text: str, _: bool) -> tuple[datetime, Grain] | None:
-    if match := _ISO.fullmatch(text):
-        day = datetime(int(match[1]), int(match[2]), int(match[3] or 1))
-        return _with_clock(day, match[4], Grain.DAY if match[3] else Grain.MONTH)
-    if match := _WEEK.fullmatch(text):
-        return datetime.fromisocalendar(int(match[1]), int(match[2]), 1), Grain.WEEK
-    return None
-
-
-def _parse_slashes(text: str, day_first: bool) -> tuple[datetime, Grain] | None:
-    if match := _SLASHED.fullmatch(text):
-        one, two = int(match[1]), int(match[3])
-        day, month = (one, two) if day_first or match[2] == "." else (two, one)
-        year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
-        return _with_clock(datetime(year, month, day), match[5], Grain.DAY)
-    if match := _MONTH_YEAR.fullmatch(text):
-        return datetime(int(match[2]), int(match[1]), 1), Grain.MONTH
-    return None
-
-
-def _parse_words(text: str, _: bool) -> tuple[datetime, Grain] | None:
-    if match := _QUARTER.fullmatch(text):
-        quarter = int(match[1] or match[2] or match[5])
-        return datetime(int(match[3] or match[4]), 3 * quarter - 2, 1), Grain.QUARTER
-    if match := _CHINESE.fullmatch(text):
-        if match[2]:
-            quarter = "1234一二三四".index(match[2]) % 4 + 1
-            return datetime(int(match[1]), 3 * quarter - 2, 1), Grain.QUARTER
-        day = datetime(int(match[1]), int(match[3] or 1), int(match[4] or 1))
-        return day, Grain.DAY if match[4] else Grain.MONTH if match[3] else Grain.YEAR
-    if match := _WORDED.fullmatch(text):
-        name = match[2].lower()
-        month = words.months().get(name) or words.months().get(name[:3], 0)
-        if not month or (name not in words.months() and len(name) > 4):
+def _moment(match: re.Match[str], day_first: bool) -> tuple[datetime, Grain] | None:
+    """The date of a spelling; raises `ValueError` for a day that no calendar has."""
+    parts = match.groupdict()
+    year = int(parts["year"]) + (2000 if len(parts["year"]) == 2 else 0)
+    if parts.get("week"):
+        return datetime.fromisocalendar(year, int(parts["week"]), 1), Grain.WEEK
+    if parts.get("quarter"):
+        quarter = "1234一二三四".index(parts["quarter"]) % 4 + 1
+        return datetime(year, 3 * quarter - 2, 1), Grain.QUARTER
+    day, month = parts.get("day") or parts.get("later"), parts.get("month")
+    if "one" in parts:
+        is_day = day_first or match[2] == "."
+        day, month = (match["one"], match["two"]) if is_day else (match["two"], match["one"])
+    if "name" in parts:
+        name = parts["name"].lower()
+        number = words.months().get(name) or words.months().get(name[:3], 0)
+        if not number or (name not in words.months() and len(name) > 4):
             return None
-        year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
-        day_text = match[1] or match[3]
-        day = datetime(year, month, int(day_text or 1))
-        return _with_clock(day, match[5], Grain.DAY if day_text else Grain.MONTH)
-    return None
+        month = str(number)
+    date = datetime(year, int(month or 1), int(day or 1))
+    grain = Grain.DAY if day else Grain.MONTH if month else Grain.YEAR
+    return _with_clock(date, parts.get("clock"), grain)
 
 
 def _with_clock(day: datetime, clock: str | None, grain: Grain) -> tuple[datetime, Grain] | None:
@@ -436,8 +422,10 @@ def _with_clock(day: datetime, clock: str | None, grain: Grain) -> tuple[datetim
 
 def _dates(present: Mapping[str, int], comma_elsewhere: bool, *, in_order: bool) -> Format | None:
     matches = [m for value in present if (m := _SLASHED.fullmatch(value.strip())) and m[2] != "."]
-    day_first = any(int(match[1]) > 12 for match in matches)
-    ambiguous = bool(matches) and not day_first and all(int(match[3]) <= 12 for match in matches)
+    day_first = any(int(match["one"]) > 12 for match in matches)
+    ambiguous = (
+        bool(matches) and not day_first and all(int(match["two"]) <= 12 for match in matches)
+    )
     if ambiguous and comma_elsewhere:  # with a decimal comma the day comes first
         day_first, ambiguous = True, False
     reading = _day_first_by_sequence(list(present), in_order=in_order) if ambiguous else None

@@ -16,12 +16,14 @@ _LINES = 31
 
 
 class _Change(NamedTuple):
-    """A group's values of the two periods; ``rate`` is in percent."""
+    """A group's values of the two periods. ``rate`` is the growth in percent; ``size``, by which
+    groups are ordered, is that or the difference."""
 
     name: str
     before: float | None
     after: float | None
     rate: float | None
+    size: float | None
 
 
 class Comparison(wording.TableWords):
@@ -80,15 +82,15 @@ class Comparison(wording.TableWords):
         by_group: dict[tuple[Cell, ...], dict[Cell, Cell]] = {}
         for row in rows:
             by_group.setdefault(row[:at], {})[row[at]] = row[at + 1]
-        changes = [_change(self._name(query, k), v.get(first), v.get(last))
-                   for k, v in by_group.items()]  # fmt: skip
         growth = query.measures[0].derived is Derivation.GROWTH
+        changes = [_change(self._name(query, k), v.get(first), v.get(last), growth)
+                   for k, v in by_group.items()]  # fmt: skip
         periods = self._period(query, first), self._period(query, last)
         falling = query.order is not None and not query.order.descending
         if growth or query.order is not None:
-            measurable = [one for one in changes if _size(one, growth) is not None]
-            measurable.sort(key=lambda one: _size(one, growth) or 0.0, reverse=not falling)
-            changes = [*measurable, *(one for one in changes if _size(one, growth) is None)]
+            changes.sort(key=lambda one: one.size or 0.0, reverse=not falling)
+            changes.sort(key=lambda one: one.size is None)
+            measurable = [one for one in changes if one.size is not None]
             if measurable and query.order is not None and query.order.count == 1:
                 return self._extreme(measurable, plain, periods, falling=falling, growth=growth)
         count = query.order.count if query.order is not None else None
@@ -123,8 +125,8 @@ class Comparison(wording.TableWords):
         def size_text(one: _Change) -> str:
             return self._with_sign(one.rate or 0.0) if growth else self._size(one, plain)
 
-        top = _size(changes[0], growth) or 0.0
-        best = [one for one in changes if _size(one, growth) == top]
+        top = changes[0].size or 0.0
+        best = [one for one in changes if one.size == top]
         key = "unchanged_most"
         if top:
             key = ("fell" if top < 0 else "grew") + ("_most" if falling == (top < 0) else "_least")
@@ -161,15 +163,9 @@ class Comparison(wording.TableWords):
         return ("+" if rate > 0 else "") + numbers.full(rate, "%", self._language)
 
 
-def _change(name: str, before: Cell, after: Cell) -> _Change:
+def _change(name: str, before: Cell, after: Cell, growth: bool) -> _Change:
     one = before if isinstance(before, float) else None
     other = after if isinstance(after, float) else None
-    rate = 100 * (other - one) / abs(one) if one and other is not None else None
-    return _Change(name, one, other, rate)
-
-
-def _size(one: _Change, growth: bool) -> float | None:
-    """What groups are ordered by: the growth in percent, or the difference."""
-    if growth:
-        return one.rate
-    return None if one.before is None or one.after is None else one.after - one.before
+    difference = None if one is None or other is None else other - one
+    rate = 100 * difference / abs(one) if one and difference is not None else None
+    return _Change(name, one, other, rate, rate if growth else difference)

@@ -76,10 +76,7 @@ def _period_length(column: Column, days: Sequence[date]) -> Grain:
 
 def _start_of(day: date, grain: Grain) -> date:
     """The first day of the period that a day is in."""
-    if grain is Grain.YEAR:
-        return day.replace(month=1, day=1)
-    if grain is Grain.QUARTER:
-        return day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1)
-    if grain is Grain.MONTH:
-        return day.replace(day=1)
+    months = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12}.get(grain)
+    if months is not None:
+        return day.replace(month=(day.month - 1) // months * months + 1, day=1)
     return day - timedelta(days=day.weekday()) if grain is Grain.WEEK else day

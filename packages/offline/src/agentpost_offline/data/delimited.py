@@ -133,16 +133,15 @@ def clean(source: Grid, folder: Path, encoding: Encoding | None = None, skip: in
 
 def _copy(source: Grid, folder: Path, encoding: Encoding, skip: int) -> Grid:
     with source.path.open(encoding=encoding.name, errors=encoding.errors, newline="") as file:
-        lines = _Lines(file, source.name)
         for _ in range(skip):
-            next(lines, None)
+            file.readline(limits.ROW_CHARACTERS)
         try:
             notes: list[Note] = []
             if encoding.is_guess:
                 notes.append(
                     ("encoding", {"encoding": encoding.name.upper().replace("WINDOWS", "Windows")})
                 )
-            result = write_grid(_rows(lines, source.delimiter, notes), source.name, folder)
+            result = write_grid(_rows(file, source, notes), source.name, folder)
         except csv.Error as error:
             raise Unreadable(f"{source.name} is not a valid CSV file ({error})") from error
     result.decimal_comma = source.decimal_comma
@@ -150,22 +149,38 @@ def _copy(source: Grid, folder: Path, encoding: Encoding, skip: int) -> Grid:
     return result
 
 
-def _rows(lines: _Lines, delimiter: str, notes: list[Note]) -> Iterator[list[str]]:
+def _rows(file: io.TextIOBase, source: Grid, notes: list[Note]) -> Iterator[list[str]]:
     """The rows of a text. One that begins with a quotation mark that is never closed would hold
-    all that follow: they are read without the mark, and the notes say so."""
+    all that follow: they are read without the mark, and the notes say so. Raises `Unreadable` for
+    a row that never ends, which the reader would hold whole."""
     csv.field_size_limit(limits.ROW_CHARACTERS * 2)
-    reader = csv.reader(lines, delimiter=delimiter)
-    pending: list[str] | None = None
     row_lines: list[str] = []
+    room = limits.ROW_CHARACTERS
+
+    def lines() -> Iterator[str]:
+        nonlocal room
+        while line := file.readline(limits.ROW_CHARACTERS + 1):
+            room -= len(line)
+            if room < 0:
+                most = f"{limits.ROW_CHARACTERS:,}"
+                raise Unreadable(f"{source.name} has a row of more than {most} characters")
+            row_lines.append(line.replace("\0", ""))
+            yield row_lines[-1]
+
+    delimiter = source.delimiter
+    reader = csv.reader(lines(), delimiter=delimiter)
+    pending: list[str] | None = None
+    last_lines: list[str] = []
     for row in reader:
         if pending is not None:
             yield pending
-        pending, row_lines = row, lines.row_ended()
-    text = "".join(row_lines)
+        pending, last_lines, room = row, row_lines[:], limits.ROW_CHARACTERS
+        row_lines.clear()
+    text = "".join(last_lines)
     if pending is None or not _is_open(text, delimiter):
         yield from () if pending is None else (pending,)
         return
-    first = reader.line_num - len(row_lines) + 1
+    first = reader.line_num - len(last_lines) + 1
     notes.append(("quotation", {"line": first}))
     closed = text.replace('"', "", 1)
     again = io.StringIO(closed, newline="")
@@ -182,34 +197,6 @@ def _is_open(text: str, delimiter: str) -> bool:
     further = f"{text.rstrip()}\n{_FURTHER}"
     rows = list(csv.reader(io.StringIO(further, newline=""), delimiter=delimiter))
     return rows[-1] != [_FURTHER]
-
-
-class _Lines:
-    """The lines of a text; refuses a row that never ends, which the reader would hold whole."""
-
-    def __init__(self, file: io.TextIOBase | io.TextIOWrapper, name: str) -> None:
-        self._file, self._name = file, name
-        self._row: list[str] = []
-        self._row_characters = 0
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        line = self._file.readline(limits.ROW_CHARACTERS + 1)
-        if not line:
-            raise StopIteration
-        self._row.append(line.replace("\0", ""))
-        self._row_characters += len(line)
-        if self._row_characters > limits.ROW_CHARACTERS:
-            most = f"{limits.ROW_CHARACTERS:,}"
-            raise Unreadable(f"{self._name} has a row of more than {most} characters")
-        return self._row[-1]
-
-    def row_ended(self) -> list[str]:
-        """A new row begins with the next line; the lines of the one that ended."""
-        row, self._row, self._row_characters = self._row, [], 0
-        return row
 
 
 def write_grid(rows: Iterable[Iterable[object]], name: str, folder: Path) -> Grid:

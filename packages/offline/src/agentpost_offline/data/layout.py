@@ -46,9 +46,10 @@ def blank(cell: str | None) -> bool:
     return cell is None or not cell.strip()
 
 
-def find(head: Sequence[Row]) -> Layout:
-    """The layout of a grid by its first rows, none of which is empty."""
-    counts = [sum(not blank(cell) for cell in row) for row in head]
+def find(rows: Sequence[Row]) -> Layout:
+    """The layout of a grid by its first rows, which are as long as each other and none empty."""
+    head = [[(cell or "").strip() for cell in row] for row in rows]
+    counts = [sum(map(bool, row)) for row in head]
     width = max(Counter(counts).items(), key=lambda item: (item[1], item[0]))[0]
     first = next(
         i
@@ -56,113 +57,90 @@ def find(head: Sequence[Row]) -> Layout:
         if count >= max(1, width - (width > 3)) or (width > 1 and _lacks_the_first(head[i], width))
     )
     # A heading over groups of columns has fewer cells than the table, but more than a title.
-    if first > 0 and _is_group_line(head, first - 1, first):
+    if first > 0 and _is_group_line(head[first - 1], head[first]):
         first -= 1
-    title = _title(head[:first])
-    columns = max(len(row) for row in head)
-    layout = Layout(first, [""] * columns, above=first, title=title)
-    lines = _header_lines(head, first)
-    if not lines:
-        layout.headless = True
-        layout.names = [""] * columns
-    else:
-        layout.names = _join_lines([_pad(head[first + i], columns) for i in range(lines)])
-    layout.first = first + lines
-    is_numbered = bool(lines) and not layout.names[0] and _is_index(head[layout.first :])
-    layout.names = _unique(layout)
+    lines = _header_lines(head[first:])
+    body = head[first + lines :]
+    names = _join_lines(head[first : first + lines]) if lines else [""] * len(head[0])
+    is_numbered = bool(lines) and not names[0] and _is_index(body)
+    title = next((one[0] for row in head[:first] if len(one := list(filter(None, row))) == 1
+                  and len(one[0]) <= NAME_CHARACTERS), "")  # fmt: skip
+    names = [name.strip("*:# \ufeff")[:NAME_CHARACTERS] or f"Column {at}"
+             for at, name in enumerate(names, 1)]  # fmt: skip
+    layout = Layout(first + lines, unique(names), above=first, title=title, headless=not lines)
+    layout.renamed = [one for one, other in zip(names, layout.names, strict=True) if one != other]
     if is_numbered:
         layout.names[0] = ""
     if lines:
-        layout.periods = _periods(layout, head[layout.first :])
+        layout.periods = _periods(layout, body)
     return layout
 
 
-def _lacks_the_first(row: Row, width: int) -> bool:
+def _lacks_the_first(row: Sequence[str], width: int) -> bool:
     """Whether only the first cell of a row of names is empty, as above numbers of rows."""
-    return len(row) >= width and blank(row[0]) and not any(blank(cell) for cell in row[1:width])
+    return not row[0] and all(row[1:width])
 
 
-def _is_index(body: Sequence[Row]) -> bool:
+def _is_index(body: Sequence[Sequence[str]]) -> bool:
     """Whether the first column only numbers the rows, as the index that programs write."""
-    numbers = [(row[0] or "").strip() for row in body if row]
+    numbers = [row[0] for row in body]
     begin = 0 if numbers[:1] == ["0"] else 1
     return numbers == [str(begin + at) for at in range(len(numbers))] and len(numbers) > 1
 
 
-def _title(rows: Sequence[Row]) -> str:
-    for row in rows:
-        cells = [cell.strip() for cell in row if cell is not None and cell.strip()]
-        if len(cells) == 1 and len(cells[0]) <= NAME_CHARACTERS:
-            return cells[0]
-    return ""
-
-
-def _pad(row: Row, columns: int) -> list[str]:
-    cells = [" ".join((cell or "").split()) for cell in row]
-    return cells + [""] * (columns - len(cells))
-
-
-def _is_group_line(head: Sequence[Row], above: int, header: int) -> bool:
-    cells = [(i, c.strip()) for i, c in enumerate(head[above]) if c is not None and c.strip()]
-    below = [c.strip() for c in head[header] if c is not None and c.strip()]
-    if len(cells) < 2 or any(looks_typed(cell) for _, cell in cells):
+def _is_group_line(above: Sequence[str], header: Sequence[str]) -> bool:
+    cells = list(filter(None, above))
+    if len(cells) < 2 or any(map(looks_typed, cells)):
         return False
-    return len(below) > len(cells) and _is_header(head[header])
+    return len(list(filter(None, header))) > len(cells) and _is_header(header)
 
 
-def _is_header(row: Row) -> bool:
-    cells = [cell.strip() for cell in row if cell is not None and cell.strip()]
-    return bool(cells) and not any(looks_typed(cell) or is_missing(cell) for cell in cells)
+def _is_header(row: Sequence[str]) -> bool:
+    return any(row) and not any(looks_typed(cell) or is_missing(cell) for cell in row if cell)
 
 
-def _header_lines(head: Sequence[Row], first: int) -> int:
+def _header_lines(head: Sequence[Sequence[str]]) -> int:
     """How many lines of names there are: 0, 1 or 2."""
-    if not _is_header(head[first]):
+    if not _is_header(head[0]):
         return 0
-    if first + 1 >= len(head):
+    if len(head) == 1:
         return 1
-    if _is_header(head[first + 1]) and _is_two_lined(head, first):
+    if _is_header(head[1]) and _is_two_lined(head[0], head[1], head[2:50]):
         return 2
-    return 1 if _differs(head, first) else 0
+    return 1 if _differs(head[0], head[1:50]) else 0
 
 
-def _is_two_lined(head: Sequence[Row], first: int) -> bool:
-    one = [(c or "").strip() for c in head[first]]
-    two = [(c or "").strip() for c in head[first + 1]]
-    body = head[first + 2 : first + 50]
-    if not body or not any(looks_typed(cell or "") for row in body for cell in row):
+def _is_two_lined(one: Sequence[str], two: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    if not any(looks_typed(cell) for row in body for cell in row):
         return False
     under = [i for i, cell in enumerate(two) if cell]
     # The names of the second line repeat, or stand under a gap of the first one, and none of them
     # is among the data below.
-    gaps = [i for i in under if i >= len(one) or not one[i]]
+    has_gaps = not all(one[i] for i in under)
     names = [two[i] for i in under if not two[i].isdecimal()]  # "1000" twice is no name
-    if any(i < len(row) and (row[i] or "").strip() == two[i] for row in body for i in under):
+    if any(row[i] == two[i] for row in body for i in under):
         return False
     repeats = len(set(names)) < len(names) or len({c for c in one if c}) < sum(map(bool, one))
-    typed_below = [
-        i for i in under if any(i < len(row) and looks_typed(row[i] or "") for row in body)
-    ]
-    return bool(gaps or repeats) and 2 * len(typed_below) >= len(under)
+    typed_below = [i for i in under if any(looks_typed(row[i]) for row in body)]
+    return (has_gaps or repeats) and 2 * len(typed_below) >= len(under)
 
 
-def _differs(head: Sequence[Row], first: int) -> bool:
+def _differs(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     """Whether the first line is names: of another kind than what is below, or all different."""
-    cells = [(c or "").strip() for c in head[first]]
-    body = head[first + 1 : first + 50]
-    for i, cell in enumerate(cells):
-        below = [row[i] or "" for row in body if i < len(row) and not blank(row[i])]
+    for i, cell in enumerate(header):
+        below = [row[i] for row in body if row[i]]
         if cell and below and sum(map(looks_typed, below)) * 2 > len(below):
             return True
-    names = [cell.lower() for cell in cells if cell]
-    below_all = {(c or "").strip().lower() for row in body for c in row}
-    return len(set(names)) == len(names) and not any(name in below_all for name in names)
+    names = [cell.lower() for cell in header if cell]
+    below_all = {cell.lower() for row in body for cell in row}
+    return len(set(names)) == len(names) and below_all.isdisjoint(names)
 
 
-def _join_lines(lines: list[list[str]]) -> list[str]:
-    if len(lines) == 1:
-        return lines[0]
-    upper, lower = lines
+def _join_lines(lines: Sequence[Sequence[str]]) -> list[str]:
+    upper, *others = [[" ".join(cell.split()) for cell in line] for line in lines]
+    if not others:
+        return upper
+    (lower,) = others
     names, group = [], ""
     for at, (above, below) in enumerate(zip(upper, lower, strict=True)):
         group = above or (group if below else "")
@@ -172,24 +150,22 @@ def _join_lines(lines: list[list[str]]) -> list[str]:
     return names
 
 
-def _unique(layout: Layout) -> list[str]:
-    places: dict[str, int] = {}
-    names: list[str] = []
-    own_names = {name.lower() for name in layout.names if name}
-    for index, name in enumerate(layout.names, 1):
-        name = name.strip("*:# \ufeff")[:NAME_CHARACTERS] or f"Column {index}"
+def unique(names: Sequence[str]) -> list[str]:
+    """The names, with a number behind those that were there before, whatever their case."""
+    results: list[str] = []
+    taken: set[str] = set()
+    own_names = {name.lower() for name in names}
+    for name in names:
         result, count = name, 1
-        while result.lower() in places or (count > 1 and result.lower() in own_names):
+        while result.lower() in taken or (count > 1 and result.lower() in own_names):
             count += 1
             result = f"{name} ({count})"
-        if result != name:
-            layout.renamed.append(name)
-        places[result.lower()] = index
-        names.append(result)
-    return names
+        taken.add(result.lower())
+        results.append(result)
+    return results
 
 
-def _periods(layout: Layout, body: Sequence[Row]) -> Periods | None:
+def _periods(layout: Layout, body: Sequence[Sequence[str]]) -> Periods | None:
     """The columns that are periods of one or several values: ``2023 2024 2025``, ``Q1 2025 …``,
     ``Revenue 2024, Costs 2024, Revenue 2025 …``."""
     results: list[tuple[int, str, str]] = []
@@ -238,9 +214,7 @@ def _time_name(period: str) -> str:
 def _period(name: str) -> tuple[str, str] | None:
     """The period in a column's name and what is left of the name, else None."""
     low = name.lower().rstrip(".")
-    if low in words.months():
-        return name, ""
-    if (result := moment(name, day_first=False)) and result[0].year > 1000:
+    if low in words.months() or moment(name, day_first=False):
         return name, ""
     tokens = name.split()
     for size in (2, 1):
@@ -252,9 +226,8 @@ def _period(name: str) -> tuple[str, str] | None:
     return None
 
 
-def _numeric(body: Sequence[Row], columns: Sequence[int]) -> bool:
-    cells = [(row[i] or "").strip() for row in body for i in columns if i < len(row)]
-    present = [cell for cell in cells if not is_missing(cell)]
+def _numeric(body: Sequence[Sequence[str]], columns: Sequence[int]) -> bool:
+    present = [row[i] for row in body for i in columns if not is_missing(row[i])]
     typed = sum(looks_typed(cell) or parts(cell, ",") is not None for cell in present)
     return bool(present) and typed >= 0.8 * len(present)
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _HEAD_ROWS = 300
 _SAMPLED_VALUES = 4_000
 _SAMPLED_ROWS = 2_000
-_JOINED_COLUMNS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,7 @@ def load(
 class _Loader:
     def __init__(self, db: DuckDBPyConnection, number: int, folder: Path) -> None:
         self._db, self._folder = db, folder
-        self._raw, self._relation = f"raw{number}", f"t{number}"
-        self._number = number
+        self._relation = f"t{number}"
         self._notes: list[Note] = []
 
     def load(self, grid: Grid, table_id: str, file: str) -> Loaded:
@@ -60,9 +58,9 @@ class _Loader:
             raise Unreadable(f"{grid.name} has a header line but no rows")
         self._say(result)
         self._cut(head, result)
-        source, names = self._unpivot(result)
+        names = self._unpivot(result)
         comma = grid.decimal_comma or self._comma(head[result.first :])
-        rows, columns, fields = self._type_columns(source, names, decimal_comma=comma)
+        rows, columns, fields = self._type_columns(names, decimal_comma=comma)
         if not columns:
             raise Unreadable(f"{grid.name} has no values")
         table = Table(table_id, file, grid.name, rows, tuple(columns))
@@ -86,10 +84,10 @@ class _Loader:
         for column, spans in grid.merged.items():
             cell = f"c{column}"
             self._db.execute(
-                f"create or replace table {self._raw} as select r.* replace (case when"
+                f"create or replace table raw as select r.* replace (case when"
                 f" coalesce(trim(r.{cell}), '') = '' then f.cell else r.{cell} end as {cell})"
-                f" from {self._raw} r left join (select s.{cell} as cell,"
-                f" unnest(range(m.first + 1, m.last + 1)) as place from {self._raw} s join (select"
+                f" from raw r left join (select s.{cell} as cell,"
+                f" unnest(range(m.first + 1, m.last + 1)) as place from raw s join (select"
                 " unnest(?) as first, unnest(?) as last) m on s.rowid = m.first) f"
                 " on r.rowid = f.place order by r.rowid",
                 [[first for first, _ in spans], [last for _, last in spans]],
@@ -103,10 +101,10 @@ class _Loader:
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(grid.width))
         path = grid.path
         if self._folder not in path.parents:  # the database reads from this folder only
-            path = self._folder / f"copy{self._number}"
+            path = self._folder / "copy"
             shutil.copyfile(grid.path, path)
         rows = self._one(
-            f"create or replace table {self._raw} as from read_csv(?, auto_detect=false, delim=?,"
+            "create or replace table raw as from read_csv(?, auto_detect=false, delim=?,"
             f" quote='\"', escape='\"', header=false, columns={{{columns}}}, null_padding=true,"
             f" max_line_size=?, strict_mode=true, parallel=false)",
             [str(path), grid.delimiter, limits.ROW_CHARACTERS * 4],
@@ -122,7 +120,7 @@ class _Loader:
     def _rows(self, rest: str) -> list[tuple[Any, ...]]:
         sql = ", ".join(f"left(c{i}, {limits.CELL_CHARACTERS})" for i in range(self._width))
         return self._db.execute(
-            f"select rowid, {sql} from {self._raw} where not ({self._blank()}) and {rest}"
+            f"select rowid, {sql} from raw where not ({self._blank()}) and {rest}"
         ).fetchall()
 
     def _blank(self) -> str:
@@ -141,18 +139,18 @@ class _Loader:
     def _cut(self, head: list[tuple[Any, ...]], shape: layout.Layout) -> None:
         """Leave out what is no data: lines above, totals and remarks below, repeated headers."""
         above = f"rowid < {head[shape.first][0]}"
-        self._db.execute(f"delete from {self._raw} where {above} or {self._blank()}")
+        self._db.execute(f"delete from raw where {above} or {self._blank()}")
         if not shape.headless and self._width > 1:
             header = head[shape.first - 1][1:]
             header_cells = [(i, cell) for i, cell in enumerate(header) if cell is not None]
             same = " and ".join(f"c{i} is not distinct from ?" for i, _ in header_cells)
             result = self._db.execute(
-                f"delete from {self._raw} where {same}", [cell for _, cell in header_cells]
+                f"delete from raw where {same}", [cell for _, cell in header_cells]
             ).fetchone()
             repeats = result[0] if result else 0
             if repeats:
                 self._note("repeated", count=repeats)
-        last = self._one(f"select max(rowid) from {self._raw}")
+        last = self._one("select max(rowid) from raw")
         tail = self._rows(f"rowid > {last - 200} order by rowid desc limit 30")
         remarks = totals = 0
         for at, row in enumerate(tail[:-1]):
@@ -166,17 +164,17 @@ class _Loader:
                 remarks += 1
             else:
                 break
-            self._db.execute(f"delete from {self._raw} where rowid = ?", [row[0]])
+            self._db.execute("delete from raw where rowid = ?", [row[0]])
         for count, key in ((totals, "totals"), (remarks, "remarks")):
             if count:
                 self._note(key, count=count)
 
-    def _unpivot(self, shape: layout.Layout) -> tuple[str, list[tuple[str, str]]]:
-        """The relation to type, with the field and name of each of its columns."""
+    def _unpivot(self, shape: layout.Layout) -> list[tuple[str, str]]:
+        """The field and name of each column, after columns that are periods became rows."""
         names = [(f"c{i}", name) for i, name in enumerate(shape.names) if name]
         periods = shape.periods
         if periods is None:
-            return self._raw, names
+            return names
         period_columns = {index for index, _, _ in periods.columns} | set(periods.left_out)
         others = [(field, name) for field, name in names if int(field[1:]) not in period_columns]
         places: dict[str, dict[int, int]] = {}
@@ -187,19 +185,16 @@ class _Loader:
             f"({', '.join(f'c{at[v]}' for v in count)}) as {casts.literals([label])}"
             for label, at in places.items()
         )
-        relation, values = f"long{self._number}", ", ".join(f"v{v}" for v in count)
+        values = ", ".join(f"v{v}" for v in count)
         fields = "".join(f"{field}, " for field, _ in others)
         self._db.execute(
-            f"create table {relation} as select {fields}p, {values} from {self._raw}"
+            f"create or replace table raw as select {fields}p, {values} from raw"
             f" unpivot include nulls (({values}) for p in ({pieces}))"
         )
-        self._db.execute(f"drop table {self._raw}")
-        own_names = {name.lower() for _, name in others}
-        results = [("p", _free(periods.time, own_names))]
-        results += [(f"v{i}", _free(name, own_names)) for i, name in enumerate(periods.values)]
-        names_made = ", ".join(name for _, name in results)
-        self._note("periods", count=len(periods.columns), names=names_made)
-        return relation, others + results
+        added = [("p", periods.time), *((f"v{v}", name) for v, name in enumerate(periods.values))]
+        results = layout.unique([name for _, name in (*others, *added)])
+        self._note("periods", count=len(periods.columns), names=", ".join(results[len(others) :]))
+        return list(zip((field for field, _ in (*others, *added)), results, strict=True))
 
     def _comma(self, rows: list[tuple[Any, ...]]) -> bool:
         """Whether the table's cells say that decimals are written with a comma."""
@@ -208,12 +203,16 @@ class _Loader:
         return sum((tally > 0) - (tally < 0) for tally in tallies) > 0
 
     def _type_columns(
-        self, source: str, names: list[tuple[str, str]], *, decimal_comma: bool
+        self, names: list[tuple[str, str]], *, decimal_comma: bool
     ) -> tuple[int, list[Column], dict[str, str]]:
-        forms = self._formats(source, names, decimal_comma)
-        mappings: dict[str, str] = {}
+        forms = self._formats(names, decimal_comma)
         expressions, parts = [], []
-        split_date = self._find_split_date(source, names, [form for form, _ in forms])
+        split_date = split_dates.find(
+            [name for _, name in names], [form for form, _ in forms],
+            lambda at: self._values(names[at][0]),
+        )  # fmt: skip
+        if split_date is not None:
+            self._note("parted", year=names[split_date.year][1], part=names[split_date.part][1])
         for at, (field, name) in enumerate(names):
             form, direct = forms[at]
             if form is None or (split_date and at == split_date.year):
@@ -223,17 +222,15 @@ class _Loader:
                 expression = split_date.sql(f"s.{names[split_date.year][0]}", f"s.{field}")
             elif form.kind is Kind.TEXT:
                 expression = casts.clean_text(f"s.{field}", form)
-            elif direct:
-                expression = casts.direct(f"s.{field}", form.kind)
             else:
-                expression = f"s.{field}"
-                mappings[field] = self._mapping(source, field, form, at)
+                expression = casts.direct(f"s.{field}", form.kind)
+                if not direct:
+                    self._rewrite(field, form)
             expressions.append(f"{expression} as k{at}")
             parts.append((at, name, form))
-        source = self._apply_mappings(source, mappings)
         expression = ", ".join(expressions)
-        rows = self._one(f"create table {self._relation} as select {expression} from {source} s")
-        self._db.execute(f"drop table {source}")
+        rows = self._one(f"create table {self._relation} as select {expression} from raw s")
+        self._db.execute("drop table raw")
         columns = [self._describe(f"k{at}", name, form) for at, name, form in parts]
         for _, name, form in parts:
             self._say_bad(name, form)
@@ -264,31 +261,6 @@ class _Loader:
         self._note("spellings", name=name)
         return describe(self._db, self._relation, field, name, form)
 
-    def _apply_mappings(self, source: str, mappings: dict[str, str]) -> str:
-        """The relation with what the cells of these columns mean; each join holds megabytes too."""
-        fields = list(mappings)
-        for begin in range(0, len(fields), _JOINED_COLUMNS):
-            batch = fields[begin : begin + _JOINED_COLUMNS]
-            result = ", ".join(f"{mappings[f]}.made as {f}" for f in batch)
-            joins = "".join(f" left join {mappings[f]} on {mappings[f]}.raw = s.{f}" for f in batch)
-            relation = f"mapped{self._number}_{begin}"
-            selection = f"s.* replace ({result}) from {source} s{joins} order by s.rowid"
-            self._db.execute(f"create table {relation} as select {selection}")
-            self._db.execute(f"drop table {source}")
-            source = relation
-        return source
-
-    def _find_split_date(
-        self, source: str, names: list[tuple[str, str]], forms: Sequence[Format | None]
-    ) -> split_dates.SplitDate | None:
-        if not any(form is not None and form.years for form in forms):
-            return None
-        values = [self._values(source, field) for field, _ in names]
-        result = split_dates.find([name for _, name in names], forms, values)
-        if result is not None:
-            self._note("parted", year=names[result.year][1], part=names[result.part][1])
-        return result
-
     def _say_bad(self, name: str, form: Format) -> None:
         if form.bad:
             share = f"{form.bad:.1%}" if form.bad >= 0.001 else "< 0.1%"
@@ -304,15 +276,15 @@ class _Loader:
         self._notes.append((key, values))
 
     def _formats(
-        self, source: str, names: list[tuple[str, str]], decimal_comma: bool
+        self, names: list[tuple[str, str]], decimal_comma: bool
     ) -> list[tuple[Format | None, bool]]:
         """The format of each column by rows spread over the whole table, None for an empty one, and
         whether the database casts it, which is checked with all of its cells."""
-        samples = self._samples(source, [field for field, _ in names])
+        samples = self._samples([field for field, _ in names])
         results: list[tuple[Format | None, bool]] = []
         checks = []
         for (field, name), sample in zip(names, samples, strict=True):
-            values = sample or self._values(source, field)
+            values = sample or self._values(field)
             if not values:
                 results.append((None, False))
                 continue
@@ -324,30 +296,30 @@ class _Loader:
                 )
         for at in range(0, len(checks), 100):
             selection = ", ".join(sql for _, sql in checks[at : at + 100])
-            row = self._db.execute(f"select {selection} from {source}").fetchone() or ()
+            row = self._db.execute(f"select {selection} from raw").fetchone() or ()
             for (place, _), odd in zip(checks[at : at + 100], row, strict=True):
                 if not odd:
                     results[place] = results[place][0], True
-        return [self._check(source, names[at], *results[at]) for at in range(len(names))]
+        return [self._check(names[at], *results[at]) for at in range(len(names))]
 
     def _check(
-        self, source: str, column: tuple[str, str], form: Format | None, direct: bool
+        self, column: tuple[str, str], form: Format | None, direct: bool
     ) -> tuple[Format | None, bool]:
         """The format once more by the column's most frequent cells, where not all of them fit."""
         if form is None or direct or form.kind is Kind.TEXT:
             return form, direct
-        values = self._values(source, column[0])
+        values = self._values(column[0])
         result = cells.decide(values, column[1], comma_elsewhere=form.thousands == ".")
         if result.ambiguous:  # by the order of the rows it was decided
             result = replace(result, day_first=form.day_first, ambiguous=form.ambiguous)
         return result, False
 
-    def _samples(self, source: str, fields: list[str]) -> list[dict[str, int]]:
-        last = self._one(f"select max(rowid) from {source}")
+    def _samples(self, fields: list[str]) -> list[dict[str, int]]:
+        last = self._one("select max(rowid) from raw")
         step = max(1, last // _SAMPLED_ROWS)
         sql = ", ".join(f"left(trim({field}), 200)" for field in fields)
         rows = self._db.execute(
-            f"select {sql} from {source} where rowid % {step} = 0 or rowid < 100 order by rowid"
+            f"select {sql} from raw where rowid % {step} = 0 or rowid < 100 order by rowid"
         ).fetchall()
         results: list[dict[str, int]] = [{} for _ in fields]
         for row in rows:
@@ -356,32 +328,24 @@ class _Loader:
                     values[value] = values.get(value, 0) + 1
         return results
 
-    def _values(self, source: str, field: str) -> dict[str, int]:
+    def _values(self, field: str) -> dict[str, int]:
         rows = self._db.execute(
-            f"select left(trim({field}), 200), count(*) from {source} where trim({field}) <> ''"
+            f"select left(trim({field}), 200), count(*) from raw where trim({field}) <> ''"
             f" group by 1 order by 2 desc, 1 limit {_SAMPLED_VALUES}"
         ).fetchall()
         return dict(rows)
 
-    def _mapping(self, source: str, field: str, form: Format, at: int) -> str:
-        """A table with what each distinct cell of a column means."""
-        relation = f"map{self._number}_{at}"
-        convert, kind = cells.converter(form), casts.TYPES[form.kind]
-        self._db.execute(f"create table readings (raw varchar, made {kind})")
+    def _rewrite(self, field: str, form: Format) -> None:
+        """Write the cells of a column as the database reads them, each distinct one once."""
+        convert = cells.converter(form)
+        self._db.execute("create or replace table readings (raw varchar, made varchar)")
         cursor = self._db.cursor()
-        cursor.execute(f"select distinct {field} from {source} where trim({field}) <> ''")
+        cursor.execute(f"select distinct {field} from raw where {field} is not null")
         while rows := cursor.fetchmany(10_000):
-            results = {text: made for (text,) in rows if (made := convert(text)) is not None}
-            self._db.execute(f"insert into readings select unnest(?), cast(unnest(?) as {kind})",
-                             [list(results), list(results.values())])  # fmt: skip
-        self._db.execute(f"alter table readings rename to {relation}")
-        return relation
-
-
-def _free(name: str, names: set[str]) -> str:
-    result, count = name, 1
-    while result.lower() in names:
-        count += 1
-        result = f"{name} ({count})"
-    names.add(result.lower())
-    return result
+            texts = [text for (text,) in rows]
+            results = [convert(text) if text.strip() else None for text in texts]
+            self._db.execute("insert into readings select unnest(?), unnest(?)", [texts, results])
+        self._db.execute(
+            f"update raw set {field} = made from readings where {field} = readings.raw"
+        )
+        self._db.execute("drop table readings")

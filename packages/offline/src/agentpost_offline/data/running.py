@@ -36,7 +36,6 @@ _LARGEST = 1e150
 _POINTS = 60
 _DAYS = {Grain.HOUR: 1 / 24, Grain.DAY: 1, Grain.WEEK: 7, Grain.MONTH: 30.4, Grain.QUARTER: 91.3,
          Grain.YEAR: 365.25}  # fmt: skip
-_FINEST = (Grain.HOUR, Grain.DAY, Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR)
 
 
 def run(db: DuckDBPyConnection, source: Loaded, query: Query, language: str) -> Result:
@@ -117,11 +116,9 @@ def _with_grain(db: DuckDBPyConnection, compiler: Compiler, query: Query) -> tup
     days = days or 0
     if query.grain is Grain.HOUR:
         return query, days < 3
-    finest = _FINEST.index(column.grain or Grain.DAY)
-    grain = next(
-        (g for g in _FINEST[finest:] if g is not Grain.WEEK and days / _DAYS[g] <= _POINTS),
-        Grain.YEAR,
-    )
+    finest = _DAYS[column.grain or Grain.DAY]
+    grain = next((g for g, length in _DAYS.items() if length >= finest and g is not Grain.WEEK
+                  and days / length <= _POINTS), Grain.YEAR)  # fmt: skip
     return replace(query, grain=grain), grain is Grain.HOUR
 
 

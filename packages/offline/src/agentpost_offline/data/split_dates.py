@@ -1,7 +1,7 @@
 """Dates that are split over two columns: a year, and a month or quarter beside it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentpost_offline.data import words
@@ -30,19 +30,19 @@ class SplitDate:
 
 
 def find(
-    names: Sequence[str], forms: Sequence[Format | None], values: Sequence[Mapping[str, int]]
-) -> SplitDate | None:
-    """The two columns, when a table has one of years and one of months or quarters and no date."""
-    date_places = [
-        at for at, form in enumerate(forms) if form is not None and form.kind is Kind.DATE
-    ]
-    if len(date_places) != 1 or not getattr(forms[date_places[0]], "years", False):
+    names: Sequence[str], forms: Sequence[Format | None],
+    values_of: Callable[[int], Mapping[str, int]],
+) -> SplitDate | None:  # fmt: skip
+    """The two columns, when a table has one of years and one of months or quarters and no date.
+    ``values_of``: the values of the column at a position."""
+    dates = {at: form for at, form in enumerate(forms) if form and form.kind is Kind.DATE}
+    if [form.years for form in dates.values()] != [True]:
         return None
     results = [
         (at, months) for at, name in enumerate(names)
-        if at != date_places[0] and (months := _months(name, values[at])) is not None
+        if at not in dates and (months := _months(name, values_of(at))) is not None
     ]  # fmt: skip
-    return SplitDate(date_places[0], *results[0]) if len(results) == 1 else None
+    return SplitDate(min(dates), *results[0]) if len(results) == 1 else None
 
 
 def _months(name: str, values: Mapping[str, int]) -> dict[str, int] | None:

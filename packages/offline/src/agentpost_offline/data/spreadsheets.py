@@ -77,24 +77,21 @@ def _merged_cells(texts: Sequence[str], numbers: Sequence[int]) -> dict[int, lis
     """The merged ranges by column, for `Grid.merged`. Ranges over several columns are headings or
     titles: those of one column count. No program writes ranges that overlap; they could fill a
     column many times."""
+    from xlsxwriter.utility import xl_cell_to_rowcol
+
     spans: dict[int, list[tuple[int, int]]] = {}
     for match in filter(None, map(_RANGE.fullmatch, texts)):
         first, last = int(match[2]), int(match[4])
         at = bisect_left(numbers, first)
         if match[1] == match[3] and at < len(numbers) and numbers[at] == first:
-            spans.setdefault(_column(match[1]), []).append((at, bisect_right(numbers, last) - 1))
+            spans.setdefault(xl_cell_to_rowcol(f"{match[1]}1")[1], []).append(
+                (at, bisect_right(numbers, last) - 1)
+            )
     ordered = {column: sorted(ranges) for column, ranges in spans.items()}
     return {
         column: [one for before, one in pairwise([(-1, -1), *ranges]) if one[0] > before[1]]
         for column, ranges in ordered.items()
     }
-
-
-def _column(letters: str) -> int:
-    number = 0
-    for letter in letters:
-        number = number * 26 + ord(letter) - 64
-    return number - 1
 
 
 # OpenDocument

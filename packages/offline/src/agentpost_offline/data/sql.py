@@ -339,13 +339,6 @@ def _date_condition(name: str, one: Filter) -> Clause:
     if one.op is Op.BETWEEN and len(ranges) == 2:
         low, high = sorted(ranges)
         return Clause(f"{name} >= {stamp} and {name} < {stamp}", [low[0], high[1]])
-    begin, after = ranges[0]
-    match one.op:
-        case Op.AT_LEAST:
-            return Clause(f"{name} >= {stamp}", [begin])
-        case Op.ABOVE:
-            return Clause(f"{name} >= {stamp}", [after])
-        case Op.AT_MOST:
-            return Clause(f"{name} < {stamp}", [after])
-        case _:
-            return Clause(f"{name} < {stamp}", [begin])
+    edge = ranges[0][one.op in (Op.ABOVE, Op.AT_MOST)]
+    sign = ">=" if one.op in (Op.AT_LEAST, Op.ABOVE) else "<"
+    return Clause(f"{name} {sign} {stamp}", [edge])

@@ -79,9 +79,9 @@ def filter_text(one: Filter, column: Column, language: str, joint: str = "or") -
 
 def group_filter_text(one: Filter, column: Column | None, language: str) -> str:
     """A condition on groups in words: ``total Revenue > 1,000``."""
-    if column is None:
-        return _comparison_text(one, str(texts(language)["rows_measure"]), None, language, "or")
-    return _comparison_text(one, column.label, column.unit, language, "or")
+    rows = str(texts(language)["rows_measure"])
+    label, unit = (column.label, column.unit) if column is not None else (rows, None)
+    return _comparison_text(one, label, unit, language, "or")
 
 
 def _comparison_text(one: Filter, label: str, unit: str | None, language: str, joint: str) -> str:
@@ -119,12 +119,8 @@ def _date_text(one: Filter, language: str, joint: str) -> str:
 
 
 def _part(value: str | float, grain: Grain, language: str) -> str:
-    tongue = languages.language(language)
-    try:
-        number = int(float(value))
-    except ValueError:
-        return str(value)
-    if grain is Grain.MONTH and 1 <= number <= 12:
+    tongue, number = languages.language(language), int(float(value))
+    if grain is Grain.MONTH:
         return tongue.months[number - 1]
     if grain is Grain.QUARTER:
         return tongue.quarter_short.format(quarter=number)

@@ -53,10 +53,9 @@ class _Slide:
             self._rows.append(self._cells)
             self._cells = None
         elif name == "tbl":
-            width = max(map(len, self._rows), default=0)
-            rows = [[*row, *[""] * (width - len(row))] for row in self._rows]
-            if width:
-                self._add(Block(BlockKind.TABLE, grid=content.grid(rows[0], rows[1:])))
+            if any(self._rows):
+                grid = content.grid(self._rows[0], self._rows[1:])
+                self._add(Block(BlockKind.TABLE, grid=grid))
         elif name == "p":
             if self._cells is not None:
                 self._pieces.append(" ")

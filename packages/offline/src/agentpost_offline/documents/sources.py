@@ -24,10 +24,9 @@ from agentpost.extraction.reading import beginning, decode, only_unreadable
 from agentpost_offline.content.blocks import (
     Block,
     BlockKind,
-    Grid,
     Run,
     Runs,
-    number_columns,
+    grid,
     plain,
     words,
 )
@@ -411,7 +410,7 @@ class _Reader:
             rows.append(row)
             self._cells += len(row)
         if any(plain(cell).strip() for row in rows for cell in row):
-            self.document.blocks.append(_table_of(rows))
+            self.document.blocks.append(Block(BlockKind.TABLE, grid=grid(rows[0], rows[1:])))
 
     def _cell(self, cell: _Element) -> Runs:
         """The runs of a cell: paragraphs and lists in it are lines; its pictures stand before the
@@ -438,14 +437,6 @@ class _Reader:
 
 def _span(value: str | None) -> int:
     return min(_SPAN_MOST, max(1, int(value))) if value and value.isdigit() else 1
-
-
-def _table_of(rows: Sequence[Sequence[Runs]]) -> Block:
-    width = max(map(len, rows))
-    full = [(*row, *[()] * (width - len(row))) for row in rows]
-    body = [[plain(cell) for cell in row] for row in full[1:]]
-    grid = Grid(full[0], tuple(full[1:]), number_columns(body, width))
-    return Block(BlockKind.TABLE, grid=grid)
 
 
 def _collapse_spaces(text: str) -> str:
@@ -484,7 +475,7 @@ def _without_marks(lines: Sequence[str]) -> Iterator[Block]:
     def end() -> Iterator[Block]:
         nonlocal kind
         if rows:
-            yield _table_of(rows)
+            yield Block(BlockKind.TABLE, grid=grid(rows[0], rows[1:]))
         for part in [text] if kind is BlockKind.ITEM else _paragraphs(text, width):
             if any(map(str.strip, part)):
                 yield Block(kind, words(" ".join(" ".join(part).split())))

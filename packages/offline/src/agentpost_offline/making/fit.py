@@ -2,7 +2,7 @@
 widths are those of Arial, widened to those of Inter, so that it fits in PowerPoint and in our
 PDF."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
 _NARROW = {
@@ -39,7 +39,7 @@ def lines(text: str, size: float, room: float, bold: bool = False) -> int:
     for paragraph in text.split("\n"):
         count += 1
         used = 0.0
-        for word in _pieces(paragraph):
+        for word in _words(paragraph):
             wide = width(word, size, bold)
             if used and used + wide > room:
                 count += 1
@@ -49,7 +49,23 @@ def lines(text: str, size: float, room: float, bold: bool = False) -> int:
     return count
 
 
-def _pieces(text: str) -> Iterable[str]:
+def pieces(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
+    """A text, in parts that fit: halved between lines, sentences, words."""
+    if fits(text):
+        yield text
+        return
+    cut = len(text) // 2
+    for mark in ("\n", ". ", "。", " "):
+        places = [at + len(mark) for at in range(len(text)) if text.startswith(mark, at)]
+        inner = [at for at in places if len(text) * 0.2 < at < len(text) * 0.8]
+        if inner:
+            cut = min(inner, key=lambda at: abs(at - len(text) / 2))
+            break
+    yield from pieces(text[:cut].strip(), fits)
+    yield from pieces(text[cut:].strip(), fits)
+
+
+def _words(text: str) -> Iterable[str]:
     """Words; in scripts without spaces each character may end a line."""
     for word in text.split(" "):
         if any(east_asian_width(char) in "WF" for char in word):
@@ -70,7 +86,7 @@ def largest(
     """The largest size, in whole points, at which paragraphs fit a box (width, height) and no word
     is broken; the smallest of ``sizes`` (smallest, largest) when none fits: ask `height` then."""
     smallest, size = sizes
-    words = [word for text in texts for word in _pieces(text)]
+    words = [word for text in texts for word in _words(text)]
     while size > smallest and (
         height(texts, size, box[0], bold=bold) > box[1]
         or any(width(word, size, bold) > box[0] for word in words)

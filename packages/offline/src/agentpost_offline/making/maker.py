@@ -5,7 +5,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 from typing import Any, Protocol, cast
@@ -21,44 +21,6 @@ _DIGITS = 15
 """So many are written of a number: decimals of as many come out as they were read."""
 
 
-@dataclass(slots=True)
-class Product:
-    """The outcome of a job.
-
-    Args:
-        text: what was made, in a sentence that states the main finding.
-        files: what was written, the one to open first at the front.
-        used: inputs with what was read of them: "orders.csv (600 rows)".
-        skipped: inputs or parts that were not used, with the reason.
-        notes: everything else the reader must know.
-    """
-
-    text: str
-    files: list[File]
-    used: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """What a maker works from. ``files`` are the frame's, in its order; ``version`` counts the
-    results of this work and is part of later file names (1 for the first). ``sections`` are what a
-    caller wants to stand in the result; without any, the maker tells what it finds. ``is_free``: it
-    only draws anew what was paid for."""
-
-    frame: Frame
-    files: tuple[File, ...]
-    version: int = 1
-    sections: tuple[Section, ...] = ()
-    is_free: bool = False
-
-    @property
-    def request(self) -> tuple[list[File], dict[str, Any], Any]:
-        """What steps and writes get of it: the files, the frame and the sections as JSON."""
-        return list(self.files), to_json(self.frame), msgspec.to_builtins(self.sections)
-
-
 class Output(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file to write: what people read of it, and what ``write`` of its maker gets beside the
     request. ``part``: the number of the plan's part that it is made of instead of the files."""
@@ -70,20 +32,31 @@ class Output(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What will be written, and what is said of it: fields of a `Product`. ``parts`` are what
-    several files are made of."""
+    """What will be written, and what is said of it. ``parts`` are what several files are made
+    of."""
 
     text: str
+    """What was made, in a sentence that states the main finding."""
     outputs: tuple[Output, ...]
     used: tuple[str, ...] = ()
+    """Inputs with what was read of them: "orders.csv (600 rows)"."""
     skipped: tuple[str, ...] = ()
+    """Inputs or parts that were not used, with the reason."""
     notes: tuple[str, ...] = ()
+    """Everything else the reader must know."""
     parts: tuple[Any, ...] = ()
+
+
+class Product(Plan, frozen=True):
+    """The outcome of a job: what was planned, and the ``files`` that were written, the one to open
+    first at the front."""
+
+    files: tuple[File, ...] = ()
 
 
 class Making(Protocol):
     """A maker's module. Both functions run in worker processes and raise `JobFailed` with a text
-    for the user; what they get first is `Inputs.request`."""
+    for the user; what they get first are the files, the frame and the sections as JSON."""
 
     SECONDS: float
     """How long one call may take."""
@@ -134,27 +107,38 @@ class Maker:
         module: Any = import_module(f"{__package__}.{self.module}")
         return cast("Making", module)
 
-    async def make(self, job: Job, inputs: Inputs) -> Product:
-        """Make the thing; raises `JobFailed` with a text for the user."""
-        names = ", ".join(file.name for file in inputs.files)
+    async def make(
+        self, job: Job, frame: Frame, files: Sequence[File], version: int = 1,
+        sections: Sequence[Section] = (), *, is_free: bool = False,
+    ) -> Product:  # fmt: skip
+        """Make the thing; raises `JobFailed` with a text for the user.
+
+        Args:
+            files: the frame's, in its order.
+            version: counts the results of this work and is part of later file names.
+            sections: what a caller wants to stand in the result; without any, the maker tells what
+                it finds.
+            is_free: it only draws anew what was paid for.
+        """
+        names = ", ".join(file.name for file in files)
         await job.progress(f"Reading {names or 'the text'}")
-        module, (sources, frame, sections) = self.load(), inputs.request
+        module, request = self.load(), (to_json(frame), msgspec.to_builtins(sections))
         plan_json = await job.step(
-            module.plan, sources, frame, sections, inputs.version, timeout=module.SECONDS
+            module.plan, list(files), *request, version, timeout=module.SECONDS
         )
         plan = msgspec.convert(plan_json, Plan)
-        files: list[File] = []
+        results: list[File] = []
         for output in plan.outputs:
             await job.progress(f"Writing {output.name}")
-            material: tuple[Any, ...] = (sources, frame, sections)
+            material: tuple[Any, ...] = (list(files), *request)
             if output.part is not None:  # nothing is read again
-                material = ([], frame, sections, plan.parts[output.part])
-            cost = 0.0 if files or inputs.is_free else self.credits
-            files.append(await job.write(
+                material = ([], *request, plan.parts[output.part])
+            cost = 0.0 if results or is_free else self.credits
+            results.append(await job.write(
                 output.name, module.write, *material, *output.arguments,
                 label=output.label or None, cost=cost, timeout=module.SECONDS,
             ))  # fmt: skip
-        return Product(plan.text, files, list(plan.used), list(plan.skipped), list(plan.notes))
+        return Product(**msgspec.structs.asdict(plan), files=tuple(results))
 
 
 def file_name(source: str, thing: str, version: int, suffix: str) -> str:

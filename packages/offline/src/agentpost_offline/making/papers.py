@@ -6,7 +6,6 @@ import dataclasses
 import io
 from collections.abc import Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -22,21 +21,17 @@ from agentpost_offline.making.chart import figures
 from agentpost_offline.making.chart.drawing import is_empty
 from agentpost_offline.making.chart.figures import Figures
 from agentpost_offline.making.content import Points, Section
-from agentpost_offline.story import naming, shape
+from agentpost_offline.story import naming
 from agentpost_offline.story.model import Claim, ClaimKind, Story
 from agentpost_offline.story.tell import tell
 from agentpost_offline.style import dates
 from agentpost_offline.style.languages import language, texts
 
-if TYPE_CHECKING:
-    from agentpost_offline.data.dataset import Dataset
-
 MOST_SLIDES = 40
 _QUERIES = 5
-_LENGTHS = {"half": 0.5, "shorter": 2 / 3, "longer": 1.5, "double": 2.0}
+_LENGTHS = {"shorter": 2 / 3, "longer": 1.5}
 _SECTIONS = 5
 _SECTIONS_PER_PAGE = 2
-_ROWS = 1_000
 _SENTENCES = 3
 _FIGURES = 4
 _COMFORTABLE = 12
@@ -126,8 +121,7 @@ def of_sections(
             blocks += _figure_blocks(own, part.show)
             notes += own.notes
         if part.header:
-            rows = [[*row, *[""] * (len(part.header) - len(row))] for row in part.rows]
-            blocks.append(Block(BlockKind.TABLE, grid=content.grid(part.header, rows)))
+            blocks.append(Block(BlockKind.TABLE, grid=content.grid(part.header, part.rows)))
         if part.picture is not None:
             file = files[part.picture]
             images.append(pictures.for_document(file.local, file.name))
@@ -192,7 +186,7 @@ def of_tables(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
     is_deck = frame.thing is Thing.DECK
     # A long deck needs more to tell.
     most = max(_QUERIES, min(frame.style.pages or 0, MOST_SLIDES) if is_deck else 0,
-               12 if frame.style.length in ("longer", "double") else 0)  # fmt: skip
+               12 if frame.style.length == "longer" else 0)  # fmt: skip
     with open_tables(sheets, message_text, frame.language) as dataset:
         tables, omissions = dataset.tables, list(dataset.skipped)
         with_tables, reasons = {table.file for table in tables}, " ".join(omissions)
@@ -203,21 +197,9 @@ def of_tables(files: Sequence[File], frame: Frame) -> tuple[Paper, list[bytes]]:
         asks = queries.to_tell(frame.queries, tables, most)
         parts = [part for one in asks for part in queries.on_one_scale(dataset, one)]
         story = tell(dataset, parts, frame.language)
-        rows = _rows(dataset, frame) if frame.style.options.get("rows") else []
     paper = _deck(story, frame) if is_deck else _report(story, frame)
     used = tuple(naming.with_rows(table, frame.language) for table in tables)
-    return replace(paper, blocks=(*paper.blocks, *rows), used=used, skipped=tuple(omissions)), []
-
-
-def _rows(dataset: Dataset, frame: Frame) -> list[Block]:
-    """The rows of each table as they stand, when they were asked for."""
-    blocks = []
-    for table in dataset.tables:
-        header, rows = dataset.cells(table.id, limit=_ROWS)
-        cells = [[shape.key_text(cell, frame.language) for cell in row] for row in rows]
-        grid = content.grid(header, cells)
-        blocks += [content.heading(table.name), Block(BlockKind.TABLE, grid=grid)]
-    return blocks
+    return replace(paper, used=used, skipped=tuple(omissions)), []
 
 
 def _report(story: Story, frame: Frame) -> Paper:

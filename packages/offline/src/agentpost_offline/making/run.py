@@ -17,7 +17,7 @@ from agentpost_offline.frame import Frame, from_json, to_json
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.making import catalogue
-from agentpost_offline.making.maker import Inputs, Maker
+from agentpost_offline.making.maker import Maker
 from agentpost_offline.replying import details, list_text, say, shorten, sources
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ async def make(
     for left in range(ROUNDS - 1, -1, -1):
         await job.progress(_plan(current, maker, files))
         try:
-            product = await maker.make(job, Inputs(current, tuple(files), version, is_free=is_free))
+            product = await maker.make(job, current, files, version, is_free=is_free)
         except Unreadable as error:
             raise JobFailed(f"{str(error).rstrip('.')}.") from error
         except (WorkerDied, TimeoutError, MemoryError) as error:

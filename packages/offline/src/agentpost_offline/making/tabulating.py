@@ -197,12 +197,11 @@ def _calculate(
 def _in_order(
     rows: list[list[Cell]], columns: Sequence[Column], request: Request
 ) -> list[list[Cell]]:
+    names = [one.name for one in columns]
     if request.sort_by is None:
         return rows[: request.top]
-    names = [one.name for one in columns]
     if request.sort_by not in names:
-        there = ", ".join(names)
-        raise JobFailed(f"There is no column {request.sort_by!r} to sort by: {there}.")
+        raise JobFailed(f"There is no column {request.sort_by!r} to sort by: {', '.join(names)}.")
     at = names.index(request.sort_by)
 
     def key(row: list[Cell]) -> tuple[bool, float, str]:

@@ -15,7 +15,7 @@ from PIL import Image
 from agentpost.agents import File
 from agentpost_offline.frame import Act, Frame, Style, Thing
 from agentpost_offline.making.catalogue import MAKERS
-from agentpost_offline.making.maker import Inputs, Product
+from agentpost_offline.making.maker import Product
 from tests.agents.fakes import FakeJob, file
 
 _PRICES = {"Espresso Machine": 850.0, "Grinder": 185.0, "Beans 1kg": 24.9}
@@ -84,7 +84,7 @@ async def make(folder: Path, thing: Thing, files: Sequence[File], **wish: Any) -
     queries = wish.pop("queries", ())
     job = FakeJob(folder)
     request = structs.replace(frame(thing, files, **wish), queries=tuple(queries))
-    product = await MAKERS[thing].make(job, Inputs(request, tuple(files)))
+    product = await MAKERS[thing].make(job, request, files)
     assert job.charged == MAKERS[thing].credits
     return Outcome(product, job, folder)
 

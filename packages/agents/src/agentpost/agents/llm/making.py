@@ -26,7 +26,6 @@ from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Act, Frame, Query, Style, Thing
 from agentpost_offline.making import catalogue
 from agentpost_offline.making.content import Section
-from agentpost_offline.making.maker import Inputs
 
 _VERSIONS: Final = "llm_made"
 _COLOUR: Final = re.compile("#[0-9a-fA-F]{6}")
@@ -196,8 +195,7 @@ async def _make(
         Act.MAKE, thing, queries, style, tuple(formats or default), language=language, text=text,
         files=tuple(file.id for file in sources),
     )  # fmt: skip
-    inputs = Inputs(frame, tuple(sources), _next_version(job, thing), sections)
-    result = await maker.make(job, inputs)
+    result = await maker.make(job, frame, sources, _next_version(job, thing), sections)
     names_ = ", ".join(file.name for file in result.files)
     return "\n".join([f"Written: {names_}.", result.text, *result.skipped, *result.notes])
 

@@ -48,9 +48,9 @@ def choose(grid: Grid, wish: str | None) -> Choice:
     is_split, best = len(grid.lines) > 1, _best(grid)
     upright = "column" if grid.is_timed or not _is_long(grid) else "bar"
     match wish:
-        case "bar" | "column":
-            if best.kind in ("bar", "column") and not (best.is_stacked and wish == "column"):
-                return best
+        case "bar" if best.kind in ("bar", "column"):
+            return best
+        case "bar":
             return Choice("column" if grid.is_timed else "bar")
         case "grouped" if is_split:
             return Choice(upright)
@@ -62,7 +62,7 @@ def choose(grid: Grid, wish: str | None) -> Choice:
             return Choice(upright, is_stacked=True)
         case "line":
             return Choice("line") if len(grid.keys) > 1 else Choice(best.kind, why="line_one")
-        case "donut" | "pie":
+        case "donut":
             why = _no_ring(grid)
             return Choice(best.kind, why=why) if why else Choice("donut")
         case "heatmap" if is_split or len(grid.keys) > 1:

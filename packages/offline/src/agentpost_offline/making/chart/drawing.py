@@ -71,15 +71,14 @@ def draw(
 
 def _claim_for(claims: Sequence[Claim], part: Grid) -> Claim | None:
     """The claim that the picture shows best: with several series not one about their sum."""
-    if len(part.lines) < 2:
-        return next(iter(claims), None)
     names = {str(line.key) for line in part.lines if line.key is not None}
     peaks = (ClaimKind.HIGHEST, ClaimKind.LOWEST) if part.is_timed else ()
-    order = [
-        *(one for one in claims if names & set(one.marks)),
-        *(one for one in claims if one.kind not in peaks), *claims,
-    ]  # fmt: skip
-    return next(iter(order), None)
+
+    def rank(one: Claim) -> tuple[bool, bool]:
+        is_of_all = names.isdisjoint(one.marks)
+        return is_of_all, is_of_all and one.kind in peaks
+
+    return min(claims, key=rank, default=None) if len(part.lines) > 1 else next(iter(claims), None)
 
 
 def _span(whole: Grid, code: str) -> str:

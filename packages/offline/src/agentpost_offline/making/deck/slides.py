@@ -2,7 +2,7 @@
 slide goes on, on the next one with the same title."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from itertools import pairwise
 
@@ -170,7 +170,8 @@ def _item_text(block: Block) -> str:
 
 def _point_slides(title: str, points: Sequence[str], *, is_ordered: bool) -> list[Slide]:
     """Points on as few slides as they fit, spread evenly over them."""
-    pieces = [piece for point in points for piece in _pieces(point)]
+    pieces = [piece for point in points
+              for piece in fit.pieces(point, lambda text: _height(text) <= BODY)]  # fmt: skip
     heights = [_height(piece) for piece in pieces]
     share = sum(heights) / max(1, math.ceil(sum(heights) / BODY))
     groups = _groups(heights, BODY, share)
@@ -198,22 +199,6 @@ def _groups(heights: Sequence[float], room: float, share: float = math.inf) -> l
 
 def _height(text: str) -> float:
     return fit.height(text.split("\n"), _TEXT_SIZE, ROOM - 52) + ROW_PAD
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """A text, in parts that fit a slide each: broken between lines, sentences, words."""
-    if _height(text) <= BODY:
-        yield text
-        return
-    cut = len(text) // 2
-    for mark in ("\n", ". ", "。", " "):
-        places = [at + len(mark) for at in range(len(text)) if text.startswith(mark, at)]
-        inner = [at for at in places if len(text) * 0.2 < at < len(text) * 0.8]
-        if inner:
-            cut = min(inner, key=lambda at: abs(at - len(text) / 2))
-            break
-    yield from _pieces(text[:cut].strip())
-    yield from _pieces(text[cut:].strip())
 
 
 def _tables(title: str, grid: Grid, under: Sequence[str], source: str) -> list[Slide]:

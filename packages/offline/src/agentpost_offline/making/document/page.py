@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Iterator, Sequence
 from html import escape
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from agentpost_offline.content.blocks import Block, BlockKind, Grid, Paper, Runs, plain
@@ -90,17 +90,9 @@ class _Writer:
 
     def flow(self, blocks: Sequence[Block]) -> Iterator[str]:
         """Blocks under each other."""
-        at = 0
-        while at < len(blocks):
-            if blocks[at].kind is BlockKind.ITEM:
-                end = at
-                while end < len(blocks) and _in_list(blocks[end]):
-                    end += 1
-                yield self._list(blocks[at:end])
-                at = end
-            else:
-                yield self._block(blocks[at])
-                at += 1
+        for is_list, group in groupby(blocks, _in_list):
+            part = [*group]
+            yield self._list(part) if is_list else "".join(map(self._block, part))
 
     def _block(self, block: Block) -> str:
         match block.kind:

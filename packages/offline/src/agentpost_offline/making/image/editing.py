@@ -23,8 +23,7 @@ _MOST_PIXELS = 50_000_000
 _PROPORTIONS = 50
 """Sizes up to this are proportions: 16 x 9."""
 _QUARTER = 90
-_FORMS = {"png": "png", "jpg": "jpg", "jpeg": "jpg", "webp": "webp", "gif": "gif", "bmp": "bmp",
-          "tif": "tiff", "tiff": "tiff"}  # fmt: skip
+_FORMS = ("png", "jpg", "webp", "gif", "bmp", "tiff")
 _OPTIONS: dict[str, dict[str, Any]] = {
     "png": {"optimize": True}, "jpg": {"quality": 90, "optimize": True},
     "webp": {"quality": 88, "method": 4}, "tiff": {"compression": "tiff_lzw"},
@@ -81,7 +80,7 @@ def of_frame(frame: Frame) -> Edit:
         size if is_ratio else _aspect(options, has_size=size is not None),
         str(options.get("side", "centre")), pixels, float(percent) / 100 if percent else None,
         bool(options.get("grayscale")),
-        next((_FORMS[one] for one in frame.formats if one in _FORMS), None),
+        next((one for one in frame.formats if one in _FORMS), None),
         str(options.get("text", "")), bool(options.get("top")), bool(options.get("collage")),
         frame.style.colour or "#ffffff",
     )  # fmt: skip

@@ -72,18 +72,8 @@ def scenes_of(picture: int, text: str) -> list[Scene]:
         if parts and fit.width(f"{parts[-1]} {sentence}", 1) <= _TWO_LINES * 0.5:
             parts[-1] = f"{parts[-1]} {sentence}"
         else:
-            parts += _halves(sentence)
+            parts += fit.pieces(sentence, lambda text: fit.width(text, 1) <= _TWO_LINES)
     return [Scene(picture, part, _reading_time(part)) for part in parts]
-
-
-def _halves(sentence: str) -> list[str]:
-    """A sentence, halved until each part fits the strip."""
-    if fit.width(sentence, 1) <= _TWO_LINES:
-        return [sentence]
-    words = sentence.split(" ")
-    mark, pieces = (" ", words) if len(words) > 1 else ("", list(sentence))
-    half = len(pieces) // 2
-    return _halves(mark.join(pieces[:half])) + _halves(mark.join(pieces[half:]))
 
 
 def _reading_time(text: str) -> float:

@@ -124,8 +124,6 @@ def _scenes(paper: Paper) -> list[Scene]:
 def _size(frame: Frame) -> tuple[int, int]:
     """Even pixels, at most 1080 of them on the shorter side."""
     wide, tall = frame.style.size or (16, 9)
-    if frame.style.options.get("portrait"):
-        return (720, 1280)
     if min(wide, tall) < 100:
         return (1080, 1080) if wide == tall else (720, 1280) if wide < tall else (1280, 720)
     scale = min(1.0, 1080 / min(wide, tall), 1920 / max(wide, tall))

@@ -88,7 +88,7 @@ async def test_kinds(
     with Image.open(tmp_path / "out/orders-chart.png") as image:
         assert image.size == (1600, 900)
     assert job.charged == MAKERS[Thing.CHART].credits
-    assert result.used == ["orders.csv (240 rows)"]
+    assert result.used == ("orders.csv (240 rows)",)
 
 
 async def test_the_data_beside_it_has_no_noise_of_sums(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ async def test_many_groups_and_long_names_fit(tmp_path: Path) -> None:
     rows = "\n".join(f"The {n}th of many long names of things,{n * n}" for n in range(1, 61))
     source = table(tmp_path, "many.csv", f"name,revenue\n{rows}")
     result, _ = await made(tmp_path, source, query(source, "name"), formats=("pdf",))
-    assert result.notes == ["39 groups with small values are not shown"]
+    assert result.notes == ("39 groups with small values are not shown",)
     assert "3,600" in read(tmp_path / "out/many-chart.pdf")
 
 

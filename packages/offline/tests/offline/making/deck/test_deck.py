@@ -66,7 +66,7 @@ async def test_a_deck_of_a_table_has_native_charts_titles_and_notes(
     with_charts = [slide for slide in written if any(shape.has_chart for shape in slide.shapes)]
     assert all(slide.notes_slide.notes_text_frame.text for slide in with_charts)
     assert result.text.startswith("“Orders” is ready: orders-deck.pptx")
-    assert result.used == ["orders.csv (240 rows)"]
+    assert result.used == ("orders.csv (240 rows)",)
 
 
 def test_no_sentence_stands_on_two_slides(orders: File) -> None:

@@ -113,7 +113,7 @@ async def test_the_camera_s_data_turns_the_picture_and_goes(tmp_path: Path) -> N
     assert image.size == (200, 320)
     assert not image.getexif()
     assert b"Secret" not in (tmp_path / result.files[0].name).read_bytes()
-    assert result.used == ["photo.jpg (400 × 640)"]
+    assert result.used == ("photo.jpg (400 × 640)",)
 
 
 async def test_a_collage_shows_every_picture_whole_or_nearly(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agentpost_offline.frame import Style, Thing
+from agentpost_offline.frame import Thing
 from tests.agents.fakes import file
 from tests.offline.making import stories
 
@@ -25,19 +25,13 @@ async def test_a_dashboard_has_figures_and_charts_and_loads_nothing(tmp_path: Pa
     assert text.count("<tr") < 20, "no row of the table is published unasked"
 
 
-async def test_rows_are_shown_when_they_are_asked_for(tmp_path: Path) -> None:
-    text = await page(tmp_path, style=Style(options={"rows": True}))
-    assert text.count("<tr") > 240
-
-
 async def test_words_of_a_table_are_text(tmp_path: Path) -> None:
     rows = [f"2025-{m:02d}-01,</style><img src=x onerror=alert({m})>,{m}" for m in range(1, 13)]
     path = tmp_path / "evil.csv"
     path.write_text("\n".join(["date,group,revenue", *rows, "2025-01-02,B,3"]))
-    style = Style(options={"rows": True})
-    one = await stories.make(tmp_path, Thing.SITE, [file(path, "text/csv")], style=style)
+    one = await stories.make(tmp_path, Thing.SITE, [file(path, "text/csv")])
     text = one.main.read_text("utf-8")
-    assert "onerror=alert(3)&gt;" in text
+    assert "onerror=alert(12)&gt;" in text
     assert "<img src=x" not in text
 
 

@@ -23,7 +23,6 @@ from agentpost_offline.frame import (
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.making.catalogue import MAKERS
 from agentpost_offline.making.content import Section
-from agentpost_offline.making.maker import Inputs
 from agentpost_offline.making.video import film, making
 from agentpost_offline.making.video.film import Film
 from tests.agents.fakes import FakeJob, file
@@ -120,7 +119,7 @@ def test_columns_race_where_no_column_has_names(tmp_path: Path) -> None:
 async def test_sections_are_captioned_in_a_strip_of_their_own(tmp_path: Path) -> None:
     parts = (Section("Opening", text="In May.", notes="We open in May."), Section("Thanks"))
     frame = stories.frame(Thing.VIDEO, style=Style(seconds=6, title="Kiosk"))
-    result = await MAKERS[Thing.VIDEO].make(FakeJob(tmp_path), Inputs(frame, (), 1, parts))
+    result = await MAKERS[Thing.VIDEO].make(FakeJob(tmp_path), frame, (), 1, parts)
     path = tmp_path / "kiosk-video.mp4"
     assert [file.name for file in result.files] == ["kiosk-video.mp4"]
     (middle,) = pictures(path, 0.2)
