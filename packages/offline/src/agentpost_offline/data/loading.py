@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _HEAD_ROWS = 300
+_WORD = re.compile(r"^\D*[^\W\d_]{3}\D*$")
+"""What may be written with a capital or without: no code and no unit."""
 _SAMPLED_VALUES = 4_000
 _SAMPLED_ROWS = 2_000
 
@@ -249,7 +252,9 @@ class _Loader:
         spellings: dict[str, list[str]] = {}
         for value in column.values:  # the most frequent first
             spellings.setdefault(value.casefold(), []).append(value)
-        several = [one for one in spellings.values() if len(one) > 1]
+        several = [
+            one for word, one in spellings.items() if len(one) > 1 and _WORD.search(word)
+        ]  # fmt: skip
         if not several:
             return column
         cases = " ".join("when ? then ?" for one in several for _ in one[1:])

@@ -92,9 +92,12 @@ def _says_where(clause: Clause, at: int) -> bool:
     term, after = clause.term(at), clause.term(at + 1)
     if term is None:
         return False
-    is_lettering = term.has("colour") and after is not None and after.has("lettering")
+    is_lettering = term.has("colour") and (
+        after is None or after.kind == "mark" or after.has("lettering", "place", "small.in")
+        or after.has("small.and", "small.it")
+    )  # fmt: skip
     return is_lettering or fold(term.text) in clause.files or (
-        term.has("small.it", "thing.image", "place", "option", "lettering")
+        term.has("small.it", "them", "thing.image", "place", "option", "lettering")
     )  # fmt: skip
 
 
@@ -108,8 +111,8 @@ def take_place(clause: Clause, at: int) -> int:
         "text" in clause.draft.options or any(one.has("option.caption") for one in clause.terms)
     ):
         return 0
-    if term.has("place.top"):
-        clause.draft.options["top"] = True
+    if term.has("place.top", "place.bottom"):
+        clause.draft.options["top"] = term.has("place.top")
     return 1
 
 

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Final
 
 from agentpost_offline.data.formulas import Sign
-from agentpost_offline.data.model import Kind
+from agentpost_offline.data.model import Kind, Role
 from agentpost_offline.frame import Filter, Op
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import ROWS, Comparing
@@ -83,10 +83,15 @@ def take_comparison(clause: Clause, at: int) -> int:
             clause.draft.comparing[-1].column = measured[0]
         return end + 1 - at
     names_column = after is not None and after.columns and not after.values
-    if clause.draft.comparing[-1].column is None and after is not None and names_column:
+    is_of_code = name is not None and clause.material is not None and bool(
+        clause.material.column(name).role is Role.IDENTIFIER
+        or {name} & {*clause.draft.row_nouns} or clause.material.is_row([name])
+    )  # fmt: skip
+    if (name is None or is_of_code) and after is not None and names_column:  # "over 3 units"
         column = clause.column(after)
         if column is not None and column.kind is Kind.NUMBER:
             clause.draft.comparing[-1].column = column.name
+            clause.draft.comparing[-1].measure_at = None
             end += 1
     return end + _take_fields(clause, end) - at
 
@@ -107,7 +112,8 @@ def _take_fields(clause: Clause, at: int) -> int:
         names.append(column.name)
         place = clause.skip(place + 1) + 1
         joint = clause.term(place)
-    if len(names) < _SEVERAL:
+    others = sum(one.has(*(f"op.{op}" for op in _OPS)) for one in clause.terms) - 1
+    if len(names) < _SEVERAL and not others:
         return 0
     condition.column = names[0]
     clause.draft.comparing += [dataclasses.replace(condition, column=name) for name in names[1:]]

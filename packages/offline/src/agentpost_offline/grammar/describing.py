@@ -55,7 +55,7 @@ def _look_text(frame: Frame) -> str:
     size = " × ".join(map(str, frame.style.size)) if frame.style.size else ""
     looks = [
         say(frame.language, f"looks.{key}", value=value) for key, value in options.items()
-        if knows(frame.language, f"looks.{key}")
+        if value and knows(frame.language, f"looks.{key}")
     ]  # fmt: skip
     return ", ".join(filter(None, [size, *looks, f"{marks[0]}{words}{marks[1]}" if words else ""]))
 

@@ -87,6 +87,9 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if draft.by_numbers or draft.comparing or not may_replace:
         return None
     work = _target(draft, works)
+    is_list = work is not None and material is not None and _is_list(work.frame, material)
+    if is_list and (draft.ranking is not None or (draft.sort is not None and not draft.row_order)):
+        raise Unclear("ask_anew")  # "biggest first", of rows that were listed
     _read_count(draft, works, work)
     if draft.several is not None and work is not None and not draft.has_query:
         answers = _several(draft, works)
@@ -127,6 +130,8 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         calendar = _calendar(draft, material, today)
         queries = tuple(_query(query, draft, calendar, material) for query in frame.queries)
     style = _style(frame.style, draft)
+    if frame.thing is Thing.IMAGE and draft.options.keys() == {"resize"} and not draft.style.size:
+        raise Unclear("picture_size")  # "smaller"
     if style.chart == "donut" and draft.style.chart is None and (draft.grains or draft.is_trend):
         style = msgspec.structs.replace(style, chart=None)  # months are no parts of a whole
     if thing is not None:
@@ -142,6 +147,14 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     return Edit(result, work.id, _only_renders(frame, result))
 
 
+def _is_list(frame: Frame, material: Material) -> bool:
+    """Whether a frame answers with rows, or with their names."""
+    return frame.thing is Thing.ANSWER and all(
+        not one.measures or (one.measures == (ROW_COUNT,) and material.is_row(one.groups))
+        for one in frame.queries
+    )
+
+
 def _read_count(draft: Draft, works: Sequence[Work], work: Work | None) -> None:
     """A number behind "make it" is of the pages of what has some; else it counts the last works,
     of which only one is changed. Raises `Unclear`."""
@@ -153,6 +166,18 @@ def _read_count(draft: Draft, works: Sequence[Work], work: Work | None) -> None:
     names_several = draft.values or draft.measures or draft.groups or draft.mentions
     if draft.several and works[0].id != ANSWERED and not names_several:
         raise Unclear("ask_anew")  # "both in blue": only one is changed
+
+
+def speaks_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> bool:
+    """Whether a clause is about the rows that were listed last, and names a figure: "only under 4
+    in score", "as a bar chart of hours"."""
+    if material is None or not works or not _is_list(works[0].frame, material):
+        return False
+    if not any(one.filters for one in works[0].frame.queries):
+        return False
+    narrows = bool(draft.comparing) and "only" in draft.marks
+    draws = "as" in draft.marks and bool(draft.things or draft.style.chart)
+    return (narrows or draws) and bool(draft.measures or draft.comparing)
 
 
 def follow_up(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
@@ -201,9 +226,7 @@ def _count_of_list(draft: Draft, material: Material | None, works: Sequence[Work
         measure = ROW_COUNT
     else:
         return None
-    counted = _over_same_rows(works[0].frame, query, (measure,), draft.text)
-    queries = (msgspec.structs.replace(counted.queries[0], groups=tuple(names)),)
-    return msgspec.structs.replace(counted, queries=queries)  # "per team how many is that"
+    return _over_same_rows(works[0].frame, query, (measure,), draft.text, names)
 
 
 def _count_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
@@ -276,7 +299,7 @@ def _sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work])
         measures = (Measure(columns[0].name, Aggregate.SUM),)
     elif draft.measures or len(measures) != 1 or not _is_sum(measures[0], draft, material):
         return None
-    return _over_same_rows(works[0].frame, query, measures, draft.text)
+    return _over_same_rows(works[0].frame, query, measures, draft.text, draft.groups)
 
 
 def _part_of_sum(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
@@ -284,16 +307,19 @@ def _part_of_sum(draft: Draft, material: Material | None, works: Sequence[Work])
     that is not paid?"; None for a share in percent, and where no sum was shown."""
     conditions = [Filter(column, Op.IS, (value,)) for column, value in draft.values]
     conditions += draft.filters
+    calendar = _calendar(draft, material, "") if material is not None else None
+    if calendar is not None:
+        conditions += [one.filter(calendar) for one in draft.periods]
     is_part = "part" in draft.marks or (draft.derivation is None and draft.asks == {"much"})
     is_asked = is_part and len(conditions) == 1 and (
         {"it"} <= draft.marks <= {"it", "about", "flag", "part"}
     )  # fmt: skip
-    names_more = draft.measures or draft.groups or draft.periods or draft.comparing or draft.things
+    names_more = draft.measures or draft.groups or draft.comparing or draft.things
     query = _last_query(works, material)
     if not is_asked or names_more or draft.unknown or draft.grains or query is None:
         return None
     is_sum = len(query.measures) == 1 and query.measures[0].aggregate is Aggregate.SUM
-    if not is_sum or query.measures[0].derived or query.having or query.groups or (
+    if not is_sum or query.measures[0].derived or query.having or (
         {one.column for one in query.filters} & {one.column for one in conditions}
     ):  # fmt: skip
         return None
@@ -320,8 +346,10 @@ def asks_sum_of_it(draft: Draft) -> bool:
         or ("many" in draft.asks and bool(draft.measures))  # "how many hours is that"
         or (is_sum and (draft.asks == {"what"} or "many" in draft.marks))  # "combien en tout"
     )
-    names_more = draft.groups or draft.mentions or draft.values or draft.filters or draft.periods
-    return is_asked and draft.marks - {"many"} in ({"it"}, {"it", "about"}) and not (
+    names_more = draft.mentions or draft.values or draft.filters or draft.periods or (
+        len(draft.groups) > 1
+    )  # fmt: skip
+    return is_asked and draft.marks - {"many", "per"} in ({"it"}, {"it", "about"}) and not (
         names_more or draft.grains or draft.comparing or draft.things or draft.has_look
         or draft.unknown or draft.derivation or draft.counts or draft.ranking
         or draft.aggregate not in (None, Aggregate.SUM)
@@ -350,10 +378,14 @@ def _last_query(works: Sequence[Work], material: Material | None) -> Query | Non
     return queries[0]
 
 
-def _over_same_rows(last: Frame, query: Query, measures: tuple[Measure, ...], text: str) -> Frame:
-    """The question for other measures of the rows that a query kept."""
+def _over_same_rows(
+    last: Frame, query: Query, measures: tuple[Measure, ...], text: str, groups: Sequence[str] = (),
+) -> Frame:  # fmt: skip
+    """The question for other measures of the rows that a query kept, as "per team how many is
+    that"."""
     return Frame(
-        Act.ASK, Thing.ANSWER, (Query(query.table, measures, filters=query.filters),),
+        Act.ASK, Thing.ANSWER,
+        (Query(query.table, measures, tuple(groups), filters=query.filters),),
         language=last.language, files=last.files, text=last.text, said=text,
     )  # fmt: skip
 
@@ -458,7 +490,10 @@ def _is_edit(draft: Draft, work: Work) -> bool:
     other_things = [one for one in draft.things if one is not work.frame.thing]
     if draft.things and not (draft.marks & _MARKS - {"source", "only"} or draft.has_look):
         # "a chart" is a new chart; "as a chart" and "the chart" are of what was made.
-        return not draft.has_query and _refers(draft)
+        is_bare = draft.things == [Thing.TABLE] and len(draft.text.split()) <= _BARE and (
+            work.frame.thing is not Thing.ANSWER and not draft.options
+        )  # fmt: skip
+        return not draft.has_query and (is_bare or _refers(draft))
     groups = {name for query in work.frame.queries for name in query.groups}
     if draft.mentions and not set(draft.mentions) <= groups and not (
         draft.marks & {"split", "others"}
@@ -474,6 +509,8 @@ def _refers(draft: Draft) -> bool:
     return bool(words) and (words[0] in _AS or bool(marks))
 
 
+_BARE = 2
+"""A message of so few words that names a workbook is of what was made: "excel pls"."""
 _AS = frozenset(("as", "als", "como", "en", "comme", "in", "now", "jetzt", "and", "und"))
 
 
@@ -565,7 +602,8 @@ def _order(
             one.column and not is_better_higher(material.column(one.column)) for one in old.measures
         ):  # fmt: skip
             raise Unclear("ask_anew")
-        return Order(draft.ranking.is_top, draft.ranking.count)
+        count = draft.ranking.count or (1 if "only" in draft.marks else None)
+        return Order(draft.ranking.is_top, count)
     if draft.sort is not None:
         if {name for name, _ in draft.sort_by} - {one.column for one in old.measures}:
             raise Unclear("ask_anew")  # groups stand in the order of what is shown of them
@@ -701,7 +739,8 @@ def _another(
     )
     if thing is Thing.ANSWER or (not frame.files and not frame.text):
         raise Unclear("ask_anew")
-    if thing is not Thing.TABLE and any(not query.measures for query in queries):
+    is_list = frame.thing is Thing.ANSWER and material is not None and _is_list(frame, material)
+    if thing is not Thing.TABLE and is_list and frame.queries and not draft.measures:
         raise Unclear("ask_anew")  # of rows nothing is drawn
     if thing is Thing.TABLE:  # "those as Excel": the rows that were counted
         new_queries = tuple(_rows_of(query, material) for query in new_queries)

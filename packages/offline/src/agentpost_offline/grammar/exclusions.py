@@ -10,6 +10,7 @@ from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.material import no_value, yes_value
 from agentpost_offline.grammar.tagging import Term
 
+_ONES: Final = ("one", "ones")
 _LEFT_OUT_MAX: Final = 6
 """So many terms stand at most between "leave" and "out"."""
 
@@ -51,11 +52,28 @@ def take_exclusion(clause: Clause, at: int) -> int:
         column = clause.column(lacking)
         if column is not None:
             _exclude_column(clause.draft, column)
-            return end + 1 - at
+            return _exclude_more(clause, end + 1) - at
     end = _exclude_listed(clause, start)
     if end == start and term.has("not.after"):
         return _exclude_before(clause, at)
     return end - at if end > start else 0
+
+
+def _exclude_more(clause: Clause, at: int) -> int:
+    """Leave out what is joined to a column that was left out: "without the late ones and Ann"."""
+    noun = clause.term(at)
+    end = at + 1 if noun is not None and (noun.has("rows") or noun.text in _ONES) else at
+    if clause.term(end) is None or not (_joins(clause, end) or _is_flag_joined(clause, end)):
+        return at
+    after = _exclude_listed(clause, clause.skip(end + 1))
+    return after if after > clause.skip(end + 1) else at
+
+
+def _is_flag_joined(clause: Clause, at: int) -> bool:
+    """Whether an "and" stands before a column of yes and no."""
+    term, after = clause.terms[at], clause.term(clause.skip(at + 1))
+    joins = term.has("small.and", "small.or") or term.text in ",、，،"
+    return joins and after is not None and not after.values and _is_flag(clause, after)
 
 
 def _is_missing(clause: Clause, at: int) -> int:
@@ -100,7 +118,14 @@ def _exclude_listed(clause: Clause, start: int) -> int:
             assert period is not None
             clause.draft.exclusions.append(period)
             end += size
+        elif end > start and one.columns and not one.values and _is_flag(clause, one):
+            column = clause.column(one)
+            assert column is not None, "it is one of yes and no"
+            _exclude_column(clause.draft, column)
+            end += 1
         elif (end > start and one.is_glue and _goes_on(clause, end)) or (
+            end > start and _is_flag_joined(clause, end)
+        ) or (
             end > start and _joins(clause, end)
         ) or (
             one.columns and (after := clause.term(end + 1)) is not None and after.values

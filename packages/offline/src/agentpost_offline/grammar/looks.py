@@ -8,6 +8,8 @@ import msgspec
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.clause import Clause
 
+_LEAST: Final = 8
+"""So many pixels has a side at least: "the tall one" is no height."""
 _PALETTE: Final = ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale")
 SHEET: Final = re.compile("excel|إكسل|اكسل|xls|csv|sheet", re.IGNORECASE)
 """What a table is called as a file: more than the place where a question looks."""
@@ -72,7 +74,11 @@ def _side(clause: Clause, at: int, start: int) -> int:
     place = clause.skip(at + 1, "small.to", "op.equal", "small.in")
     value = clause.number(clause.term(place))
     after = clause.term(place + 1)
-    if value is None or (after is not None and after.has("unit.slides", "unit.pages")):
+    if (
+        value is None
+        or value < _LEAST
+        or (after is not None and after.has("unit.slides", "unit.pages"))
+    ):
         return 0
     _measure_out(clause, "wide" if clause.terms[at].has("unit.wide") else "high", value)
     return place + 1 + bool(after is not None and after.has("unit.pixels")) - start

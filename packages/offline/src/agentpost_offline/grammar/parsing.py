@@ -91,6 +91,7 @@ class _Parser(Clause):
                 terms[at + 2].has("not.not")
             ):  # fmt: skip
                 self.draft.unknown.append(text[one.start : terms[at + 2].end])  # both of them
+        self._refuse_either()
         if self.draft.control is not None and not self.draft.steers:  # "annulées par mois"
             self.draft.control = None
             self.unknown = sorted([*self.unknown, self.control_at])
@@ -99,6 +100,25 @@ class _Parser(Clause):
         set_remarks_apart(self)
         self.draft.is_statement = is_remark(terms)
         self.draft.unknown += self._unknown_words()
+
+    def _refuse_either(self) -> None:
+        """An "or" between conditions on two columns is not understood: all of them have to hold."""
+        for at, one in enumerate(self.terms[1:-1], 1):
+            if not one.has("small.or") or one.has("small.and") or one.columns or any(
+                each.has("not.not") for each in self.terms[max(0, at - 5) : at]
+            ):  # fmt: skip
+                continue
+            before, after = self.terms[at - 1], self.term(self.skip(at + 1, "small.in"))
+            sides = [self._condition_columns(each) for each in (before, after) if each is not None]
+            if len(sides) > 1 and all(sides) and sides[0].isdisjoint(sides[1]):
+                self.draft.unknown.append(self.text[before.start : one.end])
+
+    def _condition_columns(self, term: Term) -> set[str]:
+        """The columns of which a term says what they are: by a value, or by yes."""
+        if term.values:
+            return {name for name, _ in term.values}
+        column = self.column(term)
+        return {column.name} if column is not None and yes_value(column) else set()
 
     def _drop_other_names(self) -> None:
         """Leave other names of columns only where a column is asked for: "total cost of our club"
@@ -398,6 +418,12 @@ class _Parser(Clause):
             self.draft.sort = self.draft.is_descending = not is_low
             self.draft.look_words["sort"] = term.text
             return place + 1 - at
+        if term.has("order") and not term.columns:  # of rows, and of no figures
+            if not any(one.has("sort.sort") for one in self.terms):
+                self.draft.unknown.append(term.text)
+            self.draft.sort = self.draft.is_descending = term.has("order.desc")
+            self.draft.look_words["sort"] = term.text
+            return 1
         if not term.has("sort") or term.columns or term.has("sort.first"):
             return 0
         if not term.has("sort.sort"):

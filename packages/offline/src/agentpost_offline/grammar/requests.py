@@ -37,7 +37,6 @@ _IMAGE_OPTIONS = frozenset(
 _OPTIONS = {
     Thing.IMAGE: _IMAGE_OPTIONS, Thing.TABLE: frozenset(("pivot", "clean", "convert")),
     Thing.CHART: frozenset(("horizontal", "wide", "high")),
-    Thing.SITE: frozenset(("dark",)),
     Thing.DOCUMENT: frozenset(("convert", "headings")), Thing.DECK: frozenset(("headings",)),
 }  # fmt: skip
 _WHITE = "#ffffff"
@@ -439,6 +438,10 @@ def _reading(
             result.notes = edit.notes
             return result
         _check_what_it_is(draft, around, is_later=is_later)
+        if not (around.has_files or is_later) and (
+            edits.speaks_of_list(draft, material, around.works)
+        ):  # fmt: skip
+            raise Unclear("ask_anew")
         are_files = draft.several == len(around.names) == 2 and around.has_files
         names_several = (*draft.groups, *draft.mentions, *draft.values[1:], *draft.measures[1:],
                          *draft.periods[1:])  # fmt: skip
@@ -469,6 +472,8 @@ def _keep_rows(frame: Frame, last: Sequence[Query], result: Reading) -> None:
     own_columns = {one.column for one in query.filters}
     filters = (one for one in last[0].filters if one.column not in own_columns)
     query = msgspec.structs.replace(query, filters=(*filters, *query.filters))
+    if not result.draft.measures and last[0].measures and query.order is not None:
+        query = msgspec.structs.replace(query, measures=last[0].measures)  # of the same figure
     result.frame = msgspec.structs.replace(frame, queries=(query,))
 
 
@@ -757,6 +762,8 @@ def _check_picture(draft: Draft) -> None:
     """A picture has no rows that could be ranked or left out; a new size has to be told."""
     if draft.has_query or draft.aggregate:
         draft.unknown.append(draft.ranking.word if draft.ranking else draft.text)
+    if draft.ordinal is not None:  # "the second picture"
+        draft.unknown.append(draft.text)
     if draft.options.keys() in ({"resize"}, {"crop"}) and draft.style.size is None:
         raise Unclear("picture_size")
     if not (draft.options or draft.formats or draft.style.size):  # nothing is to be done with it

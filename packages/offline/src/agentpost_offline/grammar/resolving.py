@@ -72,6 +72,10 @@ class Resolved(QueryParts):
         self._periods()
         measures = measures_of(self)
         self._conditions(measures)
+        self._check_contradiction()
+        self._check_payment(measures)
+        if self._lists_figure(measures):
+            return self.over(())
         self._compare_each(measures)
         if draft.derivation is Derivation.GROWTH or (self._compares_periods() and measures):
             return self._compare_periods(measures)
@@ -112,6 +116,44 @@ class Resolved(QueryParts):
         ):  # fmt: skip
             raise Unclear("which_measure")
         return self.over(measures, order, self.having)
+
+    def _lists_figure(self, measures: Sequence[Measure]) -> bool:
+        """Whether one figure would answer a list: "list all expenses" of ``expenses.csv``."""
+        draft = self.draft
+        says_how = draft.aggregate or draft.derivation or draft.ranking or (
+            draft.sort is not None or any(one.aggregate for one in draft.measures)
+        )  # fmt: skip
+        has_axis = self.groups or self.time or self.having
+        is_list = draft.asks == {"list"} and self.thing is Thing.ANSWER
+        return is_list and not (says_how or has_axis) and len(measures) == 1 and (
+            measures[0].aggregate in (Aggregate.SUM, Aggregate.MEAN)
+        )  # fmt: skip
+
+    def _check_contradiction(self) -> None:
+        """Raise `Unclear` where a column would have to be two things: "paid amount and unpaid
+        amount" are two demands."""
+        kept: dict[str, set[str | float]] = {}
+        for one in (*self.filters, *self.draft.filters):
+            if one.op is Op.IS and one.grain is None:
+                values = kept.setdefault(one.column, set(one.values))
+                values &= set(one.values)
+                if not values:
+                    raise Unclear("not_clear")
+
+    def _check_payment(self, measures: Sequence[Measure]) -> None:
+        """Raise `Unclear` where a verb for "paid" stands, and a column that says what was paid is
+        called in another language."""
+        draft = self.draft
+        conditions = {one.column for one in (*self.filters, *draft.filters)} | {*self.groups}
+        flags = [
+            one for one in self.material.table.columns
+            if yes_value(one) and is_of_payment(one.name) and one.name not in conditions
+        ]  # fmt: skip
+        if "spent" in draft.marks and len(flags) == 1 and not draft.measures:
+            all_rows = self.over(measures)
+            paid = Filter(flags[0].name, Op.IS, (yes_value(flags[0]),))
+            rows = msgspec.structs.replace(all_rows, filters=(*all_rows.filters, paid))
+            raise Unclear("not_clear", [self.choice(rows), self.choice(all_rows)])
 
     def _rows_in_order(self) -> Query:
         """The rows of "which are not paid, biggest first": by the figure that a condition is on, or
@@ -302,6 +344,16 @@ class Resolved(QueryParts):
         draft = self.draft
         if "flag" not in draft.marks:
             return
+        is_bare = self.thing is Thing.CHART and len(draft.filters) == 1 and not (
+            draft.measures or draft.groups or draft.mentions or draft.values or draft.grains
+            or draft.asks or draft.row_nouns or draft.is_trend
+        )  # fmt: skip
+        if is_bare and draft.filters[0].values == (
+            yes_value(self.material.column(draft.filters[0].column)),
+        ):  # "a pie of paid" has both
+            draft.groups.append(draft.filters.pop().column)
+            draft.counts.append("")
+            return
         by_column: dict[str, set[Filter]] = {}
         for one in draft.filters:
             if one.op is Op.IS and yes_value(self.material.column(one.column)):
@@ -461,6 +513,9 @@ class Resolved(QueryParts):
 
     def _compared_column(self, one: Comparing, measures: list[Measure]) -> str:
         if one.column is not None:
+            unit = self.material.column(one.column).unit if one.column != ROWS else None
+            if one.has_money and unit is not None and not is_currency(unit):
+                raise Unclear("which_condition", words=one.text)  # pounds are no kilograms
             return one.column
         takings = self.material.takings
         concepts = self.material.concepts
@@ -470,6 +525,8 @@ class Resolved(QueryParts):
         if one.has_money and len(money) == 1:  # "over 1000 euros"
             return money[0]
         numbers = sorted(self.material.numbers, key=lambda each: each.name not in takings)
+        if one.has_money:  # pounds of money are no kilograms
+            numbers = [each for each in numbers if each.unit is None or is_currency(each.unit)]
         of_groups = bool(self.groups or self.time) and not self.is_row_each  # totals are larger
         reached = {
             column.name for column in numbers
@@ -527,6 +584,8 @@ class Resolved(QueryParts):
             if draft.sort is not None and not has_axis:
                 draft.unknown.append(draft.look_words["sort"])
             return measures, Order(bool(draft.sort)) if wants_order else None
+        if draft.groups and (draft.row_nouns or "who" in draft.asks):
+            raise Unclear("rank_what")  # "the oldest child in each class"
         if draft.sort is not None and draft.sort is not ranking.is_top:
             draft.unknown.append(draft.look_words["sort"])  # "top 3, worst first"
         if any(self._has_no_best(one) for one in measures):
@@ -637,8 +696,8 @@ class Resolved(QueryParts):
             raise Unclear("rank_what")
         if self.draft.aggregate is not None or one.aggregate not in (
             Aggregate.SUM, Aggregate.MEAN, how
-        ):  # fmt: skip
-            raise Unclear("rank_what")
+        ) or any(each.aggregate not in (None, how) for each in self.draft.measures):  # fmt: skip
+            raise Unclear("rank_what")  # "average and highest amount"
         return Measure(one.column, how)
 
     def _derive(self, measures: list[Measure]) -> list[Measure]:

@@ -43,8 +43,16 @@ def coarser(query: Query, points: int) -> Query | None:
     return replace(query, grain=_COARSER[query.grain])
 
 
-def choose(grid: Grid, wish: str | None) -> Choice:
-    """The kind of picture for a result laid out: the one asked for where it can show it."""
+def choose(grid: Grid, wish: str | None, *, is_lying: bool = False) -> Choice:
+    """The kind of picture for a result laid out: the one asked for where it can show it;
+    ``is_lying``: columns as bars that lie."""
+    choice = _of_kind(grid, wish)
+    return (
+        dataclasses.replace(choice, kind="bar") if is_lying and choice.kind == "column" else choice
+    )
+
+
+def _of_kind(grid: Grid, wish: str | None) -> Choice:
     is_split, best = len(grid.lines) > 1, _best(grid)
     upright = "column" if grid.is_timed or not _is_long(grid) else "bar"
     match wish:

@@ -49,7 +49,7 @@ def draw(
     if len(scale.lines) < len(whole.lines):
         others = [line.name for line in whole.lines if line not in scale.lines][:6]
         notes.append(phrases["notes"]["other_scale"].format(language(code).join(others)))
-    choice = choosing.choose(scale, style.chart)
+    choice = choosing.choose(scale, style.chart, is_lying=bool(style.options.get("horizontal")))
     if choice.why:
         notes.append(phrases["notes"][choice.why])
     part, count = choosing.fit_in(scale, choice, phrases["rest"], most_bars)

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from agentpost.agents.base import CannotSucceed, File, JobFailed
 from agentpost_offline.content.picture import Drawing
 from agentpost_offline.data.model import Kind, Result, Role, Table
-from agentpost_offline.frame import Cell, Frame, Query, Thing, from_json
+from agentpost_offline.frame import Cell, Frame, Query, Style, Thing, from_json
 from agentpost_offline.making import catalogue, queries
 from agentpost_offline.making.chart import choosing, figures
 from agentpost_offline.making.chart.drawing import draw, is_empty, scatter
-from agentpost_offline.making.chart.rendering import render
+from agentpost_offline.making.chart.rendering import SIZE, render
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.maker import Output, Plan, csv_of, file_name
 from agentpost_offline.story import naming
@@ -187,6 +187,15 @@ def _scatter(dataset: Dataset, query: Query, table: Table, frame: Frame) -> Draw
     return replace(drawing, notes=(*drawing.notes, note))
 
 
+def _size(style: Style) -> tuple[int, int] | None:
+    """The pixels that were asked for; of a width or height alone, in the usual proportion."""
+    wide, high = style.options.get("wide"), style.options.get("high")
+    if style.size is not None or not (wide or high):
+        return style.size
+    ratio = SIZE[0] / SIZE[1]
+    return round(wide or float(high or 0) * ratio), round(high or float(wide or 0) / ratio)
+
+
 def write(
     files: Sequence[File], frame_json: Any, sections: Any, drawing_json: Any,
     form: Literal["png", "svg", "pdf", "csv", "txt"],
@@ -200,7 +209,7 @@ def write(
         return csv_of([drawing.header, *drawing.rows])
     if form == "txt":
         return f"{drawing.alt}\n".encode()
-    content = render(drawing, form, size=frame.style.size, code=frame.language,
+    content = render(drawing, form, size=_size(frame.style), code=frame.language,
                      accent=frame.style.colour)  # fmt: skip
     if form == "png":
         with Image.open(io.BytesIO(content)) as image:

@@ -1,0 +1,100 @@
+"""Messages that were answered wrongly once: each is right now, or asked about."""
+
+from pathlib import Path
+
+import pytest
+
+from agentpost_offline.frame import Thing
+from tests.offline.conversations import Conversation, csv_file, frame
+
+JOBS = "job,worker,hours,invoiced\nJ1,Jo,5,yes\nJ2,Sam,3,no\nJ3,Jo,2,no\n"
+ORDERS = "order,amount,paid,shop\n1,10,yes,North\n2,20,no,South\n3,40,no,North\n"
+CLIENTS = "client,amount,paid\nAl,10,yes\nBo,20,no\nCy,40,no\nAl,5,yes\n"
+REPS = "rep,shop,amount,late\nAnn,North,100,yes\nBob,South,50,no\nAnn,South,70,no\nCy,North,30,no\n"
+MARKS = "name,maths,physics\nAnn,80,30\nBob,40,90\n"
+KIDS = "name,class,age,score\nAli,A,11,5\nCal,A,13,2\nBea,B,12,7\nDan,B,10,1\n"
+MEMBERS = (
+    "member,team,visits,joined\nAnn,Red,3,2026-01-01\nBob,Blue,9,2025-05-01\nCat,Red,5,2024-02-02\n"
+)
+EXPENSES = "item,person,amount,receipt\nPens,Al,10,yes\nTaxi,Al,40,no\nDesk,Bo,200,no\n"
+PARCELS = "driver,parcels,day\nAbe,10,2026-01-05\nBo,20,2026-01-31\nAbe,70,2026-02-28\n"
+UNITS = "rep,units,amount\nAnn,3,1000\nBob,11,900\n"
+DOGS = "dog,weight (kg)\nRex,30\nTia,8\nKim,6\n"
+BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "messages", "answer"),
+    [
+        (JOBS, "which jobs are not invoiced // per worker how many hours is that", "- Jo: 2\n"),
+        (ORDERS, "total amount by shop // how much of that is paid", "Total Amount: 10."),
+        (REPS, "amount by shop without the late ones and ann", "- South: 50\n- North: 30\n"),
+        (REPS, "amount without north or late", "Total Amount: 120."),
+        (ORDERS, "amount without paid and north", "Total Amount: 20."),
+        (MARKS, "who has over 70 in maths and under 50 in physics", "- Ann: Maths 80, Physics 30"),
+        (MEMBERS, "visits by member // only the biggest", "Bob: 9 (highest"),
+        (EXPENSES, "list expenses with no receipt", "- Taxi, Al, 40\n- Desk, Bo, 200\n"),
+        (EXPENSES, "list all expenses", "- Pens, Al, 10, yes\n"),
+        (PARCELS, "parcels by driver // how much of that was in january", "Total Parcels: 30."),
+        (UNITS, "total units by rep // who made the most of that", "Bob: 11 (highest"),
+        (BINS, "total output by bin", "- A1: 15\n- a1: 11\n"),
+    ],
+)
+async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: str) -> None:
+    name = "expenses.csv" if table is EXPENSES else "table.csv"
+    talk, files = Conversation(), [csv_file(tmp_path, table, name)]
+    for message in messages.split(" // "):
+        turn = await talk.say(message, *files)
+        files = []
+    assert answer in turn.text, (turn.text, turn.questions)
+
+
+@pytest.mark.parametrize(
+    ("table", "messages"),
+    [
+        (CLIENTS, "wie viel ist bezahlt"),
+        (CLIENTS, "quién ha pagado"),
+        (KIDS, "list class A // oldest first"),
+        (KIDS, "list class A // biggest first"),
+        (KIDS, "list class A // what is the biggest"),
+        (KIDS, "list class A // only under 4 in score"),
+        (KIDS, "oldest child in each class"),
+        (KIDS, "who has the highest score in each class"),
+        (MEMBERS, "visits by member, oldest first"),
+        (MEMBERS, "visits by member alphabetically"),
+        (REPS, "average and highest amount"),
+        (REPS, "how many are late or in the south"),
+        (JOBS, "which jobs are not invoiced // as a bar chart"),
+        (JOBS, "which jobs are not invoiced // as a bar chart of hours"),
+        (DOGS, "how many dogs weigh over 10 pounds"),
+    ],
+)
+async def test_it_is_asked_about(tmp_path: Path, table: str, messages: str) -> None:
+    talk, files = Conversation(), [csv_file(tmp_path, table)]
+    for message in messages.split(" // "):
+        turn = await talk.say(message, *files)
+        files = []
+    assert turn.questions, turn.text
+    assert not turn.started
+
+
+async def test_the_rows_of_yes_are_a_choice_where_a_verb_says_paid(tmp_path: Path) -> None:
+    talk = Conversation()
+    turn = await talk.say("wie viel ist bezahlt", csv_file(tmp_path, CLIENTS))
+    assert turn.choices[0] == "Amount gesamt, Paid = yes"
+    assert "15" in (await talk.say(turn.choices[0])).text
+
+
+async def test_a_workbook_alone_is_of_the_chart_before(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("chart parcels by driver", csv_file(tmp_path, PARCELS))
+    (job,) = (await talk.say("excel pls")).started
+    assert frame(job).thing is Thing.TABLE
+    assert frame(job).queries[0].groups == ("driver",)
+
+
+async def test_a_pie_of_a_yes_or_no_has_both(tmp_path: Path) -> None:
+    (job,) = (await Conversation().say("pie of paid", csv_file(tmp_path, ORDERS))).started
+    (query,) = frame(job).queries
+    assert query.groups == ("paid",)
+    assert not query.filters
