@@ -558,6 +558,9 @@ async def test_the_other_sheet_is_looked_at_and_none_is_made(tmp_path: Path) -> 
     await talk.say("total nights", file(tmp_path / "camp.xlsx"))
     turn = await talk.say("how many pitches have electric btw, its on the other sheet")
     assert "Number of rows: 2." in turn.text, (turn.questions, turn.choices)
+    turn = await Conversation().say("pitches sheet in excel", file(tmp_path / "camp.xlsx"))
+    assert turn.questions
+    assert not turn.started  # of all sheets
 
 
 SALON = """day,client,stylist,treatment,price,status

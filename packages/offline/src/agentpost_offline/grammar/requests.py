@@ -95,6 +95,10 @@ def read(text: str, around: Surrounding) -> list[Reading]:
         )
     ):
         _ask_which_table(best, ties, text)
+    if len(tables) < len(around.tables):
+        for one in best:
+            if one.frame is not None and one.frame.act is Act.MAKE and not one.frame.queries:
+                one.question = Question("which_measure")  # "the games sheet in excel"
     return best
 
 
