@@ -169,8 +169,8 @@ async def _answer(
     )
     if here.works and here.works[0].frame.thing is Thing.IMAGE:
         pictures = {one.id for one in files_by_word(here.images, text, here.language)}
-        if pictures and pictures.isdisjoint(here.works[0].frame.files):
-            here.works = []  # another picture than the one that was changed last
+        if pictures and pictures != {*here.works[0].frame.files}:
+            here.works = []  # another picture than what was made last
     readings = requests.read(text, here.around)
     is_change = any(one.is_edit and one.draft.ordinal is None for one in readings)
     if is_change and _is_after_new_request(here, pending):

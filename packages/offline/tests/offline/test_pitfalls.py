@@ -98,3 +98,38 @@ async def test_a_pie_of_a_yes_or_no_has_both(tmp_path: Path) -> None:
     (query,) = frame(job).queries
     assert query.groups == ("paid",)
     assert not query.filters
+
+
+KENNEL = """booking,dog,kennel type,nights,total £,vaccinated,day
+B1,Rex,Suite,2,40,Y,2023-01-02
+B2,Tia,Large,3,60,N,2023-12-30
+B3,Rex,Suite,5,100,N,2024-01-03
+B4,Kim,Large,1,20,Y,2024-12-29
+"""
+BOIS = """N°;Client;Stères;Prix du stère €;Montant TTC €;Payé
+F1;Perrin;10;70;700;non
+F2;Roux;2;65;130;non
+F3;Perrin;6;75;450;oui
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "answers"),
+    [
+        (KENNEL, "how many nights in total and how much money was that", ("Nights: 11.", "£220")),
+        (KENNEL, "total nights in 2023 and in 2024, up or down", ("grew by 20%",)),
+        (BOIS, "liste des factures pas encore payées de plus de 400 euros", ("F1", "700")),
+    ],
+)
+async def test_it_is_all_answered(
+    tmp_path: Path, table: str, message: str, answers: tuple[str, ...]
+) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, table, "bookings.csv"))
+    assert all(one in turn.text for one in answers), (turn.text, turn.questions, turn.choices)
+
+
+async def test_total_and_average_of_each_row_are_a_choice(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "total nights, and the average per booking", csv_file(tmp_path, KENNEL, "bookings.csv")
+    )
+    assert "total Nights and average Nights" in turn.choices

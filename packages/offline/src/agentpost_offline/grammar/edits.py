@@ -297,9 +297,20 @@ def _sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work])
         ):  # fmt: skip
             return None
         measures = (Measure(columns[0].name, Aggregate.SUM),)
+    elif _asks_money_of(draft, measures, material):  # "… and how much money was that"
+        measures = (Measure(material.takings[0], Aggregate.SUM),)
     elif draft.measures or len(measures) != 1 or not _is_sum(measures[0], draft, material):
         return None
     return _over_same_rows(works[0].frame, query, measures, draft.text, draft.groups)
+
+
+def _asks_money_of(draft: Draft, measures: Sequence[Measure], material: Material) -> bool:
+    """Whether the money of the rows is asked for behind another sum of them."""
+    (first, *others) = measures
+    is_sum = first.aggregate is Aggregate.SUM and first.column is not None and not others
+    names = [one.column for one in draft.measures] or material.takings[:1]
+    is_money = len(material.takings) == 1 and names == material.takings
+    return "much" in draft.asks and is_sum and is_money and first.column != names[0]
 
 
 def _part_of_sum(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:

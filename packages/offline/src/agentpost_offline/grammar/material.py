@@ -1,6 +1,7 @@
 """What a table offers to a request: its columns and values, by the words that name them."""
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -108,6 +109,7 @@ class Material:
     def is_price_of_row(self, column: Column) -> bool:
         """Whether a column is the price of what each row is, since none says how many: a rental."""
         is_price = is_currency(column.unit) or concept_of(column.name) == "price"
+        is_price = is_price and not _OF_ONE.search(column.name)
         says_how_many = self.concepts.keys() & {"quantity", "sold"} or any(
             map(roles.counts_pieces, self.numbers)
         )
@@ -251,6 +253,8 @@ def _add_unit(material: Material, column: Column, words: Lexicon) -> None:
             among.append(column.name)
 
 
+_OF_ONE = re.compile(r"(?i)\b(?:per|each|pro|je|par|du|de la|por|cada|unit\w*)\b|/")
+"""What a price of one piece is called by: "price per litre", "prix du stère"."""
 _UNITS = {
     "g": "g gram grams gramm gramme grammes gramos 克 جرام",
     "kg": "kg kilo kilos kilogramm kilogrammes kilogramos 公斤 كيلو",

@@ -1011,7 +1011,7 @@ class _Parser(Clause):
             draft.marks.add("unable")
         elif term.has("model") and (self._is_part_of_name(term) or self._is_named_unit(at)):
             return 0
-        elif term.has("model") and self._names_file(term.text):
+        elif term.has("model") and self._names_file(term.text) and not is_of_rows(self, at):
             draft.marks.add("source")
         elif term.has("model") and not is_of_rows(self, at):
             is_written = any(one.has("option.caption") for one in self.terms[:at])

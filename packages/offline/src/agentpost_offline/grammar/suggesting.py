@@ -376,6 +376,9 @@ class _Suggester:
             if name := formula(left, sign, right):
                 yield (Measure(name, self._usual(name)),), _GUESS
         yield from (((one,), _NAMED - _FAINT) for one in named)
+        if "each_row" in draft.marks and len({one.column for one in named}) == 1:
+            both = (Aggregate.SUM, Aggregate.MEAN)  # "total, and the average per entry"
+            yield tuple(Measure(named[0].column, one) for one in both), _NAMED
         if counts and not named and draft.aggregate is Aggregate.SUM:  # "sum and number"
             main = [one for one in self.material.numbers if self._is_main(one)][:1]
             yield from (
