@@ -518,6 +518,18 @@ async def test_a_picture_is_called_by_a_word_of_its_name(tmp_path: Path) -> None
     assert [one.name for one in job.args["files"]] == ["tent.png", "biscuit the dog.png"]
 
 
+async def test_words_that_stand_on_a_picture_choose_none(tmp_path: Path) -> None:
+    talk = Conversation()
+    pictures = [picture(tmp_path, name) for name in ("tent.png", "lake.png")]
+    for message in ('write "Lake Camp" on them', "write Lake Camp on them"):
+        (job,) = (await Conversation().say(message, *pictures)).started
+        assert [one.name for one in job.args["files"]] == ["tent.png", "lake.png"]
+    (job,) = (await talk.say('write "Lake" on the tent', *pictures)).started
+    assert [one.name for one in job.args["files"]] == ["tent.png"]
+    (job,) = (await talk.say('now write "At the lake" at the top')).started
+    assert [one.name for one in job.args["files"]] == ["tent.png"]
+
+
 async def test_notes_are_turned_into_slides_and_no_picture_is_turned(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# Club\n\n## Subs\n\nDue in May.\n")
     turn = await Conversation().say(
