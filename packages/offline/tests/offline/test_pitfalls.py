@@ -31,6 +31,8 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (REPS, "amount by shop without the late ones and ann", "- South: 50\n- North: 30\n"),
         (REPS, "amount without north or late", "Total Amount: 120."),
         (ORDERS, "amount without paid and north", "Total Amount: 20."),
+        (ORDERS, "amount without the unpaid ones and south", "Total Amount: 10."),
+        (REPS, "amount without the north ones and ann", "Total Amount: 50."),
         (MARKS, "who has over 70 in maths and under 50 in physics", "- Ann: Maths 80, Physics 30"),
         (MEMBERS, "visits by member // only the biggest", "Bob: 9 (highest"),
         (EXPENSES, "list expenses with no receipt", "- Taxi, Al, 40\n- Desk, Bo, 200\n"),
