@@ -65,6 +65,7 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (MEMBERS, "visits by member, oldest first"),
         (MEMBERS, "visits by member alphabetically"),
         (REPS, "average and highest amount"),
+        (PARCELS, "compare the third and the second half, total parcels"),
         (REPS, "how many are late or in the south"),
         (JOBS, "which jobs are not invoiced // as a bar chart"),
         (JOBS, "which jobs are not invoiced // as a bar chart of hours"),

@@ -244,14 +244,12 @@ class _Parser(Clause):
             return 0
         second, _ = periods.read(self.terms, self.skip(at + 2), calendar)
         number = int(self.terms[at].key("ordinal") or 0)
-        if second is None or number < 1:
+        if second is None or not 1 <= number < (second.half or second.quarter or 0):
             return 0
         if second.half is not None:
             self.draft.periods.append(dataclasses.replace(second, half=number))
-        elif second.quarter is not None:
-            self.draft.periods.append(dataclasses.replace(second, quarter=number))
         else:
-            return 0
+            self.draft.periods.append(dataclasses.replace(second, quarter=number))
         return 1
 
     def _dateless(self, at: int) -> int:
@@ -1009,7 +1007,9 @@ class _Parser(Clause):
         if term.has("unable"):
             draft.unknown.append(term.text)
             draft.marks.add("unable")
-        elif term.has("model") and (self._is_part_of_name(term) or self._is_named_unit(at)):
+        elif term.has("model") and (
+            self._is_part_of_name(term) or self._is_named_unit(at) or self._is_sent_by_asker(at)
+        ):  # fmt: skip
             return 0
         elif term.has("model") and self._names_file(term.text):
             draft.marks.add("source")
@@ -1051,6 +1051,11 @@ class _Parser(Clause):
         if term.has("small.it", "small.all"):
             draft.marks |= {"it"} if term.has("small.it") else {"all"}
         return 1
+
+    def _is_sent_by_asker(self, at: int) -> bool:
+        """As in "I need to send this to my boss", which only says what the answer is for."""
+        before = self.terms[self.start_of_part(at) : at] if self.terms[at].has("model.send") else ()
+        return any(one.has("statement.statement") for one in before)
 
     def _is_named_unit(self, at: int) -> bool:
         """As the minutes of "in minutes", which nobody has to write."""
@@ -1099,7 +1104,9 @@ class _Parser(Clause):
         if term.has("goods") and self._is_of_pieces(at):
             return 1
         if term.has("wholly"):  # "paid in full" is no list of what was paid
-            return int(not any(one.has("carry.spent") for one in self.terms))
+            after = self.term(at + 1)
+            is_of_result = after is not None and after.has("thing", "rows")  # "the full table"
+            return int(is_of_result or not any(one.has("carry.spent") for one in self.terms))
         if term.has("small.source"):
             is_format = looks.SHEET.search(term.text) and any(
                 one.has("small.as") for one in self.terms[max(0, at - 2) : at]
