@@ -35,7 +35,7 @@ from agentpost_offline.grammar.rows import (
 )
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold, name_tokens
-from agentpost_offline.grammar.vocabulary import concept_of, lexicon, things_called
+from agentpost_offline.grammar.vocabulary import concept_of, lexicon, things_called, word_list
 
 _CURRENCIES: Final = {"eur": "€", "dol": "$", "usd": "$", "dól": "$", "pou": "£", "欧元": "€"}
 _DAYS_MAX: Final = 366
@@ -48,6 +48,8 @@ _SIGNS: Final = {
 _SEVERAL: Final = (2, 3, 4, 5, 6)
 _FEW: Final = 12
 """So many different numbers make groups."""
+_DENIED_MAX: Final = 5
+"""So many terms stand at most between a "not" and the "or" that it denies."""
 _ONE: Final = ("one", "ones")
 """What stands for a noun: "the spring one", "a shorter one"."""
 _RATES: Final = ("rate", "率", "比率")
@@ -102,16 +104,31 @@ class _Parser(Clause):
         self.draft.unknown += self._unknown_words()
 
     def _refuse_either(self) -> None:
-        """An "or" between conditions on two columns is not understood: all of them have to hold."""
+        """An "or" between conditions on two columns, or before a condition with a number, is not
+        understood: all of them have to hold. What is left out may have one: "without A or B"."""
+        kept = {name for name, _ in self.draft.values}
         for at, one in enumerate(self.terms[1:-1], 1):
-            if not one.has("small.or") or one.has("small.and") or one.columns or any(
-                each.has("not.not") for each in self.terms[max(0, at - 5) : at]
-            ):  # fmt: skip
+            place = self.skip(at + 1, "small.in", "small.verb", "having")
+            before, after = self.terms[at - 1], self.term(place)
+            if self._opens_with_or(one) and self.number(after) is not None:  # "or over 100"
+                self.draft.unknown.append(one.text)
+            if not one.has("small.or") or one.has("small.and") or one.columns or after is None:
                 continue
-            before, after = self.terms[at - 1], self.term(self.skip(at + 1, "small.in"))
-            sides = [self._condition_columns(each) for each in (before, after) if each is not None]
-            if len(sides) > 1 and all(sides) and sides[0].isdisjoint(sides[1]):
+            left, right = self._condition_columns(before), self._condition_columns(after)
+            is_denied = right.isdisjoint(kept) and any(
+                each.has("not.not") for each in self.terms[max(0, at - _DENIED_MAX) : at]
+            )
+            is_bound = any(
+                each.has("op.above", "op.below") and not each.columns
+                for each in self.terms[at + 1 : place + 1]
+            )
+            if is_bound or (left and right and left.isdisjoint(right) and not is_denied):
                 self.draft.unknown.append(self.text[before.start : one.end])
+
+    def _opens_with_or(self, term: Term) -> bool:
+        """Whether a bound is one that stands behind its number, as in "100 or over"."""
+        words = word_list(self.language)["small"]["or"].split(";")
+        return term.has("op") and term.text.casefold().split()[0] in map(str.strip, words)
 
     def _condition_columns(self, term: Term) -> set[str]:
         """The columns of which a term says what they are: by a value, or by yes."""
