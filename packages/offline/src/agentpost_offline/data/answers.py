@@ -16,6 +16,7 @@ from agentpost_offline.data.formulas import Sign
 from agentpost_offline.data.model import Kind, Result, Role, Table
 from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
+    COMPARED,
     ROW_COUNT,
     Aggregate,
     Cell,
@@ -156,7 +157,7 @@ class _Answer(wording.TableWords):
             return self._average(query, result)
         if not keys:
             return self._single(query, result)
-        if derivation in (Derivation.GROWTH, Derivation.DIFFERENCE):
+        if derivation in COMPARED:
             text = Comparison(self._data, self._table, self._language).of(query, result)
             if text is not None:
                 return text
@@ -427,7 +428,7 @@ class _Answer(wording.TableWords):
 
 def _against_before(query: Query) -> bool:
     """Whether periods are compared: where nothing can be, the answer says what is missing."""
-    is_change = query.measures[0].derived in (Derivation.GROWTH, Derivation.DIFFERENCE)
+    is_change = query.measures[0].derived in COMPARED
     return is_change and query.time is not None
 
 

@@ -30,6 +30,7 @@ _SIZES: Final = (
 _COUNTERS: Final = ("分", "岁", "天", "次", "个", "件", "人")
 """What stands between a Chinese number and what is said of it: "60分以下"."""
 _SEVERAL: Final = 2
+"""So many columns behind an "in" share a number; a single one is a figure of its own."""
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
 

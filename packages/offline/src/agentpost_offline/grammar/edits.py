@@ -12,6 +12,7 @@ import msgspec
 from agentpost_offline.data.model import Column, Role
 from agentpost_offline.data.roles import is_additive, is_reading
 from agentpost_offline.frame import (
+    COMPARED,
     ROW_COUNT,
     Act,
     Aggregate,
@@ -42,7 +43,6 @@ ANSWERED = ""
 """The id of the work that stands for the last question that was answered."""
 FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
 """The format of a document that is asked for as such a thing."""
-_COMPARED = (Derivation.GROWTH, Derivation.DIFFERENCE)
 _MARKS = frozenset(
     ("it", "change", "about", "only", "too", "split", "undo", "source", "others", "same")
 )
@@ -595,7 +595,7 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     only = {one.column for one in result.filters if one.op is Op.IS and len(one.values) == 1}
     if draft.ranking and result.groups and only.issuperset(result.groups) and not result.time:
         raise Unclear("ask_anew")  # the most of one group: "on route 14 what is lost most?"
-    if any(one.derived in _COMPARED for one in old.measures) and (draft.periods or draft.grains):
+    if any(one.derived in COMPARED for one in old.measures) and (draft.periods or draft.grains):
         raise Unclear("ask_anew")
     return result
 
@@ -670,7 +670,7 @@ def _axes(
         by_time = bool(draft.grains or draft.is_trend)
         if old.time and old.groups and not by_time:
             raise Unclear("ask_anew")  # in place of the groups, or of the time
-        compares = any(one.derived in _COMPARED for one in old.measures)
+        compares = any(one.derived in COMPARED for one in old.measures)
         keeps = by_time or compares  # of two periods, by route
         axes = {"groups": tuple(groups), "time": time if keeps else None,
                 "grain": grain if keeps else None}  # fmt: skip
@@ -782,7 +782,7 @@ def _as_picture(query: Query) -> Query:
     """Of an answer about the best group or a difference, all that was compared."""
     measures = tuple(
         Measure(one.column, one.aggregate)
-        if one.derived in (*_COMPARED, Derivation.SHARE) else one
+        if one.derived in (*COMPARED, Derivation.SHARE) else one
         for one in query.measures
     )  # fmt: skip
     order = query.order

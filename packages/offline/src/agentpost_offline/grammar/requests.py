@@ -41,6 +41,7 @@ _OPTIONS = {
 }  # fmt: skip
 _WHITE = "#ffffff"
 _PAIR = 2
+"""Of so many sheets one is "the other"."""
 _RACING = 2
 """So many bars race at least."""
 _UNTRANSLATED = (Thing.DOCUMENT, Thing.IMAGE, Thing.TABLE)

@@ -17,6 +17,7 @@ from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
+    COMPARED,
     ROW_COUNT,
     Act,
     Aggregate,
@@ -51,7 +52,6 @@ from agentpost_offline.style.numbers import is_currency
 
 _ALIKE = 0.3
 """What a part is worth less for each suggestion before that has it."""
-_COMPARED = (Derivation.GROWTH, Derivation.DIFFERENCE)
 _DERIVED = (Derivation.SHARE, Derivation.CUMULATIVE)
 _ROWS = ROW_COUNT
 _OTHERS = 3
@@ -294,7 +294,7 @@ class _Suggester:
         fixed = {one.column for one in filters if one.op is Op.IS and len(one.values) == 1}
         if fixed & {*axes.groups} or axes.size > 2:
             return None
-        if any(one.derived in _COMPARED for one in measures) and (
+        if any(one.derived in COMPARED for one in measures) and (
             axes.time is None or self.thing is not Thing.ANSWER
         ):  # what is drawn has the figures of both periods
             measures = tuple(Measure(one.column, one.aggregate) for one in measures)
@@ -479,7 +479,7 @@ class _Suggester:
             self.before is not None
             and self.before.measures
             and groups
-            and (self.before.measures[0].derived in _COMPARED)
+            and (self.before.measures[0].derived in COMPARED)
         ):  # "now by route", of two quarters
             yield _Axes(groups[:1], self.before.time, self.before.grain), _NAMED + _FAINT
         if self.before is not None and not whole.size:
