@@ -126,10 +126,10 @@ class _Answer(wording.TableWords):
         for row in rows:
             cells = (self._fact(*one) for one in zip(names, row, strict=True))
             lines.append(f"- {self._tongue.separator.join(cells)}")
-        asked = min(count or result.counted, result.counted)
-        if asked > len(rows):
-            lines.append("- " + self._say("more", f"{asked - len(rows):,}"))
-        if asked < result.counted:  # of the best few no sum is asked
+        size = min(count or result.counted, result.counted)
+        if size > len(rows):
+            lines.append("- " + self._say("more", f"{size - len(rows):,}"))
+        if size < result.counted:  # of the best few no sum is asked
             return "\n".join([*lines, source]), result
         totals = [wording.plural(self._words, "rows", result.counted)]
         for column, one, total in zip(amounts, sums, result.rows[0][1:], strict=True):

@@ -106,7 +106,7 @@ class _Parser(Clause):
     def _refuse_either(self) -> None:
         """An "or" between conditions on two columns, or before a condition with a number, is not
         understood: all of them have to hold. What is left out may have one: "without A or B"."""
-        kept = {name for name, _ in self.draft.values}
+        own_columns = {name for name, _ in self.draft.values}
         for at, one in enumerate(self.terms[1:-1], 1):
             place = self.skip(at + 1, "small.in", "small.verb", "having")
             before, after = self.terms[at - 1], self.term(place)
@@ -115,7 +115,7 @@ class _Parser(Clause):
             if not one.has("small.or") or one.has("small.and") or one.columns or after is None:
                 continue
             left, right = self._condition_columns(before), self._condition_columns(after)
-            is_denied = right.isdisjoint(kept) and any(
+            is_denied = right.isdisjoint(own_columns) and any(
                 each.has("not.not") for each in self.terms[max(0, at - _DENIED_MAX) : at]
             )
             is_bound = any(

@@ -33,7 +33,7 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing
 from agentpost_offline.grammar.describing import frame_text
-from agentpost_offline.grammar.draft import Comparing, Draft, MeasureRequest
+from agentpost_offline.grammar.draft import Comparing, Draft, MeasureRequest, Ranking
 from agentpost_offline.grammar.material import (
     Material,
     calendar_of,
@@ -219,17 +219,9 @@ class _Suggester:
             draft.grains or draft.derivation or draft.aggregate
         ):  # fmt: skip
             return
-        ranking = draft.ranking
-        if ranking is not None and self.thing is Thing.TABLE:
-            return
-        if ranking is not None:  # "the 3 dearest trips"
-            best = Order(ranking.is_top, ranking.count or self._count())
-            for filters, of_filters in _best(self._conditions()):
-                query = Query(
-                    table.id, filters=filters, order=best, rows_by=self._row_order(filters)
-                )
-                is_several = (best.count or 1) > 1 and not (draft.groups or draft.which_columns)
-                yield query, (_NAMED + _LIKE if is_several else _FAINT) + of_filters
+        if draft.ranking is not None:
+            if self.thing is Thing.ANSWER:
+                yield from self._best_rows(draft.ranking)
             return
         before = self.before is not None and not self.before.measures
         names = (*draft.groups, *draft.mentions, *(one.column for one in draft.measures))
@@ -256,6 +248,17 @@ class _Suggester:
                 columns=columns if names and self.material.row_name else (),
             )  # fmt: skip
             yield query, weight + of_filters
+
+    def _best_rows(self, ranking: Ranking) -> Iterator[tuple[Query, float]]:
+        """The rows that are most or least, as of "the 3 dearest trips"."""
+        order = Order(ranking.is_top, ranking.count or self._count())
+        is_several = (order.count or 1) > 1 and not (
+            self.draft.groups or self.draft.which_columns
+        )  # fmt: skip
+        for filters, of_filters in _best(self._conditions()):
+            rows_by = self._row_order(filters)
+            query = Query(self.material.table.id, filters=filters, order=order, rows_by=rows_by)
+            yield query, (_NAMED + _LIKE if is_several else _FAINT) + of_filters
 
     def _row_order(self, filters: Sequence[Filter]) -> str:
         """The column by which rows stand in the order that is asked for: "biggest first"."""
@@ -555,9 +558,9 @@ class _Suggester:
         if self._compares:  # "do those in the club do better"
             flags = tuple(one for one in known if self._opposite(one) == one)
             yield flags, weight + _NAMED
-        shown = tuple(one for one in known if one.op is not Op.PRESENT)
-        if shown != known:  # "with the supplier", who may only be asked for
-            yield shown, weight + _LIKE
+        without_present = tuple(one for one in known if one.op is not Op.PRESENT)
+        if without_present != known:  # "with the supplier", who may only be asked for
+            yield without_present, weight + _LIKE
         rest = tuple(one for one in known if self._opposite(one) == one and one.op is not Op.IS_NOT)
         if rest != known and self.denies:
             yield rest, weight + _LIKE
