@@ -85,10 +85,10 @@ def copy_for_each(
             this ends with the last copy.
         patience: the seconds to wait for the first.
     """
-    asked = [listener.fileno()] if owner is None else [listener.fileno(), owner]
+    handles = [listener.fileno()] if owner is None else [listener.fileno(), owner]
     copies: dict[int, int] = {}  # the processes by what becomes readable when they end
     while True:
-        ready, _, _ = select.select([*asked, *copies], [], [], None if copies else patience)
+        ready, _, _ = select.select([*handles, *copies], [], [], None if copies else patience)
         for ended in copies.keys() & ready:
             os.waitpid(copies.pop(ended), 0)
             os.close(ended)
@@ -99,7 +99,7 @@ def copy_for_each(
             pid = os.fork()
             if pid == 0:
                 listener.detach()
-                for handle in (*asked, *copies):
+                for handle in (*handles, *copies):
                     os.close(handle)
                 return line
             line.close()

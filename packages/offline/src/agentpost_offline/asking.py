@@ -181,7 +181,7 @@ def _said_unknown(here: Surroundings, reading: Reading) -> str:
     """What was not understood; a missing column is named where a column must stand."""
     language, draft = here.language, reading.draft
     for_model = [word for _, word in draft.model]
-    words = [one for one in draft.unknown if one not in (*draft.lacking, *for_model)]
+    words = [one for one in dict.fromkeys(draft.unknown) if one not in (*draft.lacking, *for_model)]
     sentences = []
     if draft.lacking and reading.table is not None:
         missing = quote_words(language, draft.lacking)
@@ -204,10 +204,10 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     sure = [one for one in readings if one.is_sure and one.frame is not None]
     others = [one for one in readings if one not in sure and not one.draft.is_talk]
     for_model = [word for one in others for _, word in one.draft.model]
-    words = [
+    words = list(dict.fromkeys(
         word for one in others if not one.draft.model
         for word in (one.draft.unknown or ([] if one.question else [one.draft.text]))
-    ]  # fmt: skip
+    ))  # fmt: skip
     parts = []
     choices = []
     doable = sure or [one for one in others if one.question is None and not one.draft.model]

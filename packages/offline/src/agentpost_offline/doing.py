@@ -174,8 +174,10 @@ def _files(here: Surroundings, frame: Frame, maker: Maker) -> list[File]:
         kinds |= set(here.inside.get(file.id, ())) - {"data"}
         if kinds & maker.needs:
             targets.append(file)
-    is_of_all = frame.thing is Thing.IMAGE and "collage" in frame.style.options
-    return targets if is_of_all else files_by_word(targets, frame.said, here.language) or targets
+    if frame.thing is Thing.IMAGE and "collage" in frame.style.options:
+        return targets
+    without_caption = frame.said.replace(str(frame.style.options.get("text", "")), " ", 1)
+    return files_by_word(targets, without_caption, here.language) or targets
 
 
 async def _pass_on(here: Surroundings) -> None:

@@ -68,6 +68,10 @@ class Derivation(StrEnum):
     """The mean over the groups or periods, as one figure: "average revenue per month"."""
 
 
+COMPARED: Final = (Derivation.GROWTH, Derivation.DIFFERENCE)
+"""What sets a value against another one, of a period or a group."""
+
+
 class Grain(StrEnum):
     """The length of the periods of a time axis."""
 

@@ -11,6 +11,7 @@ from agentpost.agents.base import File, Turn
 from agentpost_offline.data.model import Table
 from agentpost_offline.documents import language as tongues
 from agentpost_offline.frame import Frame, Thing, from_json
+from agentpost_offline.grammar.captions import QUOTED
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.grammar.requests import Surrounding
 from agentpost_offline.grammar.text import fold, name_tokens, tokens
@@ -161,11 +162,12 @@ def files_of(turn: Turn, wish: str) -> list[File]:
 
 def files_by_word(files: Sequence[File], text: str, language: str) -> list[File]:
     """The files of which a word is in the text: "the tent one" is ``tent.jpg``; a word that all
-    names have, or that stands in every sentence, tells nothing."""
+    names have, that stands in every sentence, or that is quoted to stand on a picture, tells
+    nothing."""
     words: list[set[str]] = [
         set(map(fold, name_tokens(one.name.rpartition(".")[0]))) for one in files
     ]
-    typed = {fold(one.text) for one in tokens(text) if len(one.text) > 2}
+    typed = {fold(one.text) for one in tokens(QUOTED.sub(" ", text)) if len(one.text) > 2}
     typed -= tongues.words(language)["stop"]
     typed -= words[0].intersection(*words) if words else typed
     return [one for one, own in zip(files, words, strict=True) if own & typed]

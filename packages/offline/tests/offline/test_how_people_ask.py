@@ -477,6 +477,29 @@ async def test_what_needs_a_model_takes_no_demand_away(tmp_path: Path) -> None:
         assert "Do this" not in (await Conversation().say(alone, table)).choices
 
 
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("I need to send this to the committee, total hours by worker", "- Ann: 15\n"),
+        ("write to a csv file: total hours by worker", "- Ann: 15\n"),
+    ],
+)
+async def test_where_an_answer_goes_needs_no_model(
+    tmp_path: Path, message: str, answer: str
+) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, SHIFTS))
+    assert answer in turn.text, turn.questions
+
+
+async def test_what_is_sent_to_the_asker_is_made(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("total hours by worker", csv_file(tmp_path, SHIFTS))
+    (job,) = (await talk.say("send it to me as an excel file")).started
+    assert frame(job).thing is Thing.TABLE
+    turn = await talk.say("and send it to Bob")
+    assert "For “send it to” this server needs a model" in turn.questions[0]
+
+
 async def test_a_bare_form_behind_an_open_question_is_of_what_was_asked(tmp_path: Path) -> None:
     talk = Conversation()
     await talk.say("hours by worker, roundish", csv_file(tmp_path, SHIFTS))
@@ -516,6 +539,18 @@ async def test_a_picture_is_called_by_a_word_of_its_name(tmp_path: Path) -> None
     assert "wide" not in frame(job).style.options
     (job,) = (await talk.say("and both next to each other for the noticeboard")).started
     assert [one.name for one in job.args["files"]] == ["tent.png", "biscuit the dog.png"]
+
+
+async def test_words_that_stand_on_a_picture_choose_none(tmp_path: Path) -> None:
+    talk = Conversation()
+    pictures = [picture(tmp_path, name) for name in ("tent.png", "lake.png")]
+    for message in ('write "Lake Camp" on them', "write Lake Camp on them"):
+        (job,) = (await Conversation().say(message, *pictures)).started
+        assert [one.name for one in job.args["files"]] == ["tent.png", "lake.png"]
+    (job,) = (await talk.say('write "Lake" on the tent', *pictures)).started
+    assert [one.name for one in job.args["files"]] == ["tent.png"]
+    (job,) = (await talk.say('now write "At the lake" at the top')).started
+    assert [one.name for one in job.args["files"]] == ["tent.png"]
 
 
 async def test_notes_are_turned_into_slides_and_no_picture_is_turned(tmp_path: Path) -> None:

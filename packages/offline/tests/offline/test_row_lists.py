@@ -192,7 +192,15 @@ async def test_what_is_paid_in_full_is_no_list_of_what_was_paid(tmp_path: Path) 
     turn = await Conversation().say(
         "who have paid the full fee but not got their kit", csv_file(tmp_path, table)
     )
-    assert "“the full”" in turn.questions[0]
+    assert "“full”" in turn.questions[0]
+    for message in ("the full list of paid players", "the full table of paid players"):
+        turn = await Conversation().say(message, csv_file(tmp_path, table))
+        assert "“full”" not in "".join(turn.questions)
+
+
+async def test_a_word_that_is_not_understood_is_told_once(tmp_path: Path) -> None:
+    turn = await Conversation().say("list unpaid calls newest first", csv_file(tmp_path, CALLS))
+    assert turn.questions[0].count("“newest first”") == 1
 
 
 TRIPS = """day,driver,zone,fare €,cancelled

@@ -16,6 +16,7 @@ from agentpost_offline.data.formulas import Sign
 from agentpost_offline.data.model import Kind, Result, Role, Table
 from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
+    COMPARED,
     ROW_COUNT,
     Aggregate,
     Cell,
@@ -125,10 +126,11 @@ class _Answer(wording.TableWords):
         for row in rows:
             cells = (self._fact(*one) for one in zip(names, row, strict=True))
             lines.append(f"- {self._tongue.separator.join(cells)}")
-        if count is not None and count < result.counted:  # of the best few no sum is asked
+        size = min(count or result.counted, result.counted)
+        if size > len(rows):
+            lines.append("- " + self._say("more", f"{size - len(rows):,}"))
+        if size < result.counted:  # of the best few no sum is asked
             return "\n".join([*lines, source]), result
-        if result.counted > len(rows):
-            lines.append("- " + self._say("more", f"{result.counted - len(rows):,}"))
         totals = [wording.plural(self._words, "rows", result.counted)]
         for column, one, total in zip(amounts, sums, result.rows[0][1:], strict=True):
             totals.append(f"{column.label} {self._value(total, one)}")
@@ -155,7 +157,7 @@ class _Answer(wording.TableWords):
             return self._average(query, result)
         if not keys:
             return self._single(query, result)
-        if derivation in (Derivation.GROWTH, Derivation.DIFFERENCE):
+        if derivation in COMPARED:
             text = Comparison(self._data, self._table, self._language).of(query, result)
             if text is not None:
                 return text
@@ -426,7 +428,7 @@ class _Answer(wording.TableWords):
 
 def _against_before(query: Query) -> bool:
     """Whether periods are compared: where nothing can be, the answer says what is missing."""
-    is_change = query.measures[0].derived in (Derivation.GROWTH, Derivation.DIFFERENCE)
+    is_change = query.measures[0].derived in COMPARED
     return is_change and query.time is not None
 
 

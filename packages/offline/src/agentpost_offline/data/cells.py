@@ -341,10 +341,14 @@ def _durations(present: Mapping[str, int], name: str) -> Format | None:
 # Dates
 
 _CLOCK_AFTER = r"(?P<clock>\S.*)"
+_SLASHED = re.compile(
+    rf"(?P<one>\d\d?)([/.-])(?P<two>\d\d?)\2(?P<year>\d{{4}}|\d\d)(?:,?[T ]+{_CLOCK_AFTER})?"
+)
+"""Two numbers of which either may be the day."""
 _SPELLINGS = [re.compile(spelling) for spelling in (
     rf"(?P<year>\d{{4}})[-/.](?P<month>\d\d?)(?:[-/.](?P<day>\d\d?))?(?:[T ]+{_CLOCK_AFTER})?",
     r"(?P<year>\d{4})-?W(?P<week>\d\d)",
-    rf"(?P<one>\d\d?)([/.-])(?P<two>\d\d?)\2(?P<year>\d{{4}}|\d\d)(?:,?[T ]+{_CLOCK_AFTER})?",
+    _SLASHED,
     r"(?P<month>\d\d?)[/.-](?P<year>\d{4})",
     r"(?i:[QT](?P<quarter>[1-4])[ \-/']{0,2}(?P<year>\d{4}))",
     r"(?i:(?P<quarter>[1-4])\. ?Quartal[ \-/']{0,2}(?P<year>\d{4}))",
@@ -355,8 +359,7 @@ _SPELLINGS = [re.compile(spelling) for spelling in (
      r"(?P<name>[^\W\d_]{3,12})\.?,?[ -](?:de )?(?:(?P<later>\d\d?)(?:st|nd|rd|th)?,? )?"
      r"'?(?P<year>\d{4}|\d\d)(?:,? (?P<clock>\d\d?:\S.*))?"),
 )]  # fmt: skip
-_SLASHED = _SPELLINGS[2]
-"""Two numbers of which either may be the day."""
+"""How dates are written; the first that fits a text is read."""
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?(?:Z|[+-].*)?")
 _FIRST_YEAR = 1000
 """Before it, "T20286" is a code and no quarter."""

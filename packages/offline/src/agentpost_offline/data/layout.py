@@ -153,14 +153,14 @@ def _join_lines(lines: Sequence[Sequence[str]]) -> list[str]:
 def unique(names: Sequence[str]) -> list[str]:
     """The names, with a number behind those that were there before, whatever their case."""
     results: list[str] = []
-    taken: set[str] = set()
+    keys: set[str] = set()
     own_names = {name.lower() for name in names}
     for name in names:
         result, count = name, 1
-        while result.lower() in taken or (count > 1 and result.lower() in own_names):
+        while result.lower() in keys or (count > 1 and result.lower() in own_names):
             count += 1
             result = f"{name} ({count})"
-        taken.add(result.lower())
+        keys.add(result.lower())
         results.append(result)
     return results
 

@@ -34,8 +34,12 @@ _LIKE_UNIT = re.compile(
     r"[kMGT]?B|l|ml|hrs?|hours?|days?|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|mio\.? ?€?|mn|bn|"
     r"million|thousand|km/h|pct|percent|元|万元|亿元|万|吨|小时|T€|Tsd\.? ?€?"
 )
-_NO_SHOWS = re.compile(r"no-[^\W\d]{3,}", re.IGNORECASE)
-"""Where "no" is no number: "No-shows"."""
+_NO_CODES = re.compile(
+    r"^no-[^\W\d]{3,}|\b(?:length|size|width|height|depth|area|longueur|taille|largeur|hauteur|surface"
+    r"|longitud|tamaño|anchura|altura|superficie)\b",
+    re.IGNORECASE,
+)
+"""Names with a word of codes that are none: "No-shows", "Track length"."""
 _NUMBERED = re.compile(r"(?:n[°º]|nr\b\.?|no\.|[#№])\s*\w", re.IGNORECASE)
 """As in "N° ruche" and "No. order"."""
 _SERIES = 20
@@ -88,7 +92,7 @@ def role(name: str, kind: Kind, unit: str | None, facts: Facts) -> Role:
     identifying = (
         _ends_as_number(name)
         or _NUMBERED.match(name.strip()) is not None
-        or (words.names(name, "identifier") and not _NO_SHOWS.match(name))
+        or (words.names(name, "identifier") and not _NO_CODES.search(name))
     )
     if kind is Kind.TEXT:
         return _of_text(identifying, facts)

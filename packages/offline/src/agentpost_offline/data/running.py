@@ -17,6 +17,7 @@ from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table
 from agentpost_offline.data.sql import Compiler, axes, is_average, rate_columns
 from agentpost_offline.frame import (
+    COMPARED,
     ROW_COUNT,
     Cell,
     Derivation,
@@ -196,7 +197,7 @@ def _comparable(
     """The rows without the periods that only seem to be the lowest, or to have changed most,
     because the data does not cover them whole; and those periods."""
     order = query.order
-    changes = any(m.derived in (Derivation.GROWTH, Derivation.DIFFERENCE) for m in query.measures)
+    changes = any(m.derived in COMPARED for m in query.measures)
     if not partial or not keys or order is None or order.count is None:
         return rows, ()
     if order.descending and not changes:

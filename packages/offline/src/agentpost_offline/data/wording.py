@@ -8,7 +8,17 @@ from typing import Any
 from agentpost_offline.data import formulas
 from agentpost_offline.data.formulas import Sign, by_name
 from agentpost_offline.data.model import Column, Kind, Note, Result, Table
-from agentpost_offline.frame import Aggregate, Cell, Derivation, Filter, Grain, Measure, Op, Query
+from agentpost_offline.frame import (
+    COMPARED,
+    Aggregate,
+    Cell,
+    Derivation,
+    Filter,
+    Grain,
+    Measure,
+    Op,
+    Query,
+)
 from agentpost_offline.style import dates, languages, numbers
 
 _SIGNS = {Op.IS: "=", Op.IS_NOT: "≠", Op.AT_LEAST: "≥", Op.ABOVE: ">", Op.AT_MOST: "≤",
@@ -179,9 +189,7 @@ def reading(table: Table, result: Result, language: str) -> str:
     if groups:
         text += " " + str(words["by"]).format(str(words["and"]).join(groups))
     parts = [text]
-    is_comparison = any(
-        m.derived in (Derivation.GROWTH, Derivation.DIFFERENCE) for m in query.measures
-    )
+    is_comparison = any(m.derived in COMPARED for m in query.measures)
     joint = "and" if is_comparison else "or"
     parts += [filter_text(one, columns[one.column], language, joint) for one in query.filters]
     parts += [group_filter_text(one, columns.find(one.column), language) for one in query.having]

@@ -8,9 +8,10 @@ import msgspec
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.text import fold
 
-_QUOTED: Final = re.compile(
+QUOTED: Final = re.compile(
     r"\s*[:：]?\s*(?:[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]|'([^'\n]{1,160})'(?!\w))"
 )
+"""A text between quotation marks, and what may stand before it."""
 _BARE: Final = re.compile(r"\s*(?:[:：]|to\b|as\b|auf\b|a\b|en\b|为|成)?\s*([^\"\n]{1,120})")
 
 
@@ -19,7 +20,7 @@ def take_title(clause: Clause, at: int) -> int:
     term = clause.terms[at]
     if not term.has("title.title") or term.columns:
         return 0
-    quoted = _QUOTED.match(clause.text, term.end)
+    quoted = QUOTED.match(clause.text, term.end)
     match = quoted or _BARE.match(clause.text[: clause.terms[-1].end], term.end)
     if match is None or not match[match.lastindex or 1].strip(" .!。"):
         return 0
@@ -48,7 +49,7 @@ def take_caption(clause: Clause, at: int) -> int:
     term = clause.terms[at]
     if not (term.has("option.caption") or (term.has("small.verb") and clause.has_images)):
         return 0
-    quoted = _QUOTED.match(clause.text, term.end)
+    quoted = QUOTED.match(clause.text, term.end)
     if quoted is None:
         end = at + 1
         while end < len(clause.terms) and not _goes_on(clause, end):

@@ -30,6 +30,7 @@ _SIZES: Final = (
 _COUNTERS: Final = ("分", "岁", "天", "次", "个", "件", "人")
 """What stands between a Chinese number and what is said of it: "60分以下"."""
 _SEVERAL: Final = 2
+"""So many columns behind an "in" share a number; a single one is a figure of its own."""
 _BEFORE: Final = 4
 """How many terms before a condition its column may stand."""
 
@@ -85,7 +86,7 @@ def take_comparison(clause: Clause, at: int) -> int:
     names_column = after is not None and after.columns and not after.values
     is_of_code = name is not None and clause.material is not None and bool(
         clause.material.column(name).role is Role.IDENTIFIER
-        or {name} & {*clause.draft.row_nouns} or clause.material.is_row([name])
+        or name in clause.draft.row_nouns or clause.material.is_row([name])
     )  # fmt: skip
     if (name is None or is_of_code) and after is not None and names_column:  # "over 3 units"
         column = clause.column(after)

@@ -3,7 +3,7 @@
 from agentpost_offline.data import wording
 from agentpost_offline.data.formulas import by_name
 from agentpost_offline.data.model import Table
-from agentpost_offline.frame import Derivation, Frame, Query, Thing
+from agentpost_offline.frame import COMPARED, Frame, Query, Thing
 from agentpost_offline.replying import knows, say, shorten
 from agentpost_offline.style.languages import language as tongue
 
@@ -19,10 +19,7 @@ def query_text(query: Query, table: Table, language: str) -> str:
         groups.append(str(words[query.grain]) if query.grain else columns[query.time].label)
     text = str(words["and"]).join(measures or [columns[one].label for one in query.columns])
     text = text or table.name
-    growth = query.measures and query.measures[0].derived in (
-        Derivation.GROWTH,
-        Derivation.DIFFERENCE,
-    )
+    growth = query.measures and query.measures[0].derived in COMPARED
     if growth:
         groups = groups[: len(query.groups)]
     if groups:

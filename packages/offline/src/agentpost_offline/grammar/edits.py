@@ -12,6 +12,7 @@ import msgspec
 from agentpost_offline.data.model import Column, Role
 from agentpost_offline.data.roles import is_additive, is_reading
 from agentpost_offline.frame import (
+    COMPARED,
     ROW_COUNT,
     Act,
     Aggregate,
@@ -42,7 +43,6 @@ ANSWERED = ""
 """The id of the work that stands for the last question that was answered."""
 FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
 """The format of a document that is asked for as such a thing."""
-_COMPARED = (Derivation.GROWTH, Derivation.DIFFERENCE)
 _MARKS = frozenset(
     ("it", "change", "about", "only", "too", "split", "undo", "source", "others", "same")
 )
@@ -72,19 +72,7 @@ class Edit:
 
 def of(draft: Draft, material: Material | None, works: Sequence[Work], today: str) -> Edit | None:
     """The edit that a clause is; None for a new request. Raises `Unclear`."""
-    if not works or draft.asks - {"what"} or draft.counts or draft.talk or draft.which_columns:
-        return None
-    is_joined = draft.style.chart == "grouped" or "collage" in draft.options
-    if is_joined and works[0].frame.thing is Thing.IMAGE:
-        return None  # "both side by side": of all pictures
-    if draft.asks and draft.marks & {"sold", "earned", "spent"}:  # "what we sold in May"
-        return None
-    if draft.row_nouns and (draft.groups or draft.grains):  # "loans per month"
-        return None
-    if "same" in draft.marks and not draft.measures:  # "same but by money"
-        draft.measures, draft.by_numbers = draft.by_numbers, []
-    may_replace = _may_replace_measure(draft) or draft.several is not None
-    if draft.by_numbers or draft.comparing or not may_replace:
+    if not works or _is_new(draft, works):
         return None
     work = _target(draft, works)
     is_list = work is not None and material is not None and _is_list(work.frame, material)
@@ -103,25 +91,9 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         return None
     if "undo" in draft.marks:
         return _undone(draft, work)
-    frame = work.frame
-    if frame.thing is Thing.DOCUMENT and not draft.formats and not draft.has_query:
-        draft.formats = [FORMAT_OF_THING[one] for one in draft.things if one in FORMAT_OF_THING]
-        draft.things = [] if draft.formats else draft.things
-    thing = next((one for one in draft.things if one is not frame.thing), None)
+    frame, thing = work.frame, _thing(draft, work.frame)
     if thing is Thing.IMAGE:
         return None  # a picture beside the file is changed, and no picture of an answer
-    adds = draft.style.length or draft.sort is not None or draft.ranking or "too" in draft.marks
-    if thing is None and adds and (draft.style.pages or draft.style.seconds):
-        raise Unclear("ask_anew")  # "add a slide", "10 seconds longer"
-    is_drawn = frame.thing is Thing.ANSWER or (frame.thing is Thing.TABLE and frame.queries)
-    if thing is None and draft.style.chart:
-        if is_drawn:
-            thing = Thing.CHART
-            has_axis = draft.has_query or any(one.time or one.groups for one in frame.queries)
-            if draft.style.chart == "line" and not has_axis:
-                raise Unclear("ask_anew")  # one figure is no line
-        elif frame.thing is Thing.TABLE:
-            raise Unclear("ask_anew")  # "bars for that": of rows, which are many
     if material is None or not any(query.table == material.table.id for query in frame.queries):
         if draft.has_query:
             return None
@@ -145,6 +117,48 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if msgspec.structs.replace(result, said=frame.said) == frame:
         return None
     return Edit(result, work.id, _only_renders(frame, result))
+
+
+def _is_new(draft: Draft, works: Sequence[Work]) -> bool:
+    """Whether a clause asks for something new, whatever was made before. A "same" makes the figure
+    that it names the one that is shown: "same but by money"."""
+    if draft.asks - {"what"} or draft.counts or draft.talk or draft.which_columns:
+        return True
+    is_joined = draft.style.chart == "grouped" or "collage" in draft.options
+    if is_joined and works[0].frame.thing is Thing.IMAGE:
+        return True  # "both side by side": of all pictures
+    if draft.asks and draft.marks & {"sold", "earned", "spent"}:  # "what we sold in May"
+        return True
+    if draft.row_nouns and (draft.groups or draft.grains):  # "loans per month"
+        return True
+    if "same" in draft.marks and not draft.measures:
+        draft.measures, draft.by_numbers = draft.by_numbers, []
+    may_replace = _may_replace_measure(draft) or draft.several is not None
+    return bool(draft.by_numbers or draft.comparing) or not may_replace
+
+
+def _thing(draft: Draft, frame: Frame) -> Thing | None:
+    """The other thing that is made of a frame; None where it stays what it is. A document that is
+    asked for as such a thing only gets its format. Raises `Unclear`."""
+    if frame.thing is Thing.DOCUMENT and not draft.formats and not draft.has_query:
+        draft.formats = [FORMAT_OF_THING[one] for one in draft.things if one in FORMAT_OF_THING]
+        draft.things = [] if draft.formats else draft.things
+    thing = next((one for one in draft.things if one is not frame.thing), None)
+    if thing is not None:
+        return thing
+    adds = draft.style.length or draft.sort is not None or draft.ranking or "too" in draft.marks
+    if adds and (draft.style.pages or draft.style.seconds):
+        raise Unclear("ask_anew")  # "add a slide", "10 seconds longer"
+    if not draft.style.chart:
+        return None
+    if frame.thing is Thing.ANSWER or (frame.thing is Thing.TABLE and frame.queries):
+        has_axis = draft.has_query or any(one.time or one.groups for one in frame.queries)
+        if draft.style.chart == "line" and not has_axis:
+            raise Unclear("ask_anew")  # one figure is no line
+        return Thing.CHART
+    if frame.thing is Thing.TABLE:
+        raise Unclear("ask_anew")  # "bars for that": of rows, which are many
+    return None
 
 
 def _is_list(frame: Frame, material: Material) -> bool:
@@ -592,7 +606,7 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     only = {one.column for one in result.filters if one.op is Op.IS and len(one.values) == 1}
     if draft.ranking and result.groups and only.issuperset(result.groups) and not result.time:
         raise Unclear("ask_anew")  # the most of one group: "on route 14 what is lost most?"
-    if any(one.derived in _COMPARED for one in old.measures) and (draft.periods or draft.grains):
+    if any(one.derived in COMPARED for one in old.measures) and (draft.periods or draft.grains):
         raise Unclear("ask_anew")
     return result
 
@@ -667,7 +681,7 @@ def _axes(
         by_time = bool(draft.grains or draft.is_trend)
         if old.time and old.groups and not by_time:
             raise Unclear("ask_anew")  # in place of the groups, or of the time
-        compares = any(one.derived in _COMPARED for one in old.measures)
+        compares = any(one.derived in COMPARED for one in old.measures)
         keeps = by_time or compares  # of two periods, by route
         axes = {"groups": tuple(groups), "time": time if keeps else None,
                 "grain": grain if keeps else None}  # fmt: skip
@@ -779,7 +793,7 @@ def _as_picture(query: Query) -> Query:
     """Of an answer about the best group or a difference, all that was compared."""
     measures = tuple(
         Measure(one.column, one.aggregate)
-        if one.derived in (*_COMPARED, Derivation.SHARE) else one
+        if one.derived in (*COMPARED, Derivation.SHARE) else one
         for one in query.measures
     )  # fmt: skip
     order = query.order

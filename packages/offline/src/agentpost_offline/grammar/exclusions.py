@@ -123,11 +123,7 @@ def _exclude_listed(clause: Clause, start: int) -> int:
             assert column is not None, "it is one of yes and no"
             _exclude_column(clause.draft, column)
             end += 1
-        elif (end > start and one.is_glue and _goes_on(clause, end)) or (
-            end > start and _is_flag_joined(clause, end)
-        ) or (
-            end > start and _joins(clause, end)
-        ) or (
+        elif (end > start and _continues(clause, end)) or (
             one.columns and (after := clause.term(end + 1)) is not None and after.values
             and not _is_flag(clause, one)
         ):  # fmt: skip
@@ -137,11 +133,16 @@ def _exclude_listed(clause: Clause, start: int) -> int:
     return end
 
 
-def _goes_on(clause: Clause, at: int) -> bool:
-    """Whether an article stands between an "and" and one more value: "… and the no shows"."""
-    before, after = clause.term(at - 1), clause.term(at + 1)
+def _continues(clause: Clause, at: int) -> bool:
+    """Whether a list goes on behind a word: an "and", the article of "… and the no shows", the
+    noun of "the unpaid ones and South"."""
+    one, before, after = clause.terms[at], clause.term(at - 1), clause.term(at + 1)
+    if _is_flag_joined(clause, at) or _joins(clause, at):
+        return True
+    if one.text in _ONES:
+        return after is not None and after.text not in _ONES and _continues(clause, at + 1)
     joins = before is not None and (before.has("small.and") or before.text in ",،，、")
-    return joins and after is not None and bool(after.values)
+    return one.is_glue and joins and after is not None and bool(after.values)
 
 
 def _leaves_out(clause: Clause, at: int) -> int:

@@ -35,7 +35,7 @@ from agentpost_offline.grammar.rows import (
 )
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold, name_tokens
-from agentpost_offline.grammar.vocabulary import concept_of, lexicon, things_called
+from agentpost_offline.grammar.vocabulary import concept_of, lexicon, things_called, word_list
 
 _CURRENCIES: Final = {"eur": "€", "dol": "$", "usd": "$", "dól": "$", "pou": "£", "欧元": "€"}
 _DAYS_MAX: Final = 366
@@ -48,6 +48,8 @@ _SIGNS: Final = {
 _SEVERAL: Final = (2, 3, 4, 5, 6)
 _FEW: Final = 12
 """So many different numbers make groups."""
+_DENIED_MAX: Final = 5
+"""So many terms stand at most between a "not" and the "or" that it denies."""
 _ONE: Final = ("one", "ones")
 """What stands for a noun: "the spring one", "a shorter one"."""
 _RATES: Final = ("rate", "率", "比率")
@@ -102,16 +104,31 @@ class _Parser(Clause):
         self.draft.unknown += self._unknown_words()
 
     def _refuse_either(self) -> None:
-        """An "or" between conditions on two columns is not understood: all of them have to hold."""
+        """An "or" between conditions on two columns, or before a condition with a number, is not
+        understood: all of them have to hold. What is left out may have one: "without A or B"."""
+        own_columns = {name for name, _ in self.draft.values}
         for at, one in enumerate(self.terms[1:-1], 1):
-            if not one.has("small.or") or one.has("small.and") or one.columns or any(
-                each.has("not.not") for each in self.terms[max(0, at - 5) : at]
-            ):  # fmt: skip
+            place = self.skip(at + 1, "small.in", "small.verb", "having")
+            before, after = self.terms[at - 1], self.term(place)
+            if self._opens_with_or(one) and self.number(after) is not None:  # "or over 100"
+                self.draft.unknown.append(one.text)
+            if not one.has("small.or") or one.has("small.and") or one.columns or after is None:
                 continue
-            before, after = self.terms[at - 1], self.term(self.skip(at + 1, "small.in"))
-            sides = [self._condition_columns(each) for each in (before, after) if each is not None]
-            if len(sides) > 1 and all(sides) and sides[0].isdisjoint(sides[1]):
+            left, right = self._condition_columns(before), self._condition_columns(after)
+            is_denied = right.isdisjoint(own_columns) and any(
+                each.has("not.not") for each in self.terms[max(0, at - _DENIED_MAX) : at]
+            )
+            is_bound = any(
+                each.has("op.above", "op.below") and not each.columns
+                for each in self.terms[at + 1 : place + 1]
+            )
+            if is_bound or (left and right and left.isdisjoint(right) and not is_denied):
                 self.draft.unknown.append(self.text[before.start : one.end])
+
+    def _opens_with_or(self, term: Term) -> bool:
+        """Whether a bound is one that stands behind its number, as in "100 or over"."""
+        words = word_list(self.language)["small"]["or"].split(";")
+        return term.has("op") and term.text.casefold().split()[0] in map(str.strip, words)
 
     def _condition_columns(self, term: Term) -> set[str]:
         """The columns of which a term says what they are: by a value, or by yes."""
@@ -244,14 +261,12 @@ class _Parser(Clause):
             return 0
         second, _ = periods.read(self.terms, self.skip(at + 2), calendar)
         number = int(self.terms[at].key("ordinal") or 0)
-        if second is None or number < 1:
+        if second is None or not 1 <= number < (second.half or second.quarter or 0):
             return 0
         if second.half is not None:
             self.draft.periods.append(dataclasses.replace(second, half=number))
-        elif second.quarter is not None:
-            self.draft.periods.append(dataclasses.replace(second, quarter=number))
         else:
-            return 0
+            self.draft.periods.append(dataclasses.replace(second, quarter=number))
         return 1
 
     def _dateless(self, at: int) -> int:
@@ -1009,7 +1024,9 @@ class _Parser(Clause):
         if term.has("unable"):
             draft.unknown.append(term.text)
             draft.marks.add("unable")
-        elif term.has("model") and (self._is_part_of_name(term) or self._is_named_unit(at)):
+        elif term.has("model") and (
+            self._is_part_of_name(term) or self._is_named_unit(at) or self._is_sent_by_asker(at)
+        ):  # fmt: skip
             return 0
         elif term.has("model") and self._names_file(term.text) and not is_of_rows(self, at):
             draft.marks.add("source")
@@ -1051,6 +1068,11 @@ class _Parser(Clause):
         if term.has("small.it", "small.all"):
             draft.marks |= {"it"} if term.has("small.it") else {"all"}
         return 1
+
+    def _is_sent_by_asker(self, at: int) -> bool:
+        """As in "I need to send this to my boss", which only says what the answer is for."""
+        before = self.terms[self.start_of_part(at) : at] if self.terms[at].has("model.send") else ()
+        return any(one.has("statement.statement") for one in before)
 
     def _is_named_unit(self, at: int) -> bool:
         """As the minutes of "in minutes", which nobody has to write."""
@@ -1099,7 +1121,9 @@ class _Parser(Clause):
         if term.has("goods") and self._is_of_pieces(at):
             return 1
         if term.has("wholly"):  # "paid in full" is no list of what was paid
-            return int(not any(one.has("carry.spent") for one in self.terms))
+            after = self.term(at + 1)
+            is_of_result = after is not None and after.has("thing", "rows")  # "the full table"
+            return int(is_of_result or not any(one.has("carry.spent") for one in self.terms))
         if term.has("small.source"):
             is_format = looks.SHEET.search(term.text) and any(
                 one.has("small.as") for one in self.terms[max(0, at - 2) : at]

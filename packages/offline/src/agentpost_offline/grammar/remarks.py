@@ -94,4 +94,5 @@ def is_remark(terms: Sequence[Term]) -> bool:
 
 def is_without_sense(term: Term) -> bool:
     """Whether a word that names nothing of the table may stand in a remark."""
-    return all(one.partition(".")[0] in _OF_REMARKS for one in term.meanings)
+    meanings = (one for one in term.meanings if one != "model.send")
+    return all(one.partition(".")[0] in _OF_REMARKS for one in meanings)

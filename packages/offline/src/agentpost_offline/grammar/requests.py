@@ -41,6 +41,7 @@ _OPTIONS = {
 }  # fmt: skip
 _WHITE = "#ffffff"
 _PAIR = 2
+"""Of so many sheets one is "the other"."""
 _RACING = 2
 """So many bars race at least."""
 _UNTRANSLATED = (Thing.DOCUMENT, Thing.IMAGE, Thing.TABLE)
@@ -123,7 +124,7 @@ def _on_sheet(text: str, around: Surrounding) -> tuple[Sequence[Table], str]:
     if match is not None and len(sheets) == _PAIR:
         last = {query.table for work in around.works[:1] for query in work.frame.queries}
         rest = [one for one in sheets if one.id not in last]
-        return rest, text[: match.start()] + " " * len(match[0]) + text[match.end() :]
+        return rest or sheets, text[: match.start()] + " " * len(match[0]) + text[match.end() :]
     matches: list[tuple[Table, re.Match[str]]] = []
     for at, sheet in enumerate(sheets, 1):
         names = [sheet.name.partition(_SHEET)[2], *words["ordinal"].get(str(at), "").split(";")]
@@ -693,8 +694,9 @@ def _frame(
 ) -> Frame | None:  # fmt: skip
     thing = thing_of(draft, around)
     _check_look(draft, thing)
-    for mark in {"others", "same"} & draft.marks:  # of what was shown before, and nothing was
-        draft.unknown.append(draft.look_words[mark])
+    draft.unknown += [
+        draft.look_words[mark] for mark in ("others", "same") if mark in draft.marks
+    ]  # of what was shown before, and nothing was
     if {column for column, _ in draft.values} & {*draft.groups}:
         _check_colour_of_part(draft)
     if thing is Thing.IMAGE:

@@ -132,10 +132,10 @@ class Resolved(QueryParts):
     def _check_contradiction(self) -> None:
         """Raise `Unclear` where a column would have to be two things: "paid amount and unpaid
         amount" are two demands."""
-        kept: dict[str, set[str | float]] = {}
+        values_by_column: dict[str, set[str | float]] = {}
         for one in (*self.filters, *self.draft.filters):
             if one.op is Op.IS and one.grain is None:
-                values = kept.setdefault(one.column, set(one.values))
+                values = values_by_column.setdefault(one.column, set(one.values))
                 values &= set(one.values)
                 if not values:
                     raise Unclear("not_clear")

@@ -17,6 +17,7 @@ from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
+    COMPARED,
     ROW_COUNT,
     Act,
     Aggregate,
@@ -32,7 +33,7 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing
 from agentpost_offline.grammar.describing import frame_text
-from agentpost_offline.grammar.draft import Comparing, Draft, MeasureRequest
+from agentpost_offline.grammar.draft import Comparing, Draft, MeasureRequest, Ranking
 from agentpost_offline.grammar.material import (
     Material,
     calendar_of,
@@ -51,7 +52,6 @@ from agentpost_offline.style.numbers import is_currency
 
 _ALIKE = 0.3
 """What a part is worth less for each suggestion before that has it."""
-_COMPARED = (Derivation.GROWTH, Derivation.DIFFERENCE)
 _DERIVED = (Derivation.SHARE, Derivation.CUMULATIVE)
 _ROWS = ROW_COUNT
 _OTHERS = 3
@@ -219,17 +219,9 @@ class _Suggester:
             draft.grains or draft.derivation or draft.aggregate
         ):  # fmt: skip
             return
-        ranking = draft.ranking
-        if ranking is not None and self.thing is Thing.TABLE:
-            return
-        if ranking is not None:  # "the 3 dearest trips"
-            best = Order(ranking.is_top, ranking.count or self._count())
-            for filters, of_filters in _best(self._conditions()):
-                query = Query(
-                    table.id, filters=filters, order=best, rows_by=self._row_order(filters)
-                )
-                is_several = (best.count or 1) > 1 and not (draft.groups or draft.which_columns)
-                yield query, (_NAMED + _LIKE if is_several else _FAINT) + of_filters
+        if draft.ranking is not None:
+            if self.thing is Thing.ANSWER:
+                yield from self._best_rows(draft.ranking)
             return
         before = self.before is not None and not self.before.measures
         names = (*draft.groups, *draft.mentions, *(one.column for one in draft.measures))
@@ -256,6 +248,17 @@ class _Suggester:
                 columns=columns if names and self.material.row_name else (),
             )  # fmt: skip
             yield query, weight + of_filters
+
+    def _best_rows(self, ranking: Ranking) -> Iterator[tuple[Query, float]]:
+        """The rows that are most or least, as of "the 3 dearest trips"."""
+        order = Order(ranking.is_top, ranking.count or self._count())
+        is_several = (order.count or 1) > 1 and not (
+            self.draft.groups or self.draft.which_columns
+        )  # fmt: skip
+        for filters, of_filters in _best(self._conditions()):
+            rows_by = self._row_order(filters)
+            query = Query(self.material.table.id, filters=filters, order=order, rows_by=rows_by)
+            yield query, (_NAMED + _LIKE if is_several else _FAINT) + of_filters
 
     def _row_order(self, filters: Sequence[Filter]) -> str:
         """The column by which rows stand in the order that is asked for: "biggest first"."""
@@ -294,7 +297,7 @@ class _Suggester:
         fixed = {one.column for one in filters if one.op is Op.IS and len(one.values) == 1}
         if fixed & {*axes.groups} or axes.size > 2:
             return None
-        if any(one.derived in _COMPARED for one in measures) and (
+        if any(one.derived in COMPARED for one in measures) and (
             axes.time is None or self.thing is not Thing.ANSWER
         ):  # what is drawn has the figures of both periods
             measures = tuple(Measure(one.column, one.aggregate) for one in measures)
@@ -482,7 +485,7 @@ class _Suggester:
             self.before is not None
             and self.before.measures
             and groups
-            and (self.before.measures[0].derived in _COMPARED)
+            and (self.before.measures[0].derived in COMPARED)
         ):  # "now by route", of two quarters
             yield _Axes(groups[:1], self.before.time, self.before.grain), _NAMED + _FAINT
         if self.before is not None and not whole.size:
@@ -558,9 +561,9 @@ class _Suggester:
         if self._compares:  # "do those in the club do better"
             flags = tuple(one for one in known if self._opposite(one) == one)
             yield flags, weight + _NAMED
-        shown = tuple(one for one in known if one.op is not Op.PRESENT)
-        if shown != known:  # "with the supplier", who may only be asked for
-            yield shown, weight + _LIKE
+        without_present = tuple(one for one in known if one.op is not Op.PRESENT)
+        if without_present != known:  # "with the supplier", who may only be asked for
+            yield without_present, weight + _LIKE
         rest = tuple(one for one in known if self._opposite(one) == one and one.op is not Op.IS_NOT)
         if rest != known and self.denies:
             yield rest, weight + _LIKE

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agentpost_offline.data import answers
 from agentpost_offline.data.answers import answer
 from agentpost_offline.data.dataset import survey
 from agentpost_offline.frame import (
@@ -167,6 +168,16 @@ def test_other_languages(tmp_path: Path, language: str, text: str) -> None:
     january = Filter("date", Op.IS, ("2025-01",))
     found = ask(tmp_path, language, measures=(REVENUE,), filters=(january,))
     assert found["text"].replace("\u00a0", " ").startswith(text)
+
+
+def test_of_the_best_rows_it_is_told_how_many_are_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "_LISTED", 2)
+    reply = ask(tmp_path, order=Order(True, 5), rows_by="revenue_eur", columns=("country",))
+    lines = reply["text"].splitlines()
+    assert lines[:4] == ["Country:", "- Spain", "- Spain", "- … and 3 more"]
+    assert not any(line.startswith("In all") for line in lines)
 
 
 def test_several_questions_are_all_answered(tmp_path: Path) -> None:

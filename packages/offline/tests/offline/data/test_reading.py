@@ -189,6 +189,10 @@ def test_delimiters_and_encodings(tmp_path: Path, delimiter: str, encoding: str)
         ("Jahr", "2021 2022 2023 2024", Role.TIME),
         # Whole numbers that name something are never summed.
         ("floor", "7 8 7 10", Role.IDENTIFIER),
+        ("track", "7 8 7 10", Role.IDENTIFIER),
+        ("Track length", "400 380 400 390", Role.AMOUNT),
+        ("screen size", "55 65 75 65", Role.AMOUNT),
+        ("No-shows", "7 8 7 10", Role.AMOUNT),
         ("class", "7 8 7 10", Role.IDENTIFIER),
         ("Etage", "7 8 7 10", Role.IDENTIFIER),
         ("invoice number", "7 8 7 10", Role.IDENTIFIER),

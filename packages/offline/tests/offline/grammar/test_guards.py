@@ -351,7 +351,7 @@ def open_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[s
         ("ventas.csv", "importe desde junio", "Importe: 63"),
         ("tasks.csv", "total and average hours", "Average Hours: 6."),
         # A list has its rows; "how many" is no sum of money, and "combien" may be either.
-        ("members.csv", "list members and ages", "- "),
+        ("members.csv", "list members and ages", "- Member L, South, €120, 64, –, yes"),
         ("members.csv", "list name, age and section", ASKED),
         ("donations.csv", "number of donations with amount under 50", "rows: 5"),
         ("ventas.csv", "cuántas ventas no pagadas", ASKED),
