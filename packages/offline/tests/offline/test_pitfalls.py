@@ -20,6 +20,7 @@ EXPENSES = "item,person,amount,receipt\nPens,Al,10,yes\nTaxi,Al,40,no\nDesk,Bo,2
 PARCELS = "driver,parcels,day\nAbe,10,2026-01-05\nBo,20,2026-01-31\nAbe,70,2026-02-28\n"
 UNITS = "rep,units,amount\nAnn,3,1000\nBob,11,900\n"
 DOGS = "dog,weight (kg)\nRex,30\nTia,8\nKim,6\n"
+NUMBERS = "order,units,price\n1,5,10\n2,2,90\n3,7,20\n"
 BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
 
 
@@ -75,6 +76,8 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (JOBS, "which jobs are not invoiced // as a bar chart"),
         (JOBS, "which jobs are not invoiced // as a bar chart of hours"),
         (DOGS, "how many dogs weigh over 10 pounds"),
+        (NUMBERS, "how many orders have 5 or more units"),
+        (NUMBERS, "orders over 3 units"),
     ],
 )
 async def test_it_is_asked_about(tmp_path: Path, table: str, messages: str) -> None:

@@ -83,17 +83,7 @@ def take_comparison(clause: Clause, at: int) -> int:
         if name is None and len(measured) == 1:
             clause.draft.comparing[-1].column = measured[0]
         return end + 1 - at
-    names_column = after is not None and after.columns and not after.values
-    is_of_code = name is not None and clause.material is not None and bool(
-        clause.material.column(name).role is Role.IDENTIFIER
-        or name in clause.draft.row_nouns or clause.material.is_row([name])
-    )  # fmt: skip
-    if (name is None or is_of_code) and after is not None and names_column:  # "over 3 units"
-        column = clause.column(after)
-        if column is not None and column.kind is Kind.NUMBER:
-            clause.draft.comparing[-1].column = column.name
-            clause.draft.comparing[-1].measure_at = None
-            end += 1
+    end += _take_own_column(clause, end)
     return end + _take_fields(clause, end) - at
 
 
@@ -121,6 +111,24 @@ def _take_fields(clause: Clause, at: int) -> int:
     return place - at
 
 
+def _take_own_column(clause: Clause, at: int) -> int:
+    """Take the column that stands right behind a number, as in "orders over 3 units"; another one
+    counts only where it names no rows."""
+    term, condition = clause.term(at), clause.draft.comparing[-1]
+    column = clause.column(term) if term is not None and not term.values else None
+    if column is None or column.kind is not Kind.NUMBER or clause.material is None:
+        return 0
+    name = condition.column
+    names_rows = name is not None and bool(
+        clause.material.column(name).role is Role.IDENTIFIER
+        or {name} & {*clause.draft.row_nouns} or clause.material.is_row([name])
+    )  # fmt: skip
+    if name is not None and not names_rows:
+        return 0
+    condition.column, condition.measure_at = column.name, None
+    return 1
+
+
 def take_postfix(clause: Clause, at: int) -> int:
     """As in "100 or more"."""
     value, end = _figure(clause, at)
@@ -139,7 +147,8 @@ def take_postfix(clause: Clause, at: int) -> int:
     _compare(clause, at, end, op, (value,))
     if is_beside and column is not None:  # "10 days absent or more"
         clause.draft.comparing[-1].column = column.name
-    return end - at
+        return end - at
+    return end + _take_own_column(clause, end) - at
 
 
 def _compare_columns(clause: Clause, at: int, place: int, op: Op | None) -> int:
