@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from agentpost_offline.frame import Thing
+from tests.agents.fakes import file
+from tests.libraries import openpyxl
 from tests.offline.conversations import Conversation, csv_file, frame
 
 JOBS = "job,worker,hours,invoiced\nJ1,Jo,5,yes\nJ2,Sam,3,no\nJ3,Jo,2,no\n"
@@ -40,6 +42,8 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (EXPENSES, "list all expenses", "- Pens, Al, 10, yes\n"),
         (PARCELS, "parcels by driver // how much of that was in january", "Total Parcels: 30."),
         (UNITS, "total units by rep // who made the most of that", "Bob: 11 (highest"),
+        (REPS, "total amount and which shop gave most", "Total Amount: 250."),
+        (REPS, "total amount and which shop gave most", "North: 130 (highest"),
         (BINS, "total output by bin", "- A1: 15\n- a1: 11\n"),
     ],
 )
@@ -144,3 +148,19 @@ async def test_total_and_average_of_each_row_are_a_choice(tmp_path: Path) -> Non
         "total nights, and the average per booking", csv_file(tmp_path, KENNEL, "bookings.csv")
     )
     assert "total Nights and average Nights" in turn.choices
+
+
+async def test_an_answer_of_one_sheet_is_drawn_where_there_are_two(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    first, second = book.active, book.create_sheet("Fees")
+    for row in (("member", "belt", "group"), ("Ann", "white", "junior"), ("Bo", "white", "senior"),
+                ("Cy", "blue", "junior"), ("Di", "blue", "junior")):  # fmt: skip
+        first.append(row)
+    for fee in (("month", "fee"), ("May", 5), ("June", 6)):
+        second.append(fee)
+    book.save(tmp_path / "judo.xlsx")
+    talk = Conversation()
+    turn = await talk.say("number of members by belt and group", file(tmp_path / "judo.xlsx"))
+    assert "white, junior" in turn.text
+    (job,) = (await talk.say("stacked chart of it")).started
+    assert frame(job).queries[0].groups == ("belt", "group")

@@ -164,7 +164,12 @@ def _thing(draft: Draft, frame: Frame) -> Thing | None:
 def _is_list(frame: Frame, material: Material) -> bool:
     """Whether a frame answers with rows, or with their names."""
     return frame.thing is Thing.ANSWER and all(
-        not one.measures or (one.measures == (ROW_COUNT,) and material.is_row(one.groups))
+        not one.measures
+        or (
+            one.measures == (ROW_COUNT,)
+            and one.table == material.table.id
+            and material.is_row(one.groups)
+        )
         for one in frame.queries
     )
 

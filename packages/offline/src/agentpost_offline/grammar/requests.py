@@ -175,6 +175,8 @@ def _read_over(text: str, material: Material | None, around: Surrounding) -> lis
         one.question is not None and one.question.key in ("which_data", "ask_anew")
         for one in readings
     )
+    has_total = any(one.is_sure and one.draft.aggregate_word for one in readings)
+    is_one = is_one and not (has_total and any(one.draft.ranking for one in readings))
     if is_one and len(clauses) > 1 and not all(
         one.is_sure or one.draft.is_talk for one in readings
     ):  # fmt: skip
