@@ -1,6 +1,7 @@
 """What a choice says and does: it names what is made, and what was not understood once is not asked
 about again."""
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -277,9 +278,7 @@ async def test_what_is_suggested_is_never_asked_about_again(tmp_path: Path) -> N
         first = await talk.say(message, csv_file(tmp_path, VISITS))
         assert len(first.choices) > 1
         for choice in first.choices[:-1]:
-            talk = Conversation()
-            await talk.say(message, csv_file(tmp_path, VISITS))
-            turn = await talk.say(choice)
+            turn = await copy.deepcopy(talk).say(choice)
             assert not turn.questions, (message, choice, turn.questions)
 
 

@@ -115,9 +115,8 @@ class Application:
         self._exact: dict[str, _Methods] = {}
         self._patterns: list[tuple[re.Pattern[str], _Methods]] = []
         for route in (route for group in groups for route in group.routes):
-            pattern, _, parameters = compile_path(route.path)
-            if parameters:
-                self._patterns.append((pattern, _Methods(route)))
+            if "{" in route.path:
+                self._patterns.append((compile_path(route.path)[0], _Methods(route)))
             else:
                 self._exact[route.path] = _Methods(route)
 
