@@ -13,6 +13,11 @@ V2,2024-01-07,Cat,Dental,90,2,yes
 V3,2024-02-16,Dog,Injury,300,9,no
 V4,2024-02-18,Cat,Dental,189.5,1,yes
 """
+DATED = """visit date,animal,fee,weight,paid
+2024-01-04,Dog,171,9,no
+2024-01-04,Cat,90,4,yes
+2024-02-16,Dog,300,20,no
+"""
 PATIENTS = """appt,patient,age,attended,days before
 A1,Ann,79,N,20
 A2,Bo,86,Y,3
@@ -36,6 +41,16 @@ EXPENSES = """day,what,amount €,receipt
     [
         (EXPENSES, "which expenses have no receipt", "- 4 February 2024, bolts, €5\n"),
         (EXPENSES, "which expenses have no receipt", "In all: 2 rows, Amount €36"),
+        (
+            DATED,
+            "list the unpaid visits",
+            "- 4 January 2024, Dog, 171, 9\n",
+        ),
+        (
+            DATED,
+            "list the visits that are not paid and over 200",
+            "- 16 February 2024, Dog, 300, 20\nIn all: 1 row",
+        ),
         (VISITS, "list the dental visits over 150", "- V1: Fee 171, 4 January 2024, Dog"),
         (VISITS, "can u list the dental ones over 150 pls, sorry to be a pain", "In all: 2\n"),
     ],

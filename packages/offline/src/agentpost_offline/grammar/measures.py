@@ -79,6 +79,12 @@ def measures_of(parts: QueryParts) -> list[Measure]:
         return list(dict.fromkeys(measure_of(parts, one) for one in targets))
     if conditions and not is_of_row:
         return [measure_of(parts, one) for one in draft.measures[:1]]
+    if draft.asks == {"list"} and parts.thing is Thing.ANSWER and not (
+        parts.groups or parts.time or draft.ranking or draft.aggregate or draft.mentions
+    ) and (parts.filters or draft.filters or draft.comparing):  # fmt: skip
+        draft.marks.discard("time")  # "the unpaid visits", where a column is "Visit date"
+        draft.counts.append("")
+        return [ROW_COUNT]
     return _implied_measure(parts)
 
 
