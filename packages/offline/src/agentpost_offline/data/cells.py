@@ -196,7 +196,7 @@ def _of_several_units(units: Mapping[str, int], total: int, thousands: str) -> F
     """Numbers in several units: in one where they can be converted or nearly all are in it, else
     texts, since a sum over them says nothing."""
     unit = max((unit for unit in units if unit), key=lambda one: units[one])
-    factors = {one: factor for one in units if (factor := _factor(one, unit)) is not None}
+    factors = {one: factor for one in units if (factor := conversion_factor(one, unit)) is not None}
     if "" in units and set(factors) == {unit}:
         factors[""] = 1.0
     fits = sum(units[one] for one in factors)
@@ -205,7 +205,7 @@ def _of_several_units(units: Mapping[str, int], total: int, thousands: str) -> F
     return Format(Kind.NUMBER, thousands, unit, factors, bad=1 - fits / total)
 
 
-def _factor(unit: str, target: str) -> float | None:
+def conversion_factor(unit: str, target: str) -> float | None:
     """What a number in ``unit`` is multiplied with to be in ``target``; None where none fits."""
     one, other = _SAME.get(unit.lower(), unit.lower()), _SAME.get(target.lower(), target.lower())
     if one == other:

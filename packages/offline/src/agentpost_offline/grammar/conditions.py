@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Final
 
+from agentpost_offline.data.cells import conversion_factor
 from agentpost_offline.data.formulas import Sign
 from agentpost_offline.data.model import Kind, Role
 from agentpost_offline.frame import Filter, Op
@@ -14,19 +15,16 @@ from agentpost_offline.grammar.text import name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _OPS: Final = (Op.AT_LEAST, Op.AT_MOST, Op.ABOVE, Op.BELOW)
-_SIZES: Final = (
-    (
-        (1.0, "s sec secs second seconds sekunde sekunden segundos secondes 秒 ثانية"),
-        (60.0, "min mins minute minutes minuten minuto minutos 分钟 دقيقة دقائق"),
-        (3600.0, "h hr hrs hour hours stunde stunden hora horas heure heures 小时 ساعة ساعات"),
-    ),
-    (
-        (1.0, "g gram grams gramm gramos grammes 克"),
-        (1000.0, "kg kilo kilos kilogramm kilogramos 公斤"),
-        (1_000_000.0, "t ton tons tonne tonnes tonnen toneladas 吨"),
-    ),
-)
-"""Units of time and of weight: how large each is, and what it is called."""
+_UNIT_NAMES: Final = {
+    "s": "s sec secs second seconds sekunde sekunden segundos secondes 秒 ثانية",
+    "min": "min mins minute minutes minuten minuto minutos 分钟 دقيقة دقائق",
+    "h": "h hr hrs hour hours stunde stunden hora horas heure heures 小时 ساعة ساعات",
+    "g": "g gram grams gramm gramos grammes 克",
+    "kg": "kg kilo kilos kilogramm kilogramos 公斤",
+    "t": "t ton tons tonne tonnes tonnen toneladas 吨",
+}
+"""What the units of time and of weight are called."""
+_UNITS: Final = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.split()}
 _COUNTERS: Final = ("分", "岁", "天", "次", "个", "件", "人")
 """What stands between a Chinese number and what is said of it: "60分以下"."""
 _SEVERAL: Final = 2
@@ -121,7 +119,7 @@ def _take_own_column(clause: Clause, at: int) -> int:
     name = condition.column
     names_rows = name is not None and bool(
         clause.material.column(name).role is Role.IDENTIFIER
-        or {name} & {*clause.draft.row_nouns} or clause.material.is_row([name])
+        or name in clause.draft.row_nouns or clause.material.is_row([name])
     )  # fmt: skip
     if name is not None and not names_rows:
         return 0
@@ -167,12 +165,9 @@ def _factor(clause: Clause, name: str | None, unit: Term | None) -> float | None
     they measure other things."""
     if clause.material is None or name is None or unit is None:
         return None
-    own = clause.material.column(name).unit
-    for sizes in _SIZES:
-        known = {one: size for size, names in sizes for one in names.split()}
-        if own in known and (size := known.get(unit.text.casefold())) is not None:
-            return size / known[own]
-    return None
+    own = _UNITS.get(clause.material.column(name).unit or "")
+    other = _UNITS.get(unit.text.casefold())
+    return conversion_factor(other, own) if own and other else None
 
 
 def _spans_time(clause: Clause, at: int, end: int, value: float) -> bool:
