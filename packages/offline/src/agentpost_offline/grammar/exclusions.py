@@ -8,9 +8,9 @@ from agentpost_offline.grammar import periods
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.material import no_value, yes_value
+from agentpost_offline.grammar.rows import PRONOUNS
 from agentpost_offline.grammar.tagging import Term
 
-_ONES: Final = ("one", "ones")
 _LEFT_OUT_MAX: Final = 6
 """So many terms stand at most between "leave" and "out"."""
 
@@ -62,7 +62,7 @@ def take_exclusion(clause: Clause, at: int) -> int:
 def _exclude_more(clause: Clause, at: int) -> int:
     """Leave out what is joined to a column that was left out: "without the late ones and Ann"."""
     noun = clause.term(at)
-    end = at + 1 if noun is not None and (noun.has("rows") or noun.text in _ONES) else at
+    end = at + 1 if noun is not None and (noun.has("rows") or noun.text in PRONOUNS) else at
     if clause.term(end) is None or not (_joins(clause, end) or _is_flag_joined(clause, end)):
         return at
     after = _exclude_listed(clause, clause.skip(end + 1))
@@ -139,8 +139,8 @@ def _continues(clause: Clause, at: int) -> bool:
     one, before, after = clause.terms[at], clause.term(at - 1), clause.term(at + 1)
     if _is_flag_joined(clause, at) or _joins(clause, at):
         return True
-    if one.text in _ONES:
-        return after is not None and after.text not in _ONES and _continues(clause, at + 1)
+    if one.text in PRONOUNS:
+        return after is not None and after.text not in PRONOUNS and _continues(clause, at + 1)
     joins = before is not None and (before.has("small.and") or before.text in ",،，、")
     return one.is_glue and joins and after is not None and bool(after.values)
 

@@ -24,6 +24,7 @@ from agentpost_offline.grammar.draft import Draft, MeasureRequest, Ranking
 from agentpost_offline.grammar.material import Calendar, Material, yes_value
 from agentpost_offline.grammar.remarks import is_remark, set_remarks_apart
 from agentpost_offline.grammar.rows import (
+    PRONOUNS,
     counts_beside,
     is_article,
     is_each_row,
@@ -50,8 +51,6 @@ _FEW: Final = 12
 """So many different numbers make groups."""
 _DENIED_MAX: Final = 5
 """So many terms stand at most between a "not" and the "or" that it denies."""
-_ONE: Final = ("one", "ones")
-"""What stands for a noun: "the spring one", "a shorter one"."""
 _RATES: Final = ("rate", "率", "比率")
 """What may be a share of all, or of another figure."""
 
@@ -637,7 +636,7 @@ class _Parser(Clause):
             return 0
         key = "which" if term.has("ask.which") else "who" if term.has("ask.who") else "what"
         before = self.term(at - 1)
-        if key == "who" and before is not None and (before.text in _ONE or before.has("them")):
+        if key == "who" and before is not None and (before.text in PRONOUNS or before.has("them")):
             return 1  # "only the ones who have not paid"
         if term.has("needs.hours"):
             self.draft.marks.add("long")
@@ -1144,7 +1143,7 @@ class _Parser(Clause):
             return 0  # "until June", of several years
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
         is_value = self.material is not None and fold(term.text) in self.material.value_words
-        if term.text.casefold() in _ONE and at and not is_value and (
+        if term.text.casefold() in PRONOUNS and at and not is_value and (
             self.names(before := self.terms[at - 1]) or before.has("edit", "extreme", "thing")
             or self._names_file(before.text)
         ):  # fmt: skip

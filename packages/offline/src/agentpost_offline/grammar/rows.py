@@ -10,6 +10,8 @@ from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon, things_called
 
+PRONOUNS: Final = ("one", "ones")
+"""What stands for a noun: "the spring one", "a shorter one"."""
 _FIGURES: Final = tuple(
     f"concept.{one}"
     for one in ("revenue", "cost", "profit", "margin", "amount", "budget", "salary", "price",
