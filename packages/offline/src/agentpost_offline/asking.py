@@ -99,6 +99,8 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     parts = [say(language, f"unclear.{question.key}", **question.values)]
     if draft.unknown:
         parts = [_said_unknown(here, reading)]
+        if here.images and not (here.tables or here.prose):
+            parts.append(say(language, "pictures_only"))
         drops = "unable" in draft.marks or _drops_a_number(reading)
         if frame is not None and reading.question is None and not drops:
             parts.insert(0, say(language, "would_do", what=frame_text(frame, reading.table)))

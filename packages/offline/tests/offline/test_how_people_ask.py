@@ -264,7 +264,6 @@ async def test_what_may_be_a_demand_is_asked_about(tmp_path: Path, message: str)
         (SHOP, "total by customer for the parties"),
         (STAYS, "total nights for the Bristol office"),
         (STAYS, "total nights by channel for the 2023 audit"),
-        (STAYS, "chart of total nights by channel for the zorble manager"),
         # A remark that says what is to be done with the figures is a demand.
         (STAYS, "total nights by channel, they get half"),
         (STAYS, "total nights by channel, i need to double it"),
@@ -475,6 +474,50 @@ async def test_what_needs_a_model_takes_no_demand_away(tmp_path: Path) -> None:
     for alone in ("why did Ann work more hours", "write Ann a letter about her hours",
                   "forecast of the hours by worker"):  # fmt: skip
         assert "Do this" not in (await Conversation().say(alone, table)).choices
+
+
+@pytest.mark.parametrize(
+    ("message", "word"),
+    [
+        ("what will march bring?", "what will"),
+        ("how many hours will we need next winter", "will we"),
+        ("which worker will get most hours", "worker will"),
+        ("is it fair that Ann works so much", "is it fair"),
+        ("was meinst du, läuft es gut", "was meinst du"),
+        ("mándaselo por whatsapp a Ann", "mándaselo"),
+        ("écris une petite annonce", "petite annonce"),
+        ("你觉得七月能卖多少", "你觉得"),
+        ("ما رأيك في هذا", "ما رأيك"),
+    ],
+)
+async def test_what_no_table_tells_needs_a_model(tmp_path: Path, message: str, word: str) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, SHIFTS))
+    assert f"{word}" in turn.questions[0]
+    assert "--agent llm:" in turn.questions[0]
+    assert "Do this" not in turn.choices
+
+
+async def test_an_opinion_beside_a_request_takes_nothing_away(tmp_path: Path) -> None:
+    talk = Conversation()
+    turn = await talk.say("what do you think, how many hours by worker", csv_file(tmp_path, SHIFTS))
+    assert "“what do you think” this server needs a model" in turn.questions[0]
+    assert "- Ann: 15\n" in (await talk.say("Do this")).text
+
+
+async def test_for_whom_a_chart_is_changes_nothing_about_it(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "chart of total nights by channel for the zorble manager", csv_file(tmp_path, STAYS)
+    )
+    assert len(turn.started) == 1
+    assert "“for the zorble manager” changes nothing about it." in turn.text
+
+
+async def test_what_a_picture_shows_is_never_changed(tmp_path: Path) -> None:
+    path = tmp_path / "garden.png"
+    Image.new("RGB", (40, 30)).save(path)
+    turn = await Conversation().say("take the dog out of the photo", file(path))
+    assert "never what it shows" in turn.questions[0]
+    assert "Do this" not in turn.choices
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,18 @@ PARCELS = "driver,parcels,day\nAbe,10,2026-01-05\nBo,20,2026-01-31\nAbe,70,2026-
 UNITS = "rep,units,amount\nAnn,3,1000\nBob,11,900\n"
 DOGS = "dog,weight (kg)\nRex,30\nTia,8\nKim,6\n"
 NUMBERS = "order,units,price\n1,5,10\n2,2,90\n3,7,20\n"
+GAMES = """game,captain,room,players,escaped
+g1,Ann,Vault,2,yes
+g2,Ann,Vault,6,no
+g3,Ann,Lab,2,yes
+g4,Bo,Lab,6,no
+g5,Bo,Lab,2,no
+"""
+WASTE = """dish,cooked,wasted,day
+soup,20,1,2026-01-01
+pie,40,10,2026-01-01
+soup,40,5,2026-01-02
+"""
 BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
 
 
@@ -45,6 +57,21 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (REPS, "total amount and which shop gave most", "Total Amount: 250."),
         (REPS, "total amount and which shop gave most", "North: 130 (highest"),
         (BINS, "total output by bin", "- A1: 15\n- a1: 11\n"),
+        # Of what share the rows are, and of what another figure.
+        (GAMES, "whats the escape rate per room?", "- Vault: 50%\n- Lab: 33.33%\n"),
+        (GAMES, "what percent escaped, vault vs lab", "- Vault: 50%\n- Lab: 33.33%\n"),
+        (GAMES, "what percent of the vault ones escaped", "Share of the rows of each: 50%"),
+        (GAMES, "who escaped the most // in % of their games i mean", "Ann: 66.67% (highest"),
+        (WASTE, "wasted as percent of cooked", "Total Wasted ÷ Cooked: 16%."),
+        (WASTE, "what percent of cooked was wasted by dish", "- pie: 25%\n- soup: 10%\n"),
+        (WASTE, "total wasted // as percent of what was cooked?", "Cooked: 16%."),
+        (WASTE, "total wasted and which dish is the worst", "Pie: 10 (highest: total Wasted)"),
+        (WASTE, "how much was wasted on 2026-01-02 and which dish had most", "Soup: 5 (highest"),
+        (WASTE, "total cooked, and the average per entry", "Average Cooked: 33.33."),
+        (WASTE, "which dish cooked most", "Soup: 60 (highest: total Cooked)"),
+        (WASTE, "how many were cooked by dish", "- soup: 60\n- pie: 40\n"),
+        (GAMES, "list games with 6 players", "- g2: Ann, Vault, no\n- g4: Bo, Lab, no\n"),
+        (GAMES, "how many games had 2 players", "Number of rows: 3."),
     ],
 )
 async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: str) -> None:
@@ -82,6 +109,10 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (DOGS, "how many dogs weigh over 10 pounds"),
         (NUMBERS, "how many orders have 5 or more units"),
         (NUMBERS, "orders over 3 units"),
+        (GAMES, "percentage of escaped by room"),  # of the room's games, or of all that escaped
+        (GAMES, "how many escaped and which room is the worst"),
+        (WASTE, "total cooked by dish and the average"),
+        (WASTE, "total cooked by dish, and how much was wasted in total // as a donut"),
     ],
 )
 async def test_it_is_asked_about(tmp_path: Path, table: str, messages: str) -> None:
@@ -143,11 +174,16 @@ async def test_it_is_all_answered(
     assert all(one in turn.text for one in answers), (turn.text, turn.questions, turn.choices)
 
 
-async def test_total_and_average_of_each_row_are_a_choice(tmp_path: Path) -> None:
+async def test_total_and_average_of_each_row_are_both_answered(tmp_path: Path) -> None:
     turn = await Conversation().say(
         "total nights, and the average per booking", csv_file(tmp_path, KENNEL, "bookings.csv")
     )
-    assert "total Nights and average Nights" in turn.choices
+    assert "Total Nights: " in turn.text
+    assert "Average Nights: " in turn.text
+    turn = await Conversation().say(
+        "total nights by dog and the average", csv_file(tmp_path, KENNEL, "bookings.csv")
+    )
+    assert turn.questions, "the average of each dog, or of all?"
 
 
 async def test_an_answer_of_one_sheet_is_drawn_where_there_are_two(tmp_path: Path) -> None:

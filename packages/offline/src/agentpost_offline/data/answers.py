@@ -12,7 +12,6 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.data import formulas, roles, wording, words
 from agentpost_offline.data.comparing import Comparison
 from agentpost_offline.data.dataset import Dataset, open_tables
-from agentpost_offline.data.formulas import Sign
 from agentpost_offline.data.model import Kind, Result, Role, Table
 from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
@@ -284,7 +283,7 @@ class _Answer(wording.TableWords):
         names = column.formula[::2] if is_of_totals else (column.name,)
         counts = (ROW_COUNT, *(Measure(n, Aggregate.COUNT) for n in names))
         count = Query(query.table, counts, filters=query.filters)
-        is_part = is_of_totals and Sign.OVER not in column.formula
+        is_part = is_of_totals and not formulas.is_ratio(column)
         key = "missing_part" if is_part else "missing"
         rows, *value_counts = (int(float(one or 0)) for one in self._data.run(count).rows[0])
         return [

@@ -17,6 +17,8 @@ class Sign(StrEnum):
     TIMES = "×"
     OVER = "÷"
     """Of the totals: so much money for each kilometre of all of them together."""
+    PERCENT = "%÷"
+    """The same in percent: what was wasted of what was cooked."""
 
 
 class Columns(dict[str, Column]):
@@ -60,16 +62,24 @@ def formula(left: Column, sign: Sign, right: Column) -> str | None:
         is_alike and Role.RATE not in (left.role, right.role)
     ):
         return None
-    if sign is Sign.OVER and Role.RATE in (left.role, right.role):
+    if sign in _RATIOS and Role.RATE in (left.role, right.role):
         return None
     if sign is Sign.TIMES and "%" in (left.unit, right.unit):
         return None  # 10 stands for a tenth
     return f"{left.name} {sign} {right.name}"
 
 
+_RATIOS = (Sign.OVER, Sign.PERCENT)
+
+
+def is_ratio(column: Column) -> bool:
+    """Whether a column is one figure over another."""
+    return not set(_RATIOS).isdisjoint(column.formula)
+
+
 def is_of_totals(measure: Measure, column: Column) -> bool:
     """Whether a measure puts two totals together, and not the two figures of each row."""
-    if Sign.OVER in column.formula:
+    if is_ratio(column):
         return measure.aggregate in (Aggregate.SUM, Aggregate.MEAN)
     is_sum = measure.aggregate is Aggregate.SUM
     return (
@@ -80,7 +90,7 @@ def is_of_totals(measure: Measure, column: Column) -> bool:
 
 
 def _column(left: Column, sign: Sign, right: Column) -> Column:
-    label = f"{left.label} {sign} {right.label}"
+    label = f"{left.label} {sign.strip('%')} {right.label}"
     units = [one.unit for one in (left, right) if one.unit is not None]
     role, unit = Role.AMOUNT, units[0] if units else None
     if left.kind is Kind.DATE:
@@ -88,6 +98,8 @@ def _column(left: Column, sign: Sign, right: Column) -> Column:
     elif sign is Sign.OVER:
         role, unit = Role.RATE, "/".join(units) if len(set(units)) == 2 else None
         unit = left.unit if right.unit is None else unit
+    elif sign is Sign.PERCENT:
+        role, unit = Role.RATE, "%"
     elif sign is Sign.TIMES and len(units) == 2:
         unit = next((one for one in units if is_currency(one)), None)
     return Column(

@@ -16,7 +16,7 @@ _UNITS = {
     "eur": "€", "usd": "$", "gbp": "£", "chf": "CHF", "pct": "%", "percent": "%", "kg": "kg",
     "km": "km", "ms": "ms", "gb": "GB", "mb": "MB", "cm": "cm", "k": "k", "keur": "k€",
     "kusd": "k$", "meur": "M€", "musd": "M$", "h": "h", "hrs": "h", "hr": "h", "mins": "min",
-    "g": "g", "s": "s",
+    "g": "g", "s": "s", "secs": "s",
 }  # fmt: skip
 _BRACKETED = re.compile(r"^(.*\S)\s*[(\[]\s*(?:in )?([^()\[\]]{1,12})\s*[)\]]$")
 _EACH = frozenset(
@@ -27,7 +27,7 @@ _EACH = frozenset(
 _TRAILING = re.compile(
     r"(.*[^\W_])\s+(?:in )?([%€$£¥₹°‰℃℉]|°[CF]|[kM](?:€|\$|£)|T€|EUR|USD|GBP|CHF|JPY|CNY|SEK|NOK"
     r"|DKK|PLN"
-    r"|[kMG]?Wh|kW|kg|km|°C|km/h|m²|mm|cm|ms|GB|MB|h|hrs|mins|元|万元|亿元)"
+    r"|[kMG]?Wh|kW|kg|km|°C|km/h|m²|mm|cm|ms|GB|MB|h|hrs|mins|secs|元|万元|亿元)"
 )
 _LIKE_UNIT = re.compile(
     r"[%€$£¥₹°‰℃℉]|°[CF]|[kM]?(?:€|\$|£)|k|m|[kcm]?m[²³23]?|[kmg]?g|t|h|min|s|ms|[kMGT]?W?h|[kMGT]?W|"

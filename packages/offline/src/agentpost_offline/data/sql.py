@@ -19,7 +19,9 @@ from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measur
 from agentpost_offline.style import dates
 
 _ISO = re.compile(r"\d{4}(?:-(?:Q[1-4]|\d\d(?:-\d\d(?:[T ].+)?)?))?")
-_OPERATORS = {Sign.PLUS: "+", Sign.MINUS: "-", Sign.TIMES: "*", Sign.OVER: "/"}
+_OPERATORS = {
+    Sign.PLUS: "+", Sign.MINUS: "-", Sign.TIMES: "*", Sign.OVER: "/", Sign.PERCENT: "* 100.0 /",
+}  # fmt: skip
 _COMPARISONS = {Op.AT_LEAST: ">=", Op.ABOVE: ">", Op.AT_MOST: "<=", Op.BELOW: "<"}
 
 
@@ -54,7 +56,8 @@ class Compiler:
         left, sign, right = column.formula
         if self.column(left).kind is Kind.DATE:
             return f"date_diff('day', {self.field(right)}, {self.field(left)})"
-        divisor = f"nullif({self.field(right)}, 0)" if sign == Sign.OVER else self.field(right)
+        divisor = self.field(right)
+        divisor = f"nullif({divisor}, 0)" if formulas.is_ratio(column) else divisor
         return f"({self.field(left)} {_OPERATORS[Sign(sign)]} {divisor})"
 
     def where(self, filters: Sequence[Filter]) -> Clause:
@@ -109,13 +112,14 @@ class Compiler:
         how = measure.aggregate
         if formulas.is_of_totals(measure, column):
             names = column.formula[::2]
-            if Sign.OVER not in column.formula:
+            operator = _OPERATORS[Sign(column.formula[1])]
+            if not formulas.is_ratio(column):
                 left, right = (self.aggregate(Measure(part, Aggregate.SUM)) for part in names)
-                return f"(({left}) {_OPERATORS[Sign(column.formula[1])]} ({right}))"
+                return f"(({left}) {operator} ({right}))"
             # Of the rows that have both: customers whose cost is not known share in none.
             left, right = map(self.field, names)
             both = f"filter (where {left} is not null and {right} is not null)"
-            return f"(fsum({left}) {both} / nullif(fsum({right}) {both}, 0))"
+            return f"(fsum({left}) {both} {operator} nullif(fsum({right}) {both}, 0))"
         if how is Aggregate.COUNT:
             return f"cast(count({name}) as double)"
         if how is Aggregate.DISTINCT:

@@ -149,6 +149,22 @@ def take_postfix(clause: Clause, at: int) -> int:
     return end + _take_own_column(clause, end) - at
 
 
+def take_exact(clause: Clause, at: int) -> int:
+    """As in "bookings with 6 players" and "flats that have 2 bedrooms"."""
+    value = clause.number(clause.terms[at])
+    term, before = clause.term(at + 1), clause.term(at - 1)
+    column = clause.column(term) if term is not None and not term.values else None
+    if value is None or column is None or before is None or not before.has("having", "have"):
+        return 0
+    low, high = column.first, column.last
+    if column.kind is not Kind.NUMBER or not (isinstance(low, float) and isinstance(high, float)):
+        return 0
+    if not low <= value <= high or clause.pending is not None:
+        return 0
+    clause.draft.filters.append(Filter(column.name, Op.IS, (value,)))
+    return 2
+
+
 def _compare_columns(clause: Clause, at: int, place: int, op: Op | None) -> int:
     """As in "stock below reorder level", of the two figures of each row."""
     is_beside = clause.skip(clause.last_measure_at + 1, "small.verb") == at

@@ -48,6 +48,8 @@ class Ranking:
     word: str = ""
     is_judged: bool = False
     """Whether it is a word like "best", which does not say whether the highest are meant."""
+    asks_sum: bool = False
+    """Whether it is a word like "most", which speaks of how much there is in all."""
 
 
 @dataclass
@@ -59,6 +61,8 @@ class Draft:
     """Words without a meaning here, as they were written."""
     remarks: list[str] = field(default_factory=list)
     """Sentences of words without a meaning: what the user does with the result."""
+    purposes: list[str] = field(default_factory=list)
+    """For whom a result is, where a word of it has no meaning: it changes nothing."""
     is_statement: bool = False
     """Whether it is a remark by all its words."""
     lacking: list[str] = field(default_factory=list)
@@ -84,6 +88,10 @@ class Draft:
     aggregate: Aggregate | None = None
     aggregate_word: str = ""
     derivation: Derivation | None = None
+    whole_at: int = 0
+    """The place among the measures of the one that a share is of."""
+    is_rate: bool = False
+    """Whether a share is of the rows of each group, and of no others."""
     groups: list[str] = field(default_factory=list)
     mentions: list[str] = field(default_factory=list)
     """Columns of groups that stand without "by" or "which"."""
@@ -182,5 +190,5 @@ class Draft:
         return not (
             self.has_query or self.has_look or self.things or self.unknown or self.talk
             or self.control or self.model or self.asks or self.marks or self.ambiguous
-            or self.dateless_words or self.aggregate or self.remarks
+            or self.dateless_words or self.aggregate or self.remarks or self.purposes
         )  # fmt: skip

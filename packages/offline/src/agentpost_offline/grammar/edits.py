@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Role
 from agentpost_offline.data.roles import is_additive, is_reading
 from agentpost_offline.frame import (
@@ -28,6 +29,7 @@ from agentpost_offline.frame import (
     Thing,
 )
 from agentpost_offline.grammar import comparing, together
+from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.material import (
     Calendar,
@@ -36,7 +38,7 @@ from agentpost_offline.grammar.material import (
     is_better_higher,
     yes_value,
 )
-from agentpost_offline.grammar.reading import Unclear
+from agentpost_offline.grammar.reading import Choice, Unclear
 from agentpost_offline.style.numbers import is_currency
 
 ANSWERED = ""
@@ -106,6 +108,8 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         raise Unclear("picture_size")  # "smaller"
     if style.chart == "donut" and draft.style.chart is None and (draft.grains or draft.is_trend):
         style = msgspec.structs.replace(style, chart=None)  # months are no parts of a whole
+    if thing is Thing.CHART and not draft.has_query and _is_figure(frame):
+        raise Unclear("ask_anew", _drawn_before(work, thing, draft, material))
     if thing is not None:
         return _another(frame, thing, queries, style, draft, material)
     if frame.thing is Thing.ANSWER and (draft.formats or style != frame.style):
@@ -119,10 +123,31 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     return Edit(result, work.id, _only_renders(frame, result))
 
 
+def _is_figure(frame: Frame) -> bool:
+    """Whether an answer is a single figure, beside which nothing could be drawn."""
+    has_more = any(one.groups or one.time or one.measures[1:] for one in frame.queries)
+    return frame.thing is Thing.ANSWER and bool(frame.queries) and not has_more
+
+
+def _drawn_before(
+    work: Work, thing: Thing, draft: Draft, material: Material | None
+) -> list[Choice]:
+    """The answer before a single figure as a chart: "tons by region, and what is the total?", then
+    "as a pie"."""
+    before = work.earlier[-1] if work.earlier else work.frame
+    if material is None or _is_figure(before) or not (before.files or before.text):
+        return []
+    style = _style(Style(), draft)
+    frame = _another(before, thing, before.queries, style, draft, material).frame
+    return [Choice(frame_text(frame, material.table), (frame,))]
+
+
 def _is_new(draft: Draft, works: Sequence[Work]) -> bool:
     """Whether a clause asks for something new, whatever was made before. A "same" makes the figure
     that it names the one that is shown: "same but by money"."""
-    if draft.asks - {"what"} or draft.counts or draft.talk or draft.which_columns:
+    if draft.counts or draft.talk or draft.which_columns:
+        return True
+    if draft.asks - {"what"} and not _is_whole(draft):  # "as percent of what was cooked"
         return True
     is_joined = draft.style.chart == "grouped" or "collage" in draft.options
     if is_joined and works[0].frame.thing is Thing.IMAGE:
@@ -202,7 +227,8 @@ def speaks_of_list(draft: Draft, material: Material | None, works: Sequence[Work
 def follow_up(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """The question about the rows that were shown last; None where a clause asks for other rows."""
     follow_ups = (
-        _count_of_list, _list_of_count, _sum_of_list, _part_of_sum, _count_among, _list_among
+        _count_of_list, _list_of_count, _sum_of_list, _part_of_sum, _count_among, _list_among,
+        _rate_of_count,
     )  # fmt: skip
     frames = (one(draft, material, works) for one in follow_ups)
     return next(filter(None, frames), None)
@@ -357,6 +383,26 @@ def _part_of_sum(draft: Draft, material: Material | None, works: Sequence[Work])
     return _over_same_rows(works[0].frame, rows, query.measures, draft.text)
 
 
+def _rate_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+    """How many percent of the rows of each group those are that were counted last: "in percent of
+    their jobs"; None where no rows with a "yes" were counted."""
+    query = _last_query(works, material) if draft.derivation is Derivation.SHARE else None
+    names_rows = replace(draft, derivation=None, counts=[], row_nouns=[])
+    if query is None or material is None or names_rows.has_query or not (
+        draft.counts or draft.row_nouns
+    ) or (
+        draft.things or draft.has_look or draft.unknown
+    ):  # fmt: skip
+        return None
+    flags = [one for one in query.filters if one.values == (
+        yes_value(material.column(one.column)),)]  # fmt: skip
+    if query.measures != (ROW_COUNT,) or len(flags) != 1 or not (query.groups or query.time):
+        return None
+    rate = Measure(flags[0].column, Aggregate.COUNT, Derivation.RATE)
+    result = msgspec.structs.replace(query, measures=(rate,))
+    return msgspec.structs.replace(works[0].frame, queries=(result,), said=draft.text)
+
+
 _COUNTS = (Aggregate.COUNT, Aggregate.DISTINCT)
 
 
@@ -440,7 +486,7 @@ def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
 def _may_replace_measure(draft: Draft) -> bool:
     """Whether a clause leaves the measure, or is one like "and the cost?", "as a share"."""
     names_measure = draft.measures or draft.aggregate or draft.derivation
-    continues = draft.marks & {"about", "change", "it", "only", "too", "same"}
+    continues = draft.marks & {"about", "change", "it", "only", "too", "same"} or _is_whole(draft)
     keeps_groups = draft.sort is not None and not (draft.groups or draft.mentions)
     names_column = not keeps_groups and (
         draft.groups or draft.mentions or draft.values or draft.filters or draft.ranking
@@ -450,6 +496,14 @@ def _may_replace_measure(draft: Draft) -> bool:
     return not names_measure or bool(continues and not names_column)
 
 
+def _is_whole(draft: Draft) -> bool:
+    """Whether a clause names the whole that what was shown is a part of: "as percent of the
+    takings"."""
+    words = draft.text.casefold().split()
+    is_share = draft.derivation is Derivation.SHARE and len(draft.measures) == 1
+    return is_share and draft.whole_at == 0 and words[0] in _AS
+
+
 def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ...]:
     """The measures after "and the cost?", "the median instead", "as a share of the total"."""
     if not old.measures:
@@ -457,6 +511,14 @@ def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ..
     rest = [one for one in old.measures if one.column not in draft.unwanted]
     if len(rest) + len(draft.unwanted) != len(old.measures):
         raise Unclear("ask_anew")
+    if _is_whole(draft):
+        part, whole = old.measures[0], material.column(draft.measures[0].column)
+        name = formula(material.column(str(part.column)), Sign.PERCENT, whole) if (
+            part.column and part.aggregate is Aggregate.SUM and not (part.derived or rest[1:])
+        ) else None  # fmt: skip
+        if name is None:
+            raise Unclear("ask_anew")
+        return (Measure(name, Aggregate.MEAN),)
     if draft.measures:
         first = old.measures[0]
         replacements = [
@@ -555,7 +617,8 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     if draft.measures or draft.aggregate or draft.derivation or draft.unwanted:
         fields["measures"] = _measures(old, draft, material)
     single = [f for f in old.filters if f.op is Op.IS and len(f.values) == 1 and not f.grain]
-    if draft.derivation is Derivation.SHARE and not (old.groups or old.time):
+    is_part = draft.derivation is Derivation.SHARE and not _is_whole(draft)
+    if is_part and not (old.groups or old.time):
         if len(single) != 1:
             raise Unclear("ask_anew")
         fields["groups"] = (single[0].column,)
@@ -769,7 +832,8 @@ def _another(
     )
     if thing is Thing.ANSWER or (not frame.files and not frame.text):
         raise Unclear("ask_anew")
-    is_list = frame.thing is Thing.ANSWER and material is not None and _is_list(frame, material)
+    is_answer = frame.thing is Thing.ANSWER
+    is_list = is_answer and material is not None and _is_list(frame, material)
     if thing is not Thing.TABLE and is_list and frame.queries and not draft.measures:
         raise Unclear("ask_anew")  # of rows nothing is drawn
     if thing is Thing.TABLE:  # "those as Excel": the rows that were counted

@@ -298,9 +298,13 @@ def is_better_higher(column: Column) -> bool:
 
 def is_better_lower(column: Column) -> bool:
     """Whether the best of a column of numbers is surely the lowest: of a race, of costs."""
-    is_time = column.unit in ("min", "s")
-    is_worse = is_time or words_of_tables.names(column.name, "worse")
-    return is_worse or concept_of(column.name) in _BETTER_LOWER
+    return is_worse_higher(column) or concept_of(column.name) in _BETTER_LOWER
+
+
+def is_worse_higher(column: Column) -> bool:
+    """Whether the worst of a column of numbers is surely the highest: of delays, of what is
+    wasted."""
+    return column.unit in ("min", "s") or words_of_tables.names(column.name, "worse")
 
 
 _MEANT = {

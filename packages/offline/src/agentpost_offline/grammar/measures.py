@@ -3,6 +3,7 @@
 import msgspec
 
 from agentpost_offline.data import roles, words
+from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import ROW_COUNT, Aggregate, Derivation, Filter, Measure, Op, Thing
 from agentpost_offline.grammar.draft import ROWS, MeasureRequest, Ranking
@@ -36,6 +37,7 @@ NAMED = 12
 def measures_of(parts: QueryParts) -> list[Measure]:
     """The figures of a request; none where it shows the rows. Raises `Unclear`."""
     draft = parts.draft
+    _put_in_percent(parts)
     if draft.by_numbers:
         races = parts.thing is Thing.VIDEO  # "a race by sales"
         if not (draft.ranking or draft.sort is not None or races) or draft.measures:
@@ -86,6 +88,22 @@ def measures_of(parts: QueryParts) -> list[Measure]:
         draft.counts.append("")
         return [ROW_COUNT]
     return _implied_measure(parts)
+
+
+def _put_in_percent(parts: QueryParts) -> None:
+    """Of "wasted as percent of cooked" make one figure: the one of the other."""
+    draft = parts.draft
+    columns = list(dict.fromkeys(one.column for one in draft.measures))
+    hows = {one.aggregate for one in draft.measures} | {draft.aggregate}
+    if draft.derivation is not Derivation.SHARE or len(columns) != 2 or not (
+        draft.whole_at < len(columns) and hows <= {None, Aggregate.SUM}
+    ):  # fmt: skip
+        return
+    whole = parts.material.column(columns.pop(draft.whole_at))
+    name = formula(parts.material.column(columns[0]), Sign.PERCENT, whole)
+    if name is not None:
+        draft.measures = [MeasureRequest(name, word=draft.measures[0].word)]
+        draft.derivation = draft.aggregate = None
 
 
 def _only_money(parts: QueryParts) -> str:
@@ -166,9 +184,17 @@ def _usual(parts: QueryParts, column: Column) -> Aggregate:
         return Aggregate.SUM
     if ranking is not None and not (parts.groups or parts.time):
         return Aggregate.MAX if ranking.is_top else Aggregate.MIN
+    if ranking is not None and ranking.asks_sum and _counts(column):
+        return Aggregate.SUM  # "which room has the most visits"
     how = (Aggregate.SUM, Aggregate.MEAN)
     choices = parts.as_choices([Measure(column.name, one) for one in how])
     raise Unclear("sum_or_mean", choices, column=column.label)
+
+
+def _counts(column: Column) -> bool:
+    """Whether a column of numbers may hold how many there are of something that adds up."""
+    is_amount = column.role is Role.AMOUNT and not roles.is_scale(column)
+    return is_amount and not words.names(column.name, "level")
 
 
 def _usual_of_rate(parts: QueryParts, column: Column) -> Aggregate:
@@ -259,6 +285,11 @@ def _counted_quantities(parts: QueryParts, quantities: list[MeasureRequest]) -> 
     if draft.counts:
         return [ROW_COUNT]
     draft.measures = quantities or draft.measures
+    for one in quantities:
+        if one.aggregate is None and draft.aggregate is None and _counts(
+            parts.material.column(one.column)
+        ):  # fmt: skip
+            one.aggregate = Aggregate.SUM  # "how many points"
     results = [measure_of(parts, one) for one in quantities]
     if any(one.aggregate is Aggregate.MEAN for one in results):
         raise Unclear("count_what", words=draft.text)

@@ -395,7 +395,12 @@ class _Parser(Clause):
         concept = concept or (before.concept if before is not None else "")
         is_judged = concept == "good"
         self.draft.ranking = Ranking(
-            side == "top", count, "" if is_judged else concept, term.text, is_judged
+            side == "top",
+            count,
+            "" if is_judged else concept,
+            term.text,
+            is_judged,
+            asks_sum=term.has("quantity"),
         )
         return end - start
 
@@ -735,9 +740,29 @@ class _Parser(Clause):
             for measure in self.draft.measures:
                 measure.aggregate = measure.aggregate or self.pending
             self._add_pending(self.draft.measures[-1])
+        elif self._is_another_aggregate():  # "total takings, and the average per sale"
+            last = self.draft.measures[-1]
+            self.draft.measures.append(MeasureRequest(last.column, self.pending, last.word))
+        elif self.draft.measures and self.pending not in (
+            Aggregate.SUM,
+            *(one.aggregate for one in self.draft.measures),
+        ):  # "total takings by month and the average"
+            self.draft.unknown.append(self.draft.aggregate_word)
         elif self.draft.aggregate is None:
             self.draft.aggregate = self.pending
         self.pending = None
+
+    def _is_another_aggregate(self) -> bool:
+        """Whether an aggregate that no column follows is one more of the only column."""
+        draft = self.draft
+        first = draft.measures[0] if len(draft.measures) == 1 else None
+        of_groups = draft.groups or draft.grains or draft.mentions or draft.ranking
+        joins = any(
+            one.has("small.and", "edit.about") for one in self.terms[self.last_measure_at + 1 :]
+        )
+        return (
+            bool(first and first.aggregate not in (None, self.pending) and joins) and not of_groups
+        )
 
     def _add_pending(self, measure: MeasureRequest) -> None:
         """The same column once more for each other aggregate that was named with the first."""
@@ -758,6 +783,11 @@ class _Parser(Clause):
         if self._is_language(at):  # "auf englisch", where there are marks in English
             term.columns = ()
             self._ends.clear()
+        before = self.term(at - 1)
+        flag = self.column(before) if before is not None and term.has("derived") else None
+        names_it = any(fold(name) == fold(term.text) for name in term.columns)
+        if flag is not None and yes_value(flag) and not names_it:
+            term.columns = ()  # the "escape rate" is no rating
         columns = term.columns
         column = self.column(term)
         if column is None:
@@ -908,8 +938,10 @@ class _Parser(Clause):
             self.draft.filters.append(Filter(column.name, Op.PRESENT))
             return 1
         yes = yes_value(column)
-        is_looked_up = bool(self.draft.asks & {"what", "which"}) and any(
-            one.values for one in self.terms
+        is_looked_up = (
+            bool(self.draft.asks & {"what", "which"})
+            and any(one.values for one in self.terms)
+            and self.draft.derivation is None
         )
         if yes and not is_looked_up:
             self.draft.filters.append(Filter(column.name, Op.IS, (yes,)))
@@ -980,11 +1012,23 @@ class _Parser(Clause):
         if derivation is Derivation.SHARE and self._shows_shares(at):
             return 1
         self.draft.derivation = derivation
+        self.draft.whole_at = len(self.draft.measures)
+        self.draft.is_rate = not self._is_of_flag(at)
         if term.has("part"):
             self.draft.marks.add("part")
         if term.has("fall"):
             self.draft.marks.add("fall")
         return 1
+
+    def _is_of_flag(self, at: int) -> bool:
+        """Whether a share is "of" those that a column says yes of, and so may be that of all of
+        them: "the percentage of late jobs by rider", but not "what percent of jobs were late"."""
+        of, after = self.term(at + 1), self.term(self.skip(at + 1, "small.of"))
+        column = self.column(after) if after is not None else None
+        last = (fold(self.terms[at].text.split()[-1]),)
+        ends = "small.of" in lexicon(self.language).exact.get(last, ())  # "percentage of"
+        is_of = ends or (of is not None and of.has("small.of"))
+        return is_of and column is not None and bool(yes_value(column))
 
     def _shows_shares(self, at: int) -> bool:
         """Whether "with percentages" only names what a pie shows anyway."""
@@ -1027,11 +1071,14 @@ class _Parser(Clause):
             self._is_part_of_name(term) or self._is_named_unit(at) or self._is_sent_by_asker(at)
         ):  # fmt: skip
             return 0
-        elif term.has("model") and self._names_file(term.text) and not is_of_rows(self, at):
-            draft.marks.add("source")
-        elif term.has("model") and not is_of_rows(self, at):
-            is_written = any(one.has("option.caption") for one in self.terms[:at])
-            draft.model.append(("written" if is_written else str(term.key("model")), term.text))
+        elif term.has("ahead") and self._asks_ahead(at):
+            draft.model.append(("future", self.text[self.terms[at - 1].start : term.end]))
+        elif term.has("model") and not (term.has("model.model") and is_of_rows(self, at)):
+            if self._names_file(term.text):
+                draft.marks.add("source")
+            else:
+                is_written = any(one.has("option.caption") for one in self.terms[:at])
+                draft.model.append(("written" if is_written else str(term.key("model")), term.text))
         elif term.has("rows") or is_own(self, term) or is_article(self, term):
             if stands_beside_figure(self, at):
                 draft.marks.add("count_too")
@@ -1067,6 +1114,12 @@ class _Parser(Clause):
         if term.has("small.it", "small.all"):
             draft.marks |= {"it"} if term.has("small.it") else {"all"}
         return 1
+
+    def _asks_ahead(self, at: int) -> bool:
+        """Whether a question is about what is to come: "what will July bring"."""
+        after = self.term(at + 1)
+        is_asked = any(one.has("ask") for one in self.terms[self.start_of_part(at) : at])
+        return is_asked and after is not None and not after.has("asked")
 
     def _is_sent_by_asker(self, at: int) -> bool:
         """As in "I need to send this to my boss", which only says what the answer is for."""
@@ -1186,9 +1239,9 @@ _ALONE = 2
 _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (
     captions.take_title, captions.take_caption, remarks.take_purpose, captions.take_place,
     looks.take_amount, _Parser.take_sorting, exclusions.take_exclusion, _Parser.take_period,
-    conditions.take_comparison, conditions.take_postfix, _Parser.take_which, _Parser.take_ranking,
-    _Parser.take_counted_group, _Parser.take_figure_of_two, _Parser.take_value, _Parser.take_axis,
-    _Parser.take_aggregate, _Parser.take_column, _Parser.take_grain, _Parser.take_derivation,
-    _Parser.take_asking, looks.take_thing, looks.take_look, _Parser.take_several, rows.take_people,
-    _Parser.take_word, _Parser.take_glue,
+    conditions.take_comparison, conditions.take_postfix, conditions.take_exact, _Parser.take_which,
+    _Parser.take_ranking, _Parser.take_counted_group, _Parser.take_figure_of_two,
+    _Parser.take_value, _Parser.take_axis, _Parser.take_aggregate, _Parser.take_column,
+    _Parser.take_grain, _Parser.take_derivation, _Parser.take_asking, looks.take_thing,
+    looks.take_look, _Parser.take_several, rows.take_people, _Parser.take_word, _Parser.take_glue,
 )  # fmt: skip

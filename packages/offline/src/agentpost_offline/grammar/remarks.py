@@ -23,7 +23,8 @@ def take_purpose(clause: Clause, at: int) -> int:
         return 0
     end, others = at + 1, list[Term]()
     while (one := clause.term(end)) is not None and end - at <= _PURPOSE:
-        if one.has("audience") and not clause.names(one):
+        is_day = one.has("weekday") and clause.material is None  # "slides for Tuesday"
+        if (one.has("audience") or is_day) and not clause.names(one):
             break
         if clause.names(one) or not (one.is_glue or is_without_sense(one)):
             return 0
@@ -38,7 +39,8 @@ def take_purpose(clause: Clause, at: int) -> int:
     if (one is not None and clause.names(one)) or not _is_audience(clause, others, at, end):
         return 0
     if others:  # "the area manager"
-        clause.draft.remarks.append(clause.text[clause.terms[at].start : clause.terms[end - 1].end])
+        purpose = clause.text[clause.terms[at].start : clause.terms[end - 1].end]
+        clause.draft.purposes.append(purpose)
     return end - at
 
 

@@ -204,8 +204,41 @@ def _read_clauses(
     readings = [one for one in readings if not _is_courtesy(one, len(readings))]
     for before, one in pairwise(readings):
         _read_as_follow_up(before, one, material)
-        _ask_of_which_rows(before, one)
+        if not _read_with_figure_of(before, one, material, around):
+            _ask_of_which_rows(before, one)
     return readings
+
+
+def _read_with_figure_of(
+    before: Reading, one: Reading, material: Material | None, around: Surrounding
+) -> bool:
+    """Whether a demand that only ranks is of the figure of the one before it: "total meals in May
+    and which site had the most"."""
+    asks_figure = one.question is not None and one.question.key == "which_measure"
+    if not (asks_figure and before.is_sure and before.frame and len(before.frame.queries) == 1):
+        return False
+    (first,) = before.frame.queries
+    ranking = one.draft.ranking
+    if ranking is None or len(first.measures) > 1:
+        return False
+    if ranking.is_judged and not (first.measures and first.measures[0].column):
+        return False  # of rows, more may be better or worse
+    name = first.measures[0].column if first.measures else None
+    if name is None:
+        name = word_list(around.language)["rows"]["rows"].partition(";")[0]
+    text = f"{one.draft.text.rstrip(' .!?。！？؟')} {name}"
+    draft = parse(text, terms(text, around.language, material), material, around.today,
+                  around.language, around.names)  # fmt: skip
+    whole = _reading(draft, material, around, [draft], is_later=True)
+    if not whole.is_sure or whole.frame is None or len(whole.frame.queries) != 1:
+        return False
+    (query,) = whole.frame.queries
+    own_columns = {each.column for each in query.filters}
+    others = (each for each in first.filters if each.column not in own_columns)
+    query = msgspec.structs.replace(query, filters=(*query.filters, *others))
+    one.frame, one.question = msgspec.structs.replace(whole.frame, queries=(query,)), None
+    one.notes = whole.notes
+    return True
 
 
 def _read_as_follow_up(before: Reading, one: Reading, material: Material | None) -> None:
@@ -488,8 +521,10 @@ def _is_for_model(draft: Draft) -> bool:
     """Whether all of a clause needs a model, and not only a word beside a request: "total hours
     by volunteer, thank you cards are going out"."""
     is_picture = bool(draft.options.keys() & _IMAGE_OPTIONS)
-    is_unknown = any(kind in ("why", "future", "written") for kind, _ in draft.model)
-    return is_unknown or not (draft.has_query or is_picture)
+    kinds = {kind for kind, _ in draft.model}
+    names_figure = draft.measures or draft.counts or draft.aggregate
+    is_unknown = kinds & {"why", "future", "written"} or ("judge" in kinds and not names_figure)
+    return bool(is_unknown) or not (draft.has_query or is_picture)
 
 
 def _last_queries(around: Surrounding) -> tuple[Query, ...]:
@@ -523,11 +558,12 @@ def _check_what_it_is(draft: Draft, around: Surrounding, *, is_later: bool) -> N
 def _tell_remarks(reading: Reading) -> None:
     """Tell what a question has beside it, which changes nothing about the answer; what costs is
     not made with words that are not understood."""
-    remarks = reading.draft.remarks
+    told, remarks = list(reading.draft.purposes), reading.draft.remarks
     if reading.frame is not None and reading.frame.act is Act.ASK:
-        reading.notes += [("remark", {"words": one}) for one in remarks]
+        told += remarks
     else:
         reading.draft.unknown += remarks
+    reading.notes += [("remark", {"words": one}) for one in told]
 
 
 def _is_of_before(draft: Draft) -> bool:

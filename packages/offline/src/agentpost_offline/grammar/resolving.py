@@ -5,6 +5,7 @@ like are never summed, and periods that are compared are complete and equally lo
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -30,6 +31,7 @@ from agentpost_offline.grammar.material import (
     Material,
     is_better_higher,
     is_of_payment,
+    is_worse_higher,
     yes_value,
 )
 from agentpost_offline.grammar.measures import NAMED, measure_of, measures_of
@@ -306,10 +308,14 @@ class Resolved(QueryParts):
             raise Unclear(
                 "no_column", table=self.material.table.name, words=draft.look_words["who"]
             )
+        pays = self._pays and groups[0] in self.material.concepts.get("customer", ())
         others = [
             one
             for one in self.material.groups
-            if one.name not in groups and words.names(one.name, "person") and not yes_value(one)
+            if one.name not in groups
+            and words.names(one.name, "person")
+            and not yes_value(one)
+            and not pays
         ]
         if others:  # of lessons the pupil, or the instructor
             labels = [self.material.column(groups[0]), *others]
@@ -330,14 +336,19 @@ class Resolved(QueryParts):
         others = [one for one in sellers if one not in buyers]
         if not (buyers and others):
             return sellers
-        columns = [one.column for one in draft.filters] + [column for column, _ in draft.values]
-        pays = "spent" in draft.marks or any(map(is_of_payment, columns))
-        if pays and len(buyers) == 1:
+        if self._pays and len(buyers) == 1:
             return buyers
         raise Unclear("ambiguous", [
             Choice(one, text=f"{draft.text.rstrip(' .!?。！？؟')} · {one}")
             for one in (*others, *buyers)
         ], word=draft.look_words["who"])  # fmt: skip
+
+    @property
+    def _pays(self) -> bool:
+        """Whether a question is about who pays, or has paid."""
+        columns = [one.column for one in self.draft.filters]
+        columns += [column for column, _ in self.draft.values]
+        return "spent" in self.draft.marks or any(map(is_of_payment, columns))
 
     def _flags(self) -> None:
         """Of "insured and not insured" both stand side by side."""
@@ -588,6 +599,14 @@ class Resolved(QueryParts):
             raise Unclear("rank_what")  # "the oldest child in each class"
         if draft.sort is not None and draft.sort is not ranking.is_top:
             draft.unknown.append(draft.look_words["sort"])  # "top 3, worst first"
+        columns = [self.material.column(one.column) for one in measures if one.column]
+        if (
+            ranking.is_judged
+            and columns
+            and all(map(is_worse_higher, columns))
+            and (not ranking.is_top)
+        ):  # the worst delay is the longest
+            ranking = draft.ranking = replace(ranking, is_top=True, is_judged=False)
         if any(self._has_no_best(one) for one in measures):
             is_group = has_axis or ranking.count is None
             ends = self._both_ends(measures) if is_group else []
@@ -655,9 +674,10 @@ class Resolved(QueryParts):
     def _averages(self, measures: list[Measure]) -> None:
         """ "Average revenue per month" is that of the rows of each month, or of the months."""
         draft = self.draft
-        if "each_row" in draft.marks and not (
-            measures and all(one.aggregate is Aggregate.MEAN for one in measures)
-            and draft.aggregate_word
+        hows = {one.aggregate for one in measures}
+        is_both = hows == {Aggregate.SUM, Aggregate.MEAN} and not (self.groups or self.time)
+        if "each_row" in draft.marks and not is_both and not (
+            hows == {Aggregate.MEAN} and draft.aggregate_word
         ):  # fmt: skip
             raise Unclear("average_of_what", self.as_choices(
                 Measure(one.column, Aggregate.MEAN) for one in measures if one.column
@@ -712,6 +732,10 @@ class Resolved(QueryParts):
             if self.calendar is None:
                 raise Unclear("no_dates", table=self.material.table.name, words=self.draft.text)
             self.time, self.grain = self.calendar.column, None
+        if derivation is Derivation.SHARE and self.draft.is_rate and (
+            rate := self._rate(measures)
+        ):  # fmt: skip
+            return [rate]
         if derivation is Derivation.SHARE:
             if not measures or any(
                 one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in measures
@@ -737,6 +761,18 @@ class Resolved(QueryParts):
             return []
         rate = Measure(columns.pop(), Aggregate.COUNT, Derivation.RATE)
         return [self.choice(self.over([rate]))]
+
+    def _rate(self, measures: Sequence[Measure]) -> Measure | None:
+        """How many percent of the rows of each group have the only "yes" that is named; None where
+        no groups are there, and no other condition."""
+        flags = {
+            one.column for one in self.draft.filters
+            if one.op is Op.IS and yes_value(self.material.column(one.column))
+        }  # fmt: skip
+        narrows = self.groups or self.time or len(self._value_filters) > 1
+        if len(flags) != 1 or flags & set(self.groups) or list(measures) != [ROW_COUNT]:
+            return None
+        return Measure(flags.pop(), Aggregate.COUNT, Derivation.RATE) if narrows else None
 
     @property
     def _value_filters(self) -> list[Filter]:

@@ -472,7 +472,9 @@ class _Tagger:
 
 def _is_small(meaning: str) -> bool:
     """Whether only a word itself has a meaning, none of its forms: "sobras" (leftovers) is no
-    "sobre", and "ours" is no "our"."""
+    "sobre", "ours" is no "our", and "nach Monat" no "nächsten Monat"."""
+    if meaning == "model.future":
+        return True
     return meaning.startswith("small.") and meaning not in ("small.verb", "small.source")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from agentpost_offline.data.formulas import Sign, by_name
+from agentpost_offline.data.formulas import Sign, by_name, is_ratio
 from agentpost_offline.data.model import Column, Table
 from agentpost_offline.data.wording import filter_text, unit_of, upper
 from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Query
@@ -37,8 +37,8 @@ def measure(one: Measure, table: Table, code: str = "en") -> str:
         base = tongue["rows"]
     else:
         own = column(one.column, table)
-        is_ratio = own is not None and Sign.OVER in own.formula
-        pattern = tongue[(Aggregate.SUM if is_ratio else one.aggregate).value]
+        is_sum = own is not None and is_ratio(own)
+        pattern = tongue[(Aggregate.SUM if is_sum else one.aggregate).value]
         base = pattern.format(name if pattern.startswith("{") else inner(name, code))
     if one.derived in (None, Derivation.AVERAGE):  # of groups, each shown by itself
         return str(base)
