@@ -1,135 +1,104 @@
-"""The backend of a caller at a server somewhere else: calls of its HTTP API."""
+"""The backend of a caller at a server somewhere else: calls of its HTTP API, by the client."""
 
-import json
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from functools import partial
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
-from urllib.parse import quote
 
 import anyio
-import httpx2
 
-from agentpost.cli.proxied_http import open_http
 from agentpost.clock import SystemClock, new_id
-from agentpost.contract.errors import CATALOGUE, in_words
+from agentpost.contract.errors import in_words
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
-from agentpost.domain.limits import WAIT_SECONDS_MAX
+from agentpost.domain.limits import STREAM_KEEP_ALIVE_SECONDS
 from agentpost.doors.mcp.backend import BackendError, Change, Json
-from agentpost.doors.writing import read
-from agentpost_client.sse import MEDIA_TYPE, EventLines, Lines
+from agentpost.doors.writing import Said
+from agentpost_client import (
+    AgentpostError,
+    ApiError,
+    AsyncClient,
+    ConnectionFailed,
+    Entry,
+    RetryPolicy,
+    TextDelta,
+    TextReset,
+)
+from agentpost_client.records import Record
+from agentpost_client.requests import call
 
 _SECONDS_MAX: Final = 90.0
 """For an answer; the server holds some for 45 seconds."""
-_TRIES: Final = 3
+_RETRIES: Final = RetryPolicy(retries=2, retry_after_max=5.0)
+"""An assistant hears of a longer pause, and decides itself what to do meanwhile."""
 _PAUSE_SECONDS: Final = 1.0
 _ENDINGS: Final = frozenset({"result", "turn_failed", "turn_busy"})
-_ADVICE: Final = {code.value: CATALOGUE[code].advice for code in ErrorCode}
+_OTHER_SERVER: Final = "Check AGENTPOST_URL."
 
 
-class _NoStream(Exception):
-    """The message has no event stream: it is not there, or a proxy keeps it back."""
+class _Client(AsyncClient):
+    """The client, with any call of the API."""
+
+    async def ask(self, method: str, *path: str, **parts: Any) -> Json:
+        """The answer to a `call`, as it is."""
+        with _refusals_translated():
+            return dict((await self._transport.ask(call(method, *path, **parts), Record)).raw)
 
 
 class HttpBackend:
     """See `Backend`. ``url`` has no path; the key is sent to the API only. Raises `ConfigError`
     for a proxy of the environment that cannot be used."""
 
-    def __init__(
-        self, url: str, key: str, transport: httpx2.AsyncBaseTransport | None = None
-    ) -> None:
-        self._url = url
-        headers = {"Authorization": f"Bearer {key}", "User-Agent": "agentpost-mcp"}
-        open_client = partial(
-            open_http, httpx2.AsyncClient, url, timeout=_SECONDS_MAX, transport=transport
-        )
-        self._api = open_client(base_url=url, headers=headers)
-        self._links = open_client()
+    def __init__(self, url: str, key: str) -> None:
+        self._client = _Client(url, key, timeout=_SECONDS_MAX, policy=_RETRIES)
+        self._ask = self._client.ask
 
     async def aclose(self) -> None:
         """Release the connections."""
-        await self._api.aclose()
-        await self._links.aclose()
+        await self._client.aclose()
 
     async def send(self, fields: Json, idempotency_key: str | None) -> Json:
         # Kept over the tries: it is sent once.
         key = idempotency_key or new_id("mcp_", SystemClock().now())
-        headers = {"Idempotency-Key": key}
-        return await self._call("POST", "/v1/messages", json=fields, headers=headers)
+        return await self._ask("POST", "messages", body=fields, headers={"Idempotency-Key": key})
 
     async def message(self, message_id: str) -> Json:
-        return await self._call("GET", f"/v1/messages/{_segment(message_id)}")
+        return await self._ask("GET", "messages", message_id)
 
     async def entries(self, message_id: str) -> list[Json]:
         message = await self.message(message_id)
         if not message["jobs"] and message["status"] != "failed":
             return []  # its log says nothing more; reading one is counted
         endings: list[Json] = []
-        cursor: str | None = None
-        more = True
-        while more:
-            page = await self._page(message_id, cursor, 0)
+        page: Json = {"cursor": None, "has_more": True}
+        while page["has_more"]:
+            page = await self._page(message_id, page["cursor"])
             endings += [entry for entry in page["data"] if entry["type"] in _ENDINGS]
-            cursor, more = page["cursor"], page["has_more"]
         return endings
 
     async def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
         """See `Backend`; from the event stream, or by polls where there is none."""
-        cursor: str | None = None
-        for _ in range(_TRIES):
-            try:
-                async with aclosing(self._stream(message_id, cursor)) as events:
-                    async for place, change in events:
-                        cursor = place
-                        yield change
-                        if await self._is_blocked(message_id, change):
+        parts = self._client.messages.stream(message_id)
+        coming: asyncio.Future[Entry | TextDelta | TextReset | None] | None = None
+        try:
+            with _refusals_translated():
+                while True:
+                    coming = coming or asyncio.ensure_future(anext(parts, None))
+                    await asyncio.wait({coming}, timeout=STREAM_KEEP_ALIVE_SECONDS)
+                    change = Change()
+                    if coming.done():
+                        part, coming = coming.result(), None
+                        if part is None:
                             return
-                return
-            except _NoStream:
-                break
-            except httpx2.RequestError:
-                await anyio.sleep(_PAUSE_SECONDS)
-        async with aclosing(self._poll(message_id, cursor)) as changes:
-            async for change in changes:
-                yield change
-
-    async def _stream(
-        self, message_id: str, cursor: str | None
-    ) -> AsyncGenerator[tuple[str | None, Change], None]:
-        """What the event stream has behind a cursor, each with the cursor behind it. Raises
-        `_NoStream`, and `httpx2.RequestError` when it is cut off."""
-        path = f"/v1/messages/{_segment(message_id)}/stream"
-        headers = {"Accept": MEDIA_TYPE, **({"Last-Event-ID": cursor} if cursor else {})}
-        async with self._api.stream("GET", path, headers=headers) as answer:
-            if not (answer.is_success and MEDIA_TYPE in answer.headers.get("content-type", "")):
-                raise _NoStream
-            lines, events = Lines(), EventLines()
-            async for data in answer.aiter_bytes():
-                for line in lines.feed(data):
-                    event = events.feed(line)
-                    if event is None:
-                        if line.startswith(":"):
-                            yield cursor, Change()
-                        continue
-                    cursor = event.id or cursor
-                    if event.name == "end":
+                        change = _change(part)
+                    yield change
+                    if await self._is_blocked(message_id, change):
                         return
-                    if event.name in ("delta", "reset"):
-                        piece = json.loads(event.data)
-                        reset = {"reset": True} if event.name == "reset" else {}
-                        yield cursor, Change(texts=[read(json.dumps({**piece, **reset}))])
-                    elif event.id and event.data:
-                        yield cursor, Change(entries=[json.loads(event.data)])
-        raise httpx2.RemoteProtocolError("the stream ended")
-
-    async def _poll(self, message_id: str, cursor: str | None) -> AsyncGenerator[Change, None]:
-        while True:
-            page = await self._page(message_id, cursor, min(15, WAIT_SECONDS_MAX))
-            cursor = page["cursor"]
-            change = Change(page["data"])
-            yield change
-            if page["done"] or await self._is_blocked(message_id, change):
-                return
+        finally:
+            with anyio.CancelScope(shield=True):
+                if coming is not None:
+                    coming.cancel()
+                    await asyncio.wait({coming})
+                await parts.aclose()
 
     async def _is_blocked(self, message_id: str, change: Change) -> bool:
         """Whether only credits can move the message on; asked when that may have changed."""
@@ -140,105 +109,74 @@ class HttpBackend:
         return bool(message["status"] == "blocked")
 
     async def stop(self, message_id: str) -> None:
-        await self._call("POST", f"/v1/messages/{_segment(message_id)}/cancel")
+        await self._ask("POST", "messages", message_id, "cancel")
 
     async def recover(self, message_id: str) -> Json:
-        return await self._call("POST", f"/v1/messages/{_segment(message_id)}/recover")
+        return await self._ask("POST", "messages", message_id, "recover")
 
     async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
         options = {"conversation": conversation, "before": before, "limit": limit}
-        return await self._call("GET", "/v1/messages", params=_present(options))
+        return await self._ask("GET", "messages", query=options)
 
     async def works(self, before: str | None, limit: int) -> Json:
-        options = {"before": before, "limit": limit}
-        return await self._call("GET", "/v1/work", params=_present(options))
+        return await self._ask("GET", "work", query={"before": before, "limit": limit})
 
     async def work(self, work_id: str, from_char: int) -> Json:
-        path = f"/v1/work/{_segment(work_id)}"
-        return await self._call("GET", path, params={"from_char": from_char})
+        return await self._ask("GET", "work", work_id, query={"from_char": from_char})
 
     async def stop_work(self, work_id: str) -> Json:
-        return await self._call("POST", f"/v1/work/{_segment(work_id)}/stop")
+        return await self._ask("POST", "work", work_id, "stop")
 
     async def file(self, file_id: str) -> Json:
-        return await self._call("GET", f"/v1/files/{quote(file_id, safe='/')}")
+        return await self._ask("GET", "files", *file_id.split("/"))
 
     async def content(self, file_id: str) -> bytes:
-        link = (await self.file(file_id))["url"]
-        try:
-            answer = await self._links.get(link, follow_redirects=True)
-        except httpx2.RequestError as error:
-            raise _no_answer(error) from None
-        if not answer.is_success:
-            raise _refusal(answer)
-        return answer.content
+        with _refusals_translated():
+            return await self._client.files.read(file_id)
 
-    async def _page(self, message_id: str, cursor: str | None, wait: int) -> Json:
+    async def _page(self, message_id: str, cursor: str | None) -> Json:
         """A page of the log; another reader of it is waited for."""
-        path = f"/v1/messages/{_segment(message_id)}/events"
-        params: Json = {"wait": wait, **({"cursor": cursor} if cursor else {})}
+        query = {"wait": 0, "cursor": cursor}
         while True:
             try:
-                return await self._call("GET", path, params=params)
+                return await self._ask("GET", "messages", message_id, "events", query=query)
             except BackendError as error:
                 if error.code != ErrorCode.POLL_IN_PROGRESS:
                     raise
                 await anyio.sleep(_PAUSE_SECONDS)
 
-    async def _call(self, method: str, path: str, **request: Any) -> Json:
-        """A call, tried again when the network or the server fails."""
-        for left in reversed(range(_TRIES)):
-            try:
-                answer = await self._api.request(method, path, **request)
-            except httpx2.RequestError as error:
-                if not left:
-                    raise _no_answer(error) from None
-            else:
-                if answer.is_success:
-                    return _object(answer)
-                if answer.status_code not in (500, 503) or not left:
-                    raise _refusal(answer)
-            await anyio.sleep(_PAUSE_SECONDS)
-        raise AssertionError("the last try answers or raises")
+
+def _change(part: Entry | TextDelta | TextReset) -> Change:
+    match part:
+        case Entry():
+            return Change(entries=[dict(part.raw)])
+        case TextReset():
+            return Change(texts=[Said(part.job_id or part.raw.get("message_id"), reset=True)])
+    source = part.job_id or part.raw.get("message_id")
+    return Change(texts=[Said(source, part.offset, part.text)])
 
 
-def _present(options: Json) -> Json:
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _object(answer: httpx2.Response) -> Json:
+@contextmanager
+def _refusals_translated() -> Iterator[None]:
     try:
-        value = answer.json()
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise BackendError(
-            "internal", "The answer is not one of this API's.", "Check AGENTPOST_URL."
-        )
-    return value
+        yield
+    except ApiError as error:
+        raise _refusal(error) from None
+    except ConnectionFailed as error:
+        text = f"The server gives no answer: {error.problem}."
+        raise BackendError("unavailable", text, "Check that it runs, and AGENTPOST_URL.") from None
+    except AgentpostError:
+        text = "The answer is not one of this API's."
+        raise BackendError("internal", text, _OTHER_SERVER) from None
 
 
-def _refusal(answer: httpx2.Response) -> BackendError:
-    try:
-        body = answer.json()
-        code, message = str(body["error"]), str(body["message"])
-        problems = [Problem(each["field"], each["problem"]) for each in body.get("problems", ())]
-    except (ValueError, KeyError, TypeError):
-        text = f"The server answered {answer.status_code}, not as this API does."
-        return BackendError("internal", text, "Check AGENTPOST_URL.")
-    if problems:
-        return BackendError(code, *in_words(InvalidRequest(*problems)))
-    advice = _ADVICE.get(code, "")
-    if wait := answer.headers.get("retry-after"):
-        advice = f"Try again in {wait} seconds."
-    return BackendError(code, message, advice)
-
-
-def _no_answer(error: httpx2.RequestError) -> BackendError:
-    problem = str(error) or type(error).__name__
-    text = f"The server gives no answer: {problem}."
-    return BackendError("unavailable", text, "Check that it runs, and AGENTPOST_URL.")
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe="")
+def _refusal(error: ApiError) -> BackendError:
+    if error.code.startswith("http_"):
+        text = f"The server answered {error.status}, not as this API does."
+        return BackendError("internal", text, _OTHER_SERVER)
+    if error.problems:
+        problems = [Problem(each.field, each.problem) for each in error.problems]
+        return BackendError(error.code, *in_words(InvalidRequest(*problems)))
+    wait = error.retry_after
+    advice = error.hint if wait is None else f"Try again in {wait:g} seconds."
+    return BackendError(error.code, error.message, advice)
