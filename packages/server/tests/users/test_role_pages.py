@@ -47,7 +47,7 @@ MEMBER = {
     "POST /chat/{chat_id}/delete",  # of what they began
     "POST /chat/{chat_id}/recover",
     "POST /chat/{chat_id}/stop",
-    "GET /chat/{chat_id}/files/{path:path}",
+    "GET /chat/{work_id}/files/{path:path}",
     "GET /chat/{work_id}/frame/{path:path}",
     "GET /chat/{work_id}/pages/{path:path}",
     "GET /chat/{work_id}/preview/{path:path}",

@@ -11,7 +11,6 @@ from agentpost.accounts.actions import NewKey
 from agentpost.accounts.network_rules import Network
 from agentpost.accounts.scope_rules import Scope
 from agentpost.context import AppContext
-from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import DAY, SECOND
 from agentpost.http import audited
@@ -114,55 +113,47 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return await show(ctx, request, viewer, None, new_key)
 
 
-async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def settings(ctx: AppContext, request: Request, viewer: Viewer, key_id: str) -> View:
     """Where a live key is rotated and its allow-list changed; raises ``not_found``."""
-    key = await _live_key(ctx, request, viewer)
+    key = await _live_key(ctx, viewer, key_id)
     network_lines = "\n".join(map(str, network_rules.of_stored(key.networks)))
     return _settings(ctx, key, Form({"networks": [network_lines]}))
 
 
-async def allow(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def allow(ctx: AppContext, request: Request, viewer: Viewer, key_id: str) -> View:
     """From where the key may be used, within a second; raises ``not_found``."""
     form = await forms.read(ctx, request)
     allowed = _networks(form)
     if allowed is None:
-        return _settings(ctx, await _live_key(ctx, request, viewer), form)
+        return _settings(ctx, await _live_key(ctx, viewer, key_id), form)
     audited.state(request, allow_ips=[str(each) for each in allowed])
-    await keys.allow(ctx, _id(request), allowed, viewer.account_id)
+    await keys.allow(ctx, key_id, allowed, viewer.account_id)
     return Redirect("/dashboard/keys", note="allowed")
 
 
-async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def rotate(ctx: AppContext, request: Request, viewer: Viewer, key_id: str) -> View:
     """A new secret, which only this answer shows; raises ``not_found``."""
     form = await forms.read(ctx, request)
     hours = form.text("overlap")
     if hours not in dict(OVERLAPS):
         form.wrong("overlap", "Choose one of the times.")
-        return _settings(ctx, await _live_key(ctx, request, viewer), form)
+        return _settings(ctx, await _live_key(ctx, viewer, key_id), form)
     audited.state(request, overlap=f"{hours}h")
     try:
-        new_key = await keys.rotate(ctx, _id(request), int(hours) * 3_600, viewer.account_id)
+        new_key = await keys.rotate(ctx, key_id, int(hours) * 3_600, viewer.account_id)
     except ValueError as problem:
         form.refuse("overlap", problem)
-        return _settings(ctx, await _live_key(ctx, request, viewer), form)
+        return _settings(ctx, await _live_key(ctx, viewer, key_id), form)
     return await show(ctx, request, viewer, None, new_key)
 
 
-async def revoke(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def revoke(ctx: AppContext, _: Request, viewer: Viewer, key_id: str) -> View:
     """The key stops working within a second; raises ``not_found``."""
-    await accounts.revoke_key(ctx, _id(request), viewer.account_id)
+    await accounts.revoke_key(ctx, key_id, viewer.account_id)
     return Redirect("/dashboard/keys", note="revoked")
 
 
-def _id(request: Request) -> str:
-    key_id: str = request.path_params["key_id"]
-    if not ids.is_id(ids.KEY, key_id):
-        raise not_found("key")
-    return key_id
-
-
-async def _live_key(ctx: AppContext, request: Request, viewer: Viewer) -> KeyRecord:
-    key_id = _id(request)
+async def _live_key(ctx: AppContext, viewer: Viewer, key_id: str) -> KeyRecord:
     for key in await accounts.keys_of(ctx, viewer.account_id):
         if key.id == key_id and accounts.is_live(key, ctx.clock.now()):
             return key

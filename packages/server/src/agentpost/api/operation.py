@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Self
 
 from pydantic import BaseModel
@@ -123,7 +124,8 @@ class Operation:
     key may. ``summary`` and ``description``, which is the handler's docstring unless it is given,
     are for who calls the API. ``answer`` is the shape of every success that has a body, ``event``
     that of each event when it is streamed. ``errors`` are the codes besides those of all
-    operations. ``action``: what the audit log calls it, as the command of the same effect; each
+    operations; those with which its path, its parameters and its body may be refused need not be
+    named. ``action``: what the audit log calls it, as the command of the same effect; each
     operation of the scope `admin` that changes something has one. ``command``: that of the command
     line, where it is made from here. ``is_repeatable``: whether a POST may be sent again when its
     answer was lost (spec: Retry safety), which the clients do; every other method may.
@@ -151,9 +153,9 @@ class Operation:
     path: str = field(init=False)
     handler: Handler = field(init=False)
 
-    def __call__(self, handler: Handler) -> Self:
-        """Take the function that handles it."""
-        self.handler = handler
+    def __call__(self, handler: Callable[..., Awaitable[Response]]) -> Self:
+        """Take the function that handles it, with the parameters of the path by their names."""
+        self.handler = handler if "{" not in self.path else partial(_call_with_path, handler)
         self.description = self.description or " ".join((handler.__doc__ or "").split())
         return self
 
@@ -161,6 +163,18 @@ class Operation:
         self.method, _, self.path = self.route.partition(" ")
         administers = self.scope is Scope.ADMIN and self.method != "GET"
         assert administers == bool(self.action), f"the audit log needs a name for {self.id}"
+        has_values = self.queries or self.texts or self.labels or self.body
+        codes = [ErrorCode.INVALID_REQUEST] if has_values else []
+        codes += self.errors
+        codes += [ErrorCode.NOT_FOUND] if "{" in self.path else []
+        codes += [ErrorCode.TOO_LARGE] if self.body else []
+        self.errors = tuple(dict.fromkeys(codes))
+
+
+def _call_with_path(
+    handler: Callable[..., Awaitable[Response]], api: Api, request: Request, caller: Caller
+) -> Awaitable[Response]:
+    return handler(api, request, caller, **request.path_params)
 
 
 def respond(shape: Shape, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -6,8 +6,7 @@ from starlette.requests import Request
 
 from agentpost.chats import actions as chatting, lists
 from agentpost.context import AppContext
-from agentpost.domain import ids
-from agentpost.domain.errors import InvalidRequest, RateLimited, Refusal, not_found
+from agentpost.domain.errors import InvalidRequest, RateLimited, Refusal
 from agentpost.jobs import recovery, works
 from agentpost.jobs.recovery_rules import RecoveryState
 from agentpost.messages import lists as message_lists
@@ -29,13 +28,13 @@ RECOVERED: Final = {
 
 
 async def show(
-    ctx: AppContext, request: Request, viewer: Viewer, form: Form | None = None
+    ctx: AppContext, request: Request, viewer: Viewer, chat_id: str, form: Form | None = None
 ) -> PageView:
     """A page of the chat, by default its newest; raises ``not_found``."""
     form = form or Form()
     before = request.query_params.get("before", "")
     turn = int(before) if before.isdecimal() and len(before) <= _TURN_DIGITS_MAX else None
-    chat = await lists.conversation(ctx, viewer.account_id, _chat_id(request), turn)
+    chat = await lists.conversation(ctx, viewer.account_id, chat_id, turn)
     beside = await lists.list_(ctx, viewer.account_id)
     model = {
         "view": chat,
@@ -50,9 +49,8 @@ async def show(
     return PageView("chats/chat.html", chat.title, model, form.status)
 
 
-async def say(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def say(ctx: AppContext, request: Request, viewer: Viewer, chat_id: str) -> View:
     """Send a message into the chat; raises ``not_found``."""
-    chat_id = _chat_id(request)
     form = await forms.read(ctx, request)
     if form.has("answer_to"):
         return await _answer(ctx, request, viewer, chat_id, form)
@@ -62,7 +60,7 @@ async def say(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         await chatting.say(ctx, viewer.account_id, new, chat_id)
     except (Refusal, RateLimited) as refusal:
         form.wrong("text", refusal.message)
-        return await show(ctx, request, viewer, form)
+        return await show(ctx, request, viewer, chat_id, form)
     return Redirect(f"/chat/{chat_id}")
 
 
@@ -84,11 +82,11 @@ async def _answer(
     except (Refusal, RateLimited, ValueError) as refusal:
         form.wrong("answer", str(refusal))
     if form.errors:
-        return await show(ctx, request, viewer, form)
+        return await show(ctx, request, viewer, chat_id, form)
     return Redirect(f"/chat/{chat_id}")
 
 
-async def stop(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def stop(ctx: AppContext, request: Request, viewer: Viewer, chat_id: str) -> View:
     """Stop what runs or waits in a work of the chat, or a message with all it led to; raises
     ``not_found``."""
     form = await forms.read(ctx, request)
@@ -96,29 +94,20 @@ async def stop(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         await message_lists.cancel_for(ctx, viewer.account_id, form.text("message"))
     else:
         await works.stop(ctx, viewer.account_id, form.text("work"))
-    return Redirect(f"/chat/{_chat_id(request)}")
+    return Redirect(f"/chat/{chat_id}")
 
 
-async def recover(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def recover(ctx: AppContext, request: Request, viewer: Viewer, chat_id: str) -> View:
     """Look for the result of a message that expired, or watch it again; raises ``not_found``."""
-    chat_id = _chat_id(request)
     form = await forms.read(ctx, request)
     state = await recovery.recover_for(ctx, viewer.account_id, form.text("message"))
     return Redirect(f"/chat/{chat_id}", note=state.value)
 
 
-async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def delete(ctx: AppContext, _: Request, viewer: Viewer, chat_id: str) -> View:
     """Delete results and files; raises ``not_found``."""
-    await chatting.delete(ctx, viewer.account_id, _chat_id(request), viewer.user)
+    await chatting.delete(ctx, viewer.account_id, chat_id, viewer.user)
     return Redirect("/chat", note="deleted")
-
-
-def _chat_id(request: Request) -> str:
-    """The id in the address; raises ``not_found`` when it cannot be one."""
-    chat_id: str = request.path_params["chat_id"]
-    if not ids.is_id(ids.WORK, chat_id) and not ids.is_id(ids.CONVERSATION, chat_id):
-        raise not_found("chat")
-    return chat_id
 
 
 PAGES = (

@@ -17,7 +17,7 @@ from agentpost.credits import usage
 from agentpost.credits.rules import ID_PATTERNS, UsageGroup
 from agentpost.domain import limits
 from agentpost.domain.credits import to_credits
-from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
+from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.limits import USAGE_DAYS_DEFAULT, USAGE_DAYS_MAX
 from agentpost.domain.times import DAY, SECOND, parse_iso
 
@@ -72,7 +72,6 @@ class UsageListShape(Shape):
         " and jobs count while they are kept, credits for good."
     ),
     answer=UsageListShape,
-    errors=(ErrorCode.INVALID_REQUEST,),
     queries=(LIMIT,),
     texts=(
         Text("group_by", "Sum up by day (default), key or conversation.", tuple(UsageGroup)),

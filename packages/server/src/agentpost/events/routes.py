@@ -45,7 +45,7 @@ LIMIT = Query("limit", "How many to list.", 1, EVENTS_PAGE_ENTRIES, EVENTS_PAGE_
     answer=AccountEventListShape,
     event=AccountEventShape,
     successes=(Success(200, "Success", media=(JSON, *STREAMED)),),
-    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR),
+    errors=(ErrorCode.BAD_CURSOR,),
     queries=(WAIT, LIMIT),
     texts=(
         Text("cursor", "Where to continue: the `cursor` of the last answer."),

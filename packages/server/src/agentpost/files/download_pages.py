@@ -23,23 +23,18 @@ from agentpost.web.page import Page, View, Viewer
 _UNSAFE: Final = re.compile(r'[^\w .()-]|["\\]')
 
 
-async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show(ctx: AppContext, request: Request, viewer: Viewer, work_id: str, path: str) -> View:
     """One file, or without a path all of them; raises ``not_found``."""
-    return await (_one if request.path_params["path"] else _all)(ctx, request, viewer)
-
-
-async def _one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
-    """To a fresh signed link, so that a page left open still gives its files; raises
-    ``not_found``."""
-    file_id = f"{request.path_params['chat_id']}/{request.path_params['path']}"
-    file = await views.find(ctx, viewer.account_id, file_id)
+    if not path:
+        return await _all(ctx, viewer, work_id, request.query_params.get("job", ""))
+    # To a fresh signed link, so that a page left open still gives its files.
+    file = await views.find(ctx, viewer.account_id, f"{work_id}/{path}")
     return RedirectResponse(ctx.links.file(file.file_id, file.revision), 303)
 
 
-async def _all(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def _all(ctx: AppContext, viewer: Viewer, work_id: str, job_id: str) -> View:
     """The files of a work as a zip archive, with ``?job=`` those of one job; raises
     ``not_found``."""
-    work_id, job_id = request.path_params["chat_id"], request.query_params.get("job", "")
     if not ids.is_id(ids.WORK, work_id) or not (job_id == "" or ids.is_id(ids.JOB, job_id)):
         raise not_found("work")
     title, files = await views.of_work(ctx, viewer.account_id, work_id, job_id)
@@ -48,7 +43,7 @@ async def _all(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return StreamingResponse(stream_archive(ctx, files), 200, headers, "application/zip")
 
 
-PAGES = (Page("/chat/{chat_id}/files/{path:path}", get=show, right=Right.READ),)
+PAGES = (Page("/chat/{work_id}/files/{path:path}", get=show, right=Right.READ),)
 
 
 class _Sink(io.RawIOBase):

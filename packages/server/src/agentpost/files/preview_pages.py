@@ -33,9 +33,9 @@ _FRAMED: Final = {
 }
 
 
-async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show(ctx: AppContext, _: Request, viewer: Viewer, work_id: str, path: str) -> View:
     """What a file looks like; raises ``not_found``."""
-    file = await views.find(ctx, viewer.account_id, _file_id(request))
+    file = await views.find(ctx, viewer.account_id, f"{work_id}/{path}")
     is_drawn = previews.is_drawn(file)
     contents = await previews.contents_of(ctx, file) if not is_drawn else None
     model: dict[str, Any] = {
@@ -88,10 +88,10 @@ async def _of_text(ctx: AppContext, file: FileRecord) -> dict[str, Any]:
     return {"look": Look.TEXT, "text": "\n".join(text[:_TEXT_SHOWN].splitlines()[:_LINES_SHOWN])}
 
 
-async def frame(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def frame(ctx: AppContext, request: Request, viewer: Viewer, work_id: str, path: str) -> View:
     """A made web page, one of a zipped site or a Word document, without rights; raises
     ``not_found``."""
-    file = await views.find(ctx, viewer.account_id, _file_id(request))
+    file = await views.find(ctx, viewer.account_id, f"{work_id}/{path}")
     member = request.query_params.get("page", "")[:_MEMBER_CHARACTERS_MAX]
     try:
         content = await previews.word_page(ctx, file) or await previews.page_of_site(
@@ -112,18 +112,14 @@ async def frame(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return Response(content, headers=_FRAMED, media_type="text/html")
 
 
-async def pages(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def pages(ctx: AppContext, _: Request, viewer: Viewer, work_id: str, path: str) -> View:
     """The first pages of a PDF file as a picture; raises ``not_found``."""
-    file = await views.find(ctx, viewer.account_id, _file_id(request))
+    file = await views.find(ctx, viewer.account_id, f"{work_id}/{path}")
     picture = await previews.picture_of_pages(ctx, file)
     if picture is None:  # no error: a browser would write one into its console
         return Response(status_code=204)
     headers = {"Cache-Control": "private, max-age=3600"}
     return Response(picture, headers=headers, media_type="image/png")
-
-
-def _file_id(request: Request) -> str:
-    return f"{request.path_params['work_id']}/{request.path_params['path']}"
 
 
 PAGES = (

@@ -35,12 +35,11 @@ LINK_PATH = "/files/{file_id:path}"
     scope=Scope.READ,
     summary="Read a file's facts and a fresh download link",
     answer=FileObject,
-    errors=(ErrorCode.NOT_FOUND,),
 )
-async def get(api: Api, request: Request, caller: Caller) -> Response:
+async def get(api: Api, _: Request, caller: Caller, file_id: str) -> Response:
     """For a link that has expired, or that answered 412 because the file was replaced since.
     `file_id` goes into the path as it is, slashes included."""
-    file = await works.get_file(api.ctx, caller.account_id, request.path_params["file_id"])
+    file = await works.get_file(api.ctx, caller.account_id, file_id)
     return respond(FileObject.from_record(file, api.ctx.links))
 
 

@@ -37,16 +37,11 @@ from agentpost.messages.routes import WAIT
     scope=Scope.READ,
     summary="Read a message's event log, or wait for its next entries",
     answer=EventListShape,
-    errors=(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.BAD_CURSOR,
-        ErrorCode.NOT_FOUND,
-        ErrorCode.POLL_IN_PROGRESS,
-    ),
+    errors=(ErrorCode.BAD_CURSOR, ErrorCode.POLL_IN_PROGRESS),
     queries=(WAIT,),
     texts=(Text("cursor", "Where to continue: the `cursor` of the last answer."),),
 )
-async def list_events(api: Api, request: Request, caller: Caller) -> Response:
+async def list_events(api: Api, request: Request, caller: Caller, message_id: str) -> Response:
     """Everything that happened, oldest first: replies, progress, results, changes of state.
     Continue with the `cursor` of the last answer until `done` is true. When there is nothing new,
     the call is held for `wait` seconds, and for one at least. One call at a time may wait for the
@@ -57,7 +52,7 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     page = await long_polls.events(
         api.ctx,
         caller,
-        request.path_params["message_id"],
+        message_id,
         cursor,
         wait,
         partial(watch_hang_up, request),
@@ -80,11 +75,11 @@ async def list_events(api: Api, request: Request, caller: Caller) -> Response:
     answer=EntryShape,
     event=EntryShape,
     successes=(Success(200, "Events, until the message is done.", media=STREAMED),),
-    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR, ErrorCode.NOT_FOUND),
+    errors=(ErrorCode.BAD_CURSOR,),
     texts=(Text("cursor", "Where to continue: a `cursor` of this message's log."),),
     headers=(LAST_EVENT_ID,),
 )
-async def stream(api: Api, request: Request, caller: Caller) -> Response:
+async def stream(api: Api, request: Request, caller: Caller, message_id: str) -> Response:
     """Server-sent events: each entry of the log as it is written, with its type as `event`, its
     JSON as `data` and the cursor behind it as `id`. `event: end` follows the last entry; a stream
     that ends without it is continued with `Last-Event-ID`, which browsers send by themselves.
@@ -93,7 +88,7 @@ async def stream(api: Api, request: Request, caller: Caller) -> Response:
     `event: delta` has a piece of `text` that the agent is writing, from `offset` on, for the turn
     or for `job_id`; it has no `id`, is not kept and may get lost. `event: reset` says to drop such
     pieces. The whole text comes with its entry."""
-    message_id, cursor = request.path_params["message_id"], stream_routes.cursor_of(request)
+    cursor = stream_routes.cursor_of(request)
     await stream_routes.admit(api, caller)
     start = await long_polls.begin_stream(api.ctx, caller, message_id, cursor)
     pages = long_polls.follow(

@@ -9,7 +9,6 @@ from agentpost.api.operation import Api, Command, Operation, Query, Text, respon
 from agentpost.api.query import int_param, place_param
 from agentpost.caller import Caller
 from agentpost.domain import ids, limits
-from agentpost.domain.errors import ErrorCode
 from agentpost.domain.limits import INT_PARAM_MAX
 from agentpost.jobs import works
 from agentpost.jobs.work_shapes import WorkDeletedShape, WorkItemShape, WorkListShape, WorkShape
@@ -27,7 +26,6 @@ FROM_CHAR = Query("from_char", "Where the page of text begins.", 0, INT_PARAM_MA
     scope=Scope.READ,
     summary="List works, newest first",
     answer=WorkListShape,
-    errors=(ErrorCode.INVALID_REQUEST,),
     queries=(LIMIT,),
     texts=(BEFORE,),
     command=Command(
@@ -53,16 +51,15 @@ async def list_work(api: Api, request: Request, caller: Caller) -> Response:
     scope=Scope.READ,
     summary="Read a work and its newest files",
     answer=WorkShape,
-    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
     queries=(FROM_CHAR,),
     command=Command("work show"),
 )
-async def get(api: Api, request: Request, caller: Caller) -> Response:
+async def get(api: Api, request: Request, caller: Caller, work_id: str) -> Response:
     """The latest result comes in pages of 20,000 characters: continue with `next_from_char` until
     it is null. The links of the files are fresh."""
     from_char = int_param(request, FROM_CHAR)
     await admission.work_read(api.ctx, caller)
-    view = await works.get(api.ctx, caller.account_id, request.path_params["work_id"])
+    view = await works.get(api.ctx, caller.account_id, work_id)
     return respond(view.shape(api.ctx.links, from_char))
 
 
@@ -72,13 +69,12 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     scope=Scope.SEND,
     summary="Stop everything that runs or waits in a work",
     answer=WorkShape,
-    errors=(ErrorCode.NOT_FOUND,),
     command=Command("work stop"),
 )
-async def stop(api: Api, request: Request, caller: Caller) -> Response:
+async def stop(api: Api, _: Request, caller: Caller, work_id: str) -> Response:
     """Its jobs end as `cancelled`, with the files they have made so far. A work in which nothing
     runs stays as it is."""
-    view = await works.stop(api.ctx, caller.account_id, request.path_params["work_id"])
+    view = await works.stop(api.ctx, caller.account_id, work_id)
     return respond(view.shown_to(caller.scopes).shape(api.ctx.links))
 
 
@@ -89,12 +85,10 @@ async def stop(api: Api, request: Request, caller: Caller) -> Response:
     action="work delete",
     summary="Stop what runs in a work and delete it with its files",
     answer=WorkDeletedShape,
-    errors=(ErrorCode.NOT_FOUND,),
     command=Command("work delete"),
 )
-async def delete(api: Api, request: Request, caller: Caller) -> Response:
+async def delete(api: Api, _: Request, caller: Caller, work_id: str) -> Response:
     """It cannot be undone. The work and its files answer 404 from then on."""
-    work_id = request.path_params["work_id"]
     await works.delete(api.ctx, caller.account_id, work_id)
     return respond(WorkDeletedShape(work_id=work_id))
 

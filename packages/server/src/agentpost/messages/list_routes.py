@@ -56,7 +56,6 @@ _LONG_PAGE_BYTES = 256 * 1024
     scope=Scope.READ,
     summary="List the messages of this key",
     answer=MessageListShape,
-    errors=(ErrorCode.INVALID_REQUEST,),
     queries=(LIMIT,),
     texts=(
         BEFORE,
@@ -120,15 +119,13 @@ def _in_parts(page: bytes, items: Sequence[bytes]) -> Response:
     summary="Stop everything that still runs for a message",
     answer=MessageShape,
     successes=(Success(200, "The message as it is then.", (ETAG,)),),
-    errors=(ErrorCode.NOT_FOUND,),
     command=Command("messages cancel"),
     is_repeatable=True,
 )
-async def cancel(api: Api, request: Request, caller: Caller) -> Response:
+async def cancel(api: Api, _: Request, caller: Caller, message_id: str) -> Response:
     """The agent's turn ends, and so does every job of the message that runs or waits, with the
     files it has made so far; also a job that the message only joined. The message is final then. A
     message for which nothing runs stays as it is."""
-    message_id = request.path_params["message_id"]
     snapshot = await lists.cancel(api.ctx, caller, message_id)
     return message_response(api, snapshot, 200, {})
 
@@ -140,13 +137,12 @@ async def cancel(api: Api, request: Request, caller: Caller) -> Response:
     action="messages delete",
     summary="Delete a final message",
     answer=MessageDeletedShape,
-    errors=(ErrorCode.NOT_FOUND, ErrorCode.NOT_FINAL),
+    errors=(ErrorCode.NOT_FINAL,),
     command=Command("messages delete"),
 )
-async def delete(api: Api, request: Request, caller: Caller) -> Response:
+async def delete(api: Api, _: Request, caller: Caller, message_id: str) -> Response:
     """It cannot be undone. The message, its log, its events and what came with it are deleted, as
     at the end of its retention; works and their files stay. It answers 404 from then on."""
-    message_id = request.path_params["message_id"]
     await lists.delete(api.ctx, caller, message_id)
     return respond(MessageDeletedShape(id=message_id))
 

@@ -113,9 +113,9 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return PageView("messages/messages.html", "Messages", model, live=live)
 
 
-async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show_one(ctx: AppContext, request: Request, viewer: Viewer, message_id: str) -> View:
     """One message with its timeline; raises ``not_found``."""
-    message_id, part_text = request.path_params["message_id"], request.query_params.get("part", "")
+    part_text = request.query_params.get("part", "")
     part_number = (
         int(part_text)
         if part_text.isascii() and part_text.isdecimal() and len(part_text) < 9
@@ -159,9 +159,8 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return PageView("messages/message.html", "Message", model, live=None if part_text else {})
 
 
-async def recover(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def recover(ctx: AppContext, _: Request, viewer: Viewer, message_id: str) -> View:
     """Look for the result of what expired, or watch it again; raises ``not_found``."""
-    message_id = request.path_params["message_id"]
     state = await recovery.recover_for(ctx, viewer.account_id, message_id)
     return Redirect(f"{PATH}/{message_id}", note=state.value)
 

@@ -67,14 +67,12 @@ SEND_WAIT = Query(
         Success(200, "The message this call repeats, as it is by now.", (ETAG, REPLAYED)),
     ),
     errors=(
-        ErrorCode.INVALID_REQUEST,
         ErrorCode.EMPTY_MESSAGE,
         ErrorCode.TOO_LONG,
         ErrorCode.TOO_MANY,
         ErrorCode.NOT_FOUND,
         ErrorCode.IDEMPOTENCY_CONFLICT,
         ErrorCode.UPLOAD_NOT_READY,
-        ErrorCode.TOO_LARGE,
     ),
     queries=(SEND_WAIT,),
     headers=(IDEMPOTENCY_KEY, TRACEPARENT),
@@ -131,16 +129,14 @@ async def _read(api: Api, request: Request, slot: BodySlot) -> NewMessage:
         Success(200, "The message.", (ETAG,)),
         Success(304, "Nothing is newer than the given ETag.", (ETAG,), has_body=False),
     ),
-    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
     queries=(WAIT,),
     headers=(IF_NONE_MATCH,),
     command=Command("messages show", help="Show a message with its reply, jobs and files"),
 )
-async def get(api: Api, request: Request, caller: Caller) -> Response:
+async def get(api: Api, request: Request, caller: Caller, message_id: str) -> Response:
     """With `wait` the call is held until the status, the reply or the status of a job changes, or
     until the message is final; else it is answered unchanged when the time is over. Follow a
     message by calling this with `wait=45` until `final` is true."""
-    message_id = request.path_params["message_id"]
     wait = int_param(request, WAIT)
     has = if_none_match(headers(request, b"if-none-match"))
     if wait > 0:
@@ -169,15 +165,13 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     body=RecoverIn,
     body_required=False,
     answer=RecoveryShape,
-    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
     is_repeatable=True,
 )
-async def recover(api: Api, request: Request, caller: Caller) -> Response:
+async def recover(api: Api, request: Request, caller: Caller, message_id: str) -> Response:
     """Work that did not report back in time has expired for its message, but may continue. This
     call checks again and returns a result that came late. No work is started, and the message is
     not sent again. With `max_credits`, work that is parked because the message may use no more
     credits continues as far as they reach."""
-    message_id = request.path_params["message_id"]
     body = validate(RecoverIn, await read_optional_json(api, request))
     max_credits = None if body.max_credits is None else to_millionths(body.max_credits)
     states = await recovery.recover(api.ctx, caller, message_id, max_credits)

@@ -10,7 +10,6 @@ from agentpost.context import AppContext
 from agentpost.credits import actions as credits, usage
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
-from agentpost.domain.errors import not_found
 from agentpost.http import audited
 from agentpost.limits import allowances
 from agentpost.limits.allowance_rules import NAMES, SWITCHES
@@ -96,14 +95,14 @@ async def show_actions(ctx: AppContext, request: Request, _: Viewer) -> View:
     return PageView("operations/operator_audit.html", "Audit log", model)
 
 
-async def show_account(ctx: AppContext, request: Request, _: Viewer) -> View:
+async def show_account(ctx: AppContext, _: Request, __: Viewer, account_id: str) -> View:
     """One account; raises ``not_found``."""
-    return await _account(ctx, _id(request), Form())
+    return await _account(ctx, account_id, Form())
 
 
-async def add_credits(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def add_credits(ctx: AppContext, request: Request, viewer: Viewer, account_id: str) -> View:
     """Add credits to an account, or take some back; raises ``not_found``."""
-    form, account_id = await forms.read(ctx, request), _id(request)
+    form = await forms.read(ctx, request)
     note = form.text("note") or f"added by {viewer.email}"
     try:
         amount = float(form.text("amount"))
@@ -119,17 +118,17 @@ async def add_credits(ctx: AppContext, request: Request, viewer: Viewer) -> View
     return Redirect(f"{_PATH}/accounts/{account_id}", note="added" if amount > 0 else "taken")
 
 
-async def set_fees(ctx: AppContext, request: Request, _: Viewer) -> View:
+async def set_fees(ctx: AppContext, request: Request, _: Viewer, account_id: str) -> View:
     """Whether hosting fees are due; raises ``not_found``."""
     due = (await forms.read(ctx, request)).text("to") == "due"
     audited.state(request, due=due)
-    await accounts.set_hosting_fees(ctx, _id(request), due)
-    return Redirect(f"{_PATH}/accounts/{_id(request)}", note="due" if due else "paid")
+    await accounts.set_hosting_fees(ctx, account_id, due)
+    return Redirect(f"{_PATH}/accounts/{account_id}", note="due" if due else "paid")
 
 
-async def set_limits(ctx: AppContext, request: Request, _: Viewer) -> View:
+async def set_limits(ctx: AppContext, request: Request, _: Viewer, account_id: str) -> View:
     """The limits of one account: an empty field is the server's own; raises ``not_found``."""
-    form, account_id = await forms.read(ctx, request), _id(request)
+    form = await forms.read(ctx, request)
     changes: dict[str, int | None] = {}
     for name in NAMES:
         text = form.text(name)
@@ -172,13 +171,6 @@ async def _account(
     }
     title = view.account.name or view.account.email
     return PageView("operations/operator_account.html", title, model, form.status)
-
-
-def _id(request: Request) -> str:
-    account_id: str = request.path_params["account_id"]
-    if not ids.is_id(ids.ACCOUNT, account_id):
-        raise not_found("account")
-    return account_id
 
 
 PAGES = (

@@ -76,9 +76,9 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return PageView("requests/requests.html", "Requests", model, live=live)
 
 
-async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show_one(ctx: AppContext, request: Request, viewer: Viewer, request_id: str) -> View:
     """One request with its bodies; raises ``not_found``."""
-    line = await requests.get(ctx.db, viewer.account_id, request.path_params["request_id"])
+    line = await requests.get(ctx.db, viewer.account_id, request_id)
     if line is None:
         raise not_found("request")
     keys = {key.id: key.name for key in await accounts.keys_of(ctx, viewer.account_id)}

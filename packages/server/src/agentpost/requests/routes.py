@@ -44,7 +44,7 @@ BEFORE = Text(
     scope=Scope.READ,
     summary="Read the request log, or wait for the next requests",
     answer=LoggedRequestListShape,
-    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_CURSOR),
+    errors=(ErrorCode.BAD_CURSOR,),
     queries=(LIMIT, WAIT),
     texts=(
         BEFORE,
@@ -107,12 +107,11 @@ async def list_requests(api: Api, request: Request, caller: Caller) -> Response:
     scope=Scope.READ,
     summary="Read a request with its bodies",
     answer=LoggedRequestDetailsShape,
-    errors=(ErrorCode.NOT_FOUND,),
 )
-async def get(api: Api, request: Request, caller: Caller) -> Response:
+async def get(api: Api, _: Request, caller: Caller, request_id: str) -> Response:
     """Bodies are kept without secrets, long ones in part. `request_id` is what the answer had as
     `Request-Id`; a request is there about a second after it ended."""
-    logged, key_name = await lists.get(api.ctx, caller, request.path_params["request_id"])
+    logged, key_name = await lists.get(api.ctx, caller, request_id)
     return respond(LoggedRequestDetailsShape.of(logged, key_name))
 
 

@@ -140,9 +140,9 @@ def _at(form: Form, zone: str) -> int | None:
         return None
 
 
-async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show_one(ctx: AppContext, _: Request, viewer: Viewer, schedule_id: str) -> View:
     """A schedule with its newest runs; raises ``not_found``."""
-    view = await account_lists.get(ctx, viewer.account_id, _id(request))
+    view = await account_lists.get(ctx, viewer.account_id, schedule_id)
     keys = {key.id: key.name for key in await accounts.keys_of(ctx, viewer.account_id)}
     message = json.loads(view.schedule.message_json)
     model = {
@@ -156,23 +156,18 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return PageView("schedules/schedule.html", "Schedule", model)
 
 
-async def pause(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def pause(ctx: AppContext, request: Request, viewer: Viewer, schedule_id: str) -> View:
     """Pause it, or let it run again; raises ``not_found``."""
     paused = (await forms.read(ctx, request)).text("to") == "paused"
     audited.state(request, to="paused" if paused else "active")
-    await schedules.pause(ctx, viewer.account_id, _id(request), paused)
-    return Redirect(f"{PATH}/{_id(request)}", note="paused" if paused else "resumed")
+    await schedules.pause(ctx, viewer.account_id, schedule_id, paused)
+    return Redirect(f"{PATH}/{schedule_id}", note="paused" if paused else "resumed")
 
 
-async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def delete(ctx: AppContext, _: Request, viewer: Viewer, schedule_id: str) -> View:
     """Delete it; raises ``not_found``."""
-    await schedules.delete(ctx, viewer.account_id, _id(request))
+    await schedules.delete(ctx, viewer.account_id, schedule_id)
     return Redirect(PATH, note="deleted")
-
-
-def _id(request: Request) -> str:
-    schedule_id: str = request.path_params["schedule_id"]
-    return schedule_id
 
 
 PAGES = (

@@ -32,9 +32,6 @@ BEFORE = Text(
 ONE = "/v1/schedules/{schedule_id}"
 
 
-MINE = (ErrorCode.NOT_FOUND,)
-
-
 @Operation(
     id="createSchedule",
     route="POST /v1/schedules",
@@ -44,12 +41,10 @@ MINE = (ErrorCode.NOT_FOUND,)
     answer=ScheduleShape,
     successes=(CREATED,),
     errors=(
-        ErrorCode.INVALID_REQUEST,
         ErrorCode.BAD_REQUEST,
         ErrorCode.EMPTY_MESSAGE,
         ErrorCode.TOO_LONG,
         ErrorCode.NOT_FOUND,
-        ErrorCode.TOO_LARGE,
     ),
 )
 async def create(api: Api, request: Request, caller: Caller) -> Response:
@@ -73,7 +68,6 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     scope=Scope.READ,
     summary="List the schedules of this key",
     answer=ScheduleListShape,
-    errors=(ErrorCode.INVALID_REQUEST,),
     queries=(LIMIT,),
     texts=(BEFORE,),
     command=Command(
@@ -95,12 +89,11 @@ async def list_schedules(api: Api, request: Request, caller: Caller) -> Response
     scope=Scope.READ,
     summary="Read a schedule",
     answer=ScheduleShape,
-    errors=MINE,
     command=Command("schedules show"),
 )
-async def get(api: Api, request: Request, caller: Caller) -> Response:
+async def get(api: Api, _: Request, caller: Caller, schedule_id: str) -> Response:
     """The schedule with its next and its last run."""
-    return respond(ScheduleShape.of(await schedules.get(api.ctx, caller, _id(request))))
+    return respond(ScheduleShape.of(await schedules.get(api.ctx, caller, schedule_id)))
 
 
 @Operation(
@@ -110,15 +103,14 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     summary="Pause or continue a schedule",
     body=ScheduleChangeIn,
     answer=ScheduleShape,
-    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
 )
-async def change(api: Api, request: Request, caller: Caller) -> Response:
+async def change(api: Api, request: Request, caller: Caller, schedule_id: str) -> Response:
     """Times that pass while it is paused are not missed runs."""
     body = validate(ScheduleChangeIn, await read_json(api, request))
     if body.paused is None:
-        schedule = await schedules.get(api.ctx, caller, _id(request))
+        schedule = await schedules.get(api.ctx, caller, schedule_id)
     else:
-        schedule = await schedules.pause(api.ctx, caller, _id(request), body.paused)
+        schedule = await schedules.pause(api.ctx, caller, schedule_id, body.paused)
     return respond(ScheduleShape.of(schedule))
 
 
@@ -128,18 +120,12 @@ async def change(api: Api, request: Request, caller: Caller) -> Response:
     scope=Scope.SEND,
     summary="Delete a schedule",
     answer=DeletedScheduleShape,
-    errors=MINE,
     command=Command("schedules delete"),
 )
-async def delete(api: Api, request: Request, caller: Caller) -> Response:
+async def delete(api: Api, _: Request, caller: Caller, schedule_id: str) -> Response:
     """The messages that it has sent stay."""
-    await schedules.delete(api.ctx, caller, _id(request))
-    return respond(DeletedScheduleShape(id=_id(request)))
-
-
-def _id(request: Request) -> str:
-    schedule_id: str = request.path_params["schedule_id"]
-    return schedule_id
+    await schedules.delete(api.ctx, caller, schedule_id)
+    return respond(DeletedScheduleShape(id=schedule_id))
 
 
 def _new(body: ScheduleIn, now: int) -> NewSchedule:

@@ -32,10 +32,10 @@ async def end_all(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return Redirect("/login", session="")
 
 
-async def end(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def end(ctx: AppContext, request: Request, viewer: Viewer, session_id: str) -> View:
     """Log out one browser; raises ``not_found``."""
-    audited.state(request, viewer.email, session=request.path_params["session_id"])
-    await sessions.end(ctx, viewer.user.id, request.path_params["session_id"])
+    audited.state(request, viewer.email, session=session_id)
+    await sessions.end(ctx, viewer.user.id, session_id)
     return Redirect("/sessions", note="ended")
 
 
@@ -76,9 +76,8 @@ async def with_password(ctx: AppContext, request: Request) -> View:
     return Redirect(sign_in.own_path(next_path), session=secret)
 
 
-async def show_login(ctx: AppContext, request: Request) -> View:
+async def show_login(ctx: AppContext, _: Request, token: str) -> View:
     """A button. Looking spends nothing: chat programs and scanners look at every link."""
-    token = request.path_params["token"]
     email = await sessions.can_log_in(ctx, token)
     if email is None:
         return _SPENT
@@ -87,10 +86,10 @@ async def show_login(ctx: AppContext, request: Request) -> View:
     )
 
 
-async def log_in(ctx: AppContext, request: Request) -> View:
+async def log_in(ctx: AppContext, request: Request, token: str) -> View:
     """The button: the link is spent, this browser has a session."""
     visitor = sign_in.visitor(ctx, request)
-    secret = await sessions.log_in(ctx, request.path_params["token"], visitor)
+    secret = await sessions.log_in(ctx, token, visitor)
     if secret is None:
         await signing_in.record_failure(ctx, "", visitor, "link")
         return _SPENT

@@ -58,10 +58,9 @@ async def send(ctx: AppContext, request: Request) -> View:
     return await ask(ctx, request, form, is_sent=True)
 
 
-async def choose(ctx: AppContext, request: Request, form: Form | None = None) -> View:
+async def choose(ctx: AppContext, _: Request, token: str, form: Form | None = None) -> View:
     """The form to accept an invitation or to choose a new password. Looking spends nothing."""
     form = form or Form()
-    token = request.path_params["token"]
     offer = await ctx.db.read(lambda tx: password_links.offer(tx, ctx, token))
     if offer is None:
         return _SPENT
@@ -71,20 +70,20 @@ async def choose(ctx: AppContext, request: Request, form: Form | None = None) ->
     return PageView("sessions/password_new.html", "Set your password", model, form.status)
 
 
-async def keep(ctx: AppContext, request: Request) -> View:
+async def keep(ctx: AppContext, request: Request, token: str) -> View:
     """The link is spent, what it offers is accepted, this browser is signed in and no other one."""
     form = await forms.read(ctx, request)
-    token, visitor = request.path_params["token"], sign_in.visitor(ctx, request)
+    visitor = sign_in.visitor(ctx, request)
     try:
         secret = await password_links.set_password(ctx, token, form.exact("password"), visitor)
     except ValueError as problem:
         form.refuse("password", problem)
-        return await choose(ctx, request, form)
+        return await choose(ctx, request, token, form)
     except Refusal as refusal:
         if refusal.code != ErrorCode.BAD_REQUEST:
             raise
         form.wrong("form", refusal.message)
-        return await choose(ctx, request, form)
+        return await choose(ctx, request, token, form)
     return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT
 
 

@@ -39,10 +39,10 @@ async def announce(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return JSONResponse({"id": upload.id, "url": post.url, "fields": dict(post.fields)})
 
 
-async def complete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def complete(ctx: AppContext, _: Request, viewer: Viewer, upload_id: str) -> View:
     """The file was posted: check it."""
     try:
-        ready = await uploads.complete(ctx, viewer.account_id, request.path_params["upload_id"])
+        ready = await uploads.complete(ctx, viewer.account_id, upload_id)
     except Refusal as refusal:
         return JSONResponse({"error": refusal.message})
     return JSONResponse({"id": ready.id})
@@ -51,13 +51,11 @@ async def complete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 _NUMBER_DIGITS_MAX: Final = 4
 
 
-async def download(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def download(ctx: AppContext, _: Request, viewer: Viewer, message_id: str, n: str) -> View:
     """Its bytes, never shown within a page of ours; raises ``not_found``."""
-    number = request.path_params["n"]
-    if not (number.isascii() and number.isdecimal() and len(number) <= _NUMBER_DIGITS_MAX):
+    if not (n.isascii() and n.isdecimal() and len(n) <= _NUMBER_DIGITS_MAX):
         raise not_found("file")
-    message_id = request.path_params["message_id"]
-    file = await reading.attachment(ctx, viewer.account_id, message_id, int(number))
+    file = await reading.attachment(ctx, viewer.account_id, message_id, int(n))
     assert file.blob is not None, "only stored ones are found"
     try:
         pieces = await open_checked(ctx.storage, file.blob, 0, file.size)

@@ -24,7 +24,7 @@ from agentpost.uploads.shapes import UploadCreatedShape, UploadIn, UploadShape
     body=UploadIn,
     answer=UploadCreatedShape,
     successes=(CREATED,),
-    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.BAD_SIZE, ErrorCode.TOO_LARGE),
+    errors=(ErrorCode.BAD_SIZE,),
     is_repeatable=True,
 )
 async def create(api: Api, request: Request, caller: Caller) -> Response:
@@ -44,7 +44,6 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     summary="Check a posted file and make it ready for a message",
     answer=UploadShape,
     errors=(
-        ErrorCode.NOT_FOUND,
         ErrorCode.NOT_PENDING,
         ErrorCode.NOT_UPLOADED,
         ErrorCode.CHANGED,
@@ -53,10 +52,9 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     ),
     is_repeatable=True,
 )
-async def complete(api: Api, request: Request, caller: Caller) -> Response:
+async def complete(api: Api, _: Request, caller: Caller, upload_id: str) -> Response:
     """Checks the real size and refuses programs. An upload that no message attaches within a day is
     deleted. A repeated call gives the same answer."""
-    upload_id = request.path_params["upload_id"]
     ready = await uploads.complete(api.ctx, caller.account_id, upload_id)
     return respond(UploadShape.of(ready))
 

@@ -88,27 +88,27 @@ async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return await show(ctx, request, viewer, invitation=invitation)
 
 
-async def change_role(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def change_role(ctx: AppContext, request: Request, viewer: Viewer, user_id: str) -> View:
     """Another role; raises ``not_found``."""
     role = _role(await forms.read(ctx, request))
     if role is None:
         raise not_found("role")
     audited.state(request, role=role.value)
     return await _apply_change(
-        ctx, request, viewer, users.set_role(ctx, _id(request), role, viewer.user)
+        ctx, request, viewer, users.set_role(ctx, user_id, role, viewer.user)
     )
 
 
-async def remove(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def remove(ctx: AppContext, request: Request, viewer: Viewer, user_id: str) -> View:
     """The user is removed and signed out; raises ``not_found``."""
-    return await _apply_change(ctx, request, viewer, users.remove(ctx, _id(request), viewer.user))
+    return await _apply_change(ctx, request, viewer, users.remove(ctx, user_id, viewer.user))
 
 
-async def link(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def link(ctx: AppContext, request: Request, viewer: Viewer, user_id: str) -> View:
     """A link to choose a password, shown only in this answer; that of an invitation is mailed
     again, or shown to an operator. Raises ``not_found``."""
     try:
-        invitation = await password_links.renew(ctx, _id(request), viewer.user)
+        invitation = await password_links.renew(ctx, user_id, viewer.user)
     except Refusal as refusal:
         return await _refusal_page(ctx, request, viewer, refusal)
     return await show(ctx, request, viewer, invitation=invitation)
@@ -149,13 +149,6 @@ def _account_id(request: Request, viewer: Viewer) -> str:
 def _role(form: Form) -> Role | None:
     text = form.text("role")
     return Role(text) if text in set(Role) else None
-
-
-def _id(request: Request) -> str:
-    user_id: str = request.path_params["user_id"]
-    if not ids.is_id(ids.USER, user_id):
-        raise not_found("user")
-    return user_id
 
 
 async def show_profile(_: AppContext, __: Request, ___: Viewer) -> View:

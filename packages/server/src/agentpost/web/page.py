@@ -1,18 +1,17 @@
 """What a page is: its paths, its handlers and its place in the navigation.
 
 A page is a file `pages.py` or `*_pages.py` in the room of its subject, with its template beside it,
-and a line in `web/routes.py`. Its handlers are called with (ctx, request, viewer) and return a
-view; `web/rendering.py` makes the response of it.
+and a line in `web/routes.py`. Its handlers are called with (ctx, request, viewer), and with the
+parameters of the path by their names; they return a view, of which `web/rendering.py` makes the
+response.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from starlette.requests import Request
 from starlette.responses import Response
 
-from agentpost.context import AppContext
 from agentpost.requests.redaction import shown_url
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Right, may
@@ -89,8 +88,11 @@ class Redirect:
 
 
 View = PageView | Redirect | Response
-Handler = Callable[[AppContext, Request, Viewer], Awaitable[View]]
-OpenHandler = Callable[[AppContext, Request], Awaitable[View]]
+Handler = Callable[..., Awaitable[View]]
+"""Of a page for people who are signed in: of (ctx, request, viewer), and the parameters of its path
+by their names."""
+OpenHandler = Callable[..., Awaitable[View]]
+"""The same without a viewer."""
 
 _UNSAID: Final = Right.USERS
 _ADMINISTERING: Final = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Final
 from urllib.parse import urlencode
 
 from starlette.datastructures import Headers, QueryParams
@@ -14,6 +15,7 @@ from agentpost.audit.actions import Actor
 from agentpost.chats import chat_pages, pages as chats
 from agentpost.context import AppContext
 from agentpost.credits import pages as credit_pages
+from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.text import storable
 from agentpost.files import download_pages, preview_pages
@@ -62,6 +64,15 @@ PAGES: Sequence[Page | OpenPage] = (
 """Every page; those with an entry in the navigation stand there in this order."""
 
 
+_KINDS: Final = {
+    "account_id": (ids.ACCOUNT,),
+    "chat_id": (ids.CONVERSATION, ids.WORK),
+    "key_id": (ids.KEY,),
+    "user_id": (ids.USER,),
+}
+"""How ids in addresses begin."""
+
+
 class PageRoutes:
     """The routes that show pages."""
 
@@ -108,7 +119,7 @@ class PageRoutes:
         proxy = untrusted_proxy(request, self._ctx.settings)
         if proxy:
             await forwarding.note(self._ctx, proxy)
-        view = await handler(self._ctx, request)
+        view = await handler(self._ctx, request, **_path_of(request))
         if isinstance(view, PageView):
             return self._renderer.open(request, view)
         return self._respond(view)
@@ -134,7 +145,7 @@ class PageRoutes:
         if each.live and LIVE in request.query_params and request.method != "POST":
 
             async def render() -> tuple[str, str]:
-                view = await handler(self._ctx, request, viewer)
+                view = await handler(self._ctx, request, viewer, **_path_of(request))
                 assert isinstance(view, PageView), "a page with a live part shows it"
                 return self._renderer.fragment(view, viewer)
 
@@ -154,13 +165,13 @@ class PageRoutes:
     ) -> View:
         """What the handler returns; the audit log tells of forms that administer."""
         if not each.action or request.method != "POST":
-            return await handler(self._ctx, request, viewer)
+            return await handler(self._ctx, request, viewer, **_path_of(request))
         return await audit(
             self._ctx,
             request,
             Actor(viewer.email, "web", client_address(request, self._ctx.settings)),
             web_action(request, each.action, viewer.account_id),
-            lambda: handler(self._ctx, request, viewer),
+            lambda: handler(self._ctx, request, viewer, **_path_of(request)),
             lambda view: not isinstance(view, PageView) or view.status < 400,
         )
 
@@ -179,6 +190,14 @@ class PageRoutes:
         if view.session is not None:
             self._cookie.set(response, view.session)
         return response
+
+
+def _path_of(request: Request) -> Mapping[str, str]:
+    """The parameters of the path; raises ``not_found`` for what is no id of that kind."""
+    for name, value in request.path_params.items():
+        if name in _KINDS and not any(ids.is_id(kind, value) for kind in _KINDS[name]):
+            raise not_found(name.removesuffix("_id"))
+    return request.path_params
 
 
 async def _no_such_page(_: Request) -> Response:

@@ -107,9 +107,9 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return _secret(endpoint, "Endpoint added")
 
 
-async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def change(ctx: AppContext, request: Request, viewer: Viewer, endpoint_id: str) -> View:
     """Take what its form says of an endpoint; raises ``not_found``."""
-    form, endpoint_id = await forms.read(ctx, request), _id(request)
+    form = await forms.read(ctx, request)
     changes = EndpointChange(
         form.text("url"), form.all("events") or [ALL_EVENTS], form.text("description")
     )
@@ -125,9 +125,9 @@ async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return Redirect(f"{PATH}/{endpoint_id}", note="changed")
 
 
-async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def settings(ctx: AppContext, _: Request, viewer: Viewer, endpoint_id: str) -> View:
     """Where its address, events and secret are changed; raises ``not_found``."""
-    view = await endpoints.get(ctx, viewer.account_id, _id(request))
+    view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
     endpoint = view.endpoint
     events = json.loads(endpoint.events_json)
     values = {"url": [endpoint.url], "description": [endpoint.description or ""]}
@@ -136,34 +136,34 @@ async def settings(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     )
 
 
-async def turn(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def turn(ctx: AppContext, request: Request, viewer: Viewer, endpoint_id: str) -> View:
     """Turn an endpoint on, which forgets its failures, or off; raises ``not_found``."""
     enabled = (await forms.read(ctx, request)).text("to") == "on"
     change = EndpointChange(enabled=enabled)
     audited.state(request, enabled=enabled)
-    await endpoints.change(ctx, viewer.account_id, _id(request), change)
-    return Redirect(f"{PATH}/{_id(request)}", note="on" if enabled else "off")
+    await endpoints.change(ctx, viewer.account_id, endpoint_id, change)
+    return Redirect(f"{PATH}/{endpoint_id}", note="on" if enabled else "off")
 
 
-async def rotate(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def rotate(ctx: AppContext, request: Request, viewer: Viewer, endpoint_id: str) -> View:
     """A new secret, shown in the answer; raises ``not_found``."""
     form = await forms.read(ctx, request)
     hours = form.text("grace", "0")
     grace = int(hours) * HOUR / SECOND if hours in dict(_GRACES) else 0.0
     audited.state(request, grace_seconds=grace)
-    endpoint = await endpoints.rotate(ctx, viewer.account_id, _id(request), grace)
+    endpoint = await endpoints.rotate(ctx, viewer.account_id, endpoint_id, grace)
     return _secret(endpoint, "Signing secret rotated")
 
 
-async def send_test(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def send_test(ctx: AppContext, _: Request, viewer: Viewer, endpoint_id: str) -> View:
     """Send a test event; raises ``not_found``, ``bad_request`` when the endpoint is off."""
-    delivery = await deliveries.send_test(ctx, viewer.account_id, _id(request))
-    return Redirect(f"{PATH}/{_id(request)}/deliveries/{delivery.event_id}", note="test")
+    delivery = await deliveries.send_test(ctx, viewer.account_id, endpoint_id)
+    return Redirect(f"{PATH}/{endpoint_id}/deliveries/{delivery.event_id}", note="test")
 
 
-async def delete(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def delete(ctx: AppContext, _: Request, viewer: Viewer, endpoint_id: str) -> View:
     """Remove an endpoint; raises ``not_found``."""
-    await endpoints.delete(ctx, viewer.account_id, _id(request))
+    await endpoints.delete(ctx, viewer.account_id, endpoint_id)
     return Redirect(PATH, note="deleted")
 
 
@@ -185,11 +185,6 @@ def _secret(endpoint: EndpointRecord, title: str) -> View:
     return PageView("webhooks/webhook_secret.html", title, {"endpoint": endpoint, "heading": title})
 
 
-def _id(request: Request) -> str:
-    endpoint_id: str = request.path_params["endpoint_id"]
-    return endpoint_id
-
-
 _PAGE: Final = 30
 _PERIODS: Final = {
     "1h": ("the last hour", HOUR),
@@ -199,9 +194,10 @@ _PERIODS: Final = {
 _UNSENT: Final = (DeliveryStatus.FAILED, DeliveryStatus.DROPPED)
 
 
-async def show_delivery(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show_delivery(
+    ctx: AppContext, request: Request, viewer: Viewer, endpoint_id: str
+) -> View:
     """An endpoint with its deliveries, newest first; raises ``not_found``."""
-    endpoint_id: str = request.path_params["endpoint_id"]
     view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
     path = f"{PATH}/{endpoint_id}"
     listing = Listing.of(request, path, ids.EVENT, ("status",))
@@ -228,9 +224,10 @@ async def show_delivery(ctx: AppContext, request: Request, viewer: Viewer) -> Vi
     return PageView("webhooks/deliveries.html", "Webhook", model, live=live)
 
 
-async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def show_one(
+    ctx: AppContext, _: Request, viewer: Viewer, endpoint_id: str, event_id: str
+) -> View:
     """A delivery with its body and every attempt; raises ``not_found``."""
-    endpoint_id, event_id = _ids(request)
     delivery, body, proof = await deliveries.get_with_event(
         ctx, viewer.account_id, endpoint_id, event_id
     )
@@ -245,19 +242,19 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     return PageView("webhooks/delivery.html", delivery.event, model)
 
 
-async def send_again(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def send_again(
+    ctx: AppContext, request: Request, viewer: Viewer, endpoint_id: str, event_id: str
+) -> View:
     """Send one delivery again; raises ``not_found``, ``bad_request`` when the endpoint is off."""
-    endpoint_id, event_id = _ids(request)
     audited.state(request, event_id=event_id)
     await deliveries.redeliver(ctx, viewer.account_id, endpoint_id, event_id)
     path = f"{PATH}/{endpoint_id}/deliveries/{event_id}"
     return Redirect(path, note="again")
 
 
-async def replay(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+async def replay(ctx: AppContext, request: Request, viewer: Viewer, endpoint_id: str) -> View:
     """Send again what a time range has failed or dropped, or all of it; raises ``not_found``,
     ``bad_request`` when the endpoint is off."""
-    endpoint_id: str = request.path_params["endpoint_id"]
     form = await forms.read(ctx, request)
     if form.text("since") not in _PERIODS:
         raise not_found("time range")
@@ -269,10 +266,6 @@ async def replay(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         ctx, viewer.account_id, endpoint_id, now - period, now + 1, statuses
     )
     return Redirect(f"{PATH}/{endpoint_id}", note="replayed" if count else "nothing")
-
-
-def _ids(request: Request) -> tuple[str, str]:
-    return request.path_params["endpoint_id"], request.path_params["event_id"]
 
 
 PAGES = (

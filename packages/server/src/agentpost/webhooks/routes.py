@@ -31,12 +31,7 @@ BEFORE = Text(
 
 
 ENDPOINT = "/v1/webhooks/{endpoint_id}"
-CHECKED = (
-    ErrorCode.INVALID_REQUEST,
-    ErrorCode.BAD_URL,
-    ErrorCode.BAD_EVENTS,
-    ErrorCode.BAD_REQUEST,
-)
+CHECKED = (ErrorCode.BAD_URL, ErrorCode.BAD_EVENTS, ErrorCode.BAD_REQUEST)
 
 
 @Operation(
@@ -70,7 +65,7 @@ async def list_all(api: Api, _: Request, caller: Caller) -> Response:
     body=webhook_shapes.EndpointIn,
     answer=webhook_shapes.NewEndpointShape,
     successes=(CREATED,),
-    errors=(*CHECKED, ErrorCode.TOO_MANY_ENDPOINTS, ErrorCode.TOO_LARGE),
+    errors=(*CHECKED, ErrorCode.TOO_MANY_ENDPOINTS),
 )
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """The endpoint receives signed events from now on, those of `events` or all. Keep its `secret`:
@@ -90,12 +85,11 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     scope=Scope.ADMIN,
     summary="Read a webhook endpoint and its newest deliveries",
     answer=webhook_shapes.EndpointWithDeliveriesShape,
-    errors=(ErrorCode.NOT_FOUND,),
     command=Command("webhooks show"),
 )
-async def get(api: Api, request: Request, caller: Caller) -> Response:
+async def get(api: Api, _: Request, caller: Caller, endpoint_id: str) -> Response:
     """With the 20 newest deliveries and what the receiver answered to each."""
-    view = await endpoints.get(api.ctx, caller.account_id, _id(request))
+    view = await endpoints.get(api.ctx, caller.account_id, endpoint_id)
     recent = [webhook_shapes.DeliveryShape.of(each) for each in view.recent]
     shape = webhook_shapes.EndpointWithDeliveriesShape.of(view.endpoint, recent_deliveries=recent)
     return respond(shape)
@@ -109,16 +103,16 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
     summary="Change a webhook endpoint, disable or enable it",
     body=webhook_shapes.EndpointChangeIn,
     answer=webhook_shapes.EndpointShape,
-    errors=(*CHECKED, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
+    errors=CHECKED,
 )
-async def change(api: Api, request: Request, caller: Caller) -> Response:
+async def change(api: Api, request: Request, caller: Caller, endpoint_id: str) -> Response:
     """Only the fields that are given change. Turning an endpoint off drops what is pending for it;
     turning it on forgets its failures."""
     body = validate(webhook_shapes.EndpointChangeIn, await read_json(api, request))
     endpoint_change = EndpointChange(body.url, body.events, body.description, body.enabled)
     url = shown_url(body.url) if body.url is not None else None
     audited.state(request, url=url, events=body.events, enabled=body.enabled)
-    endpoint = await endpoints.change(api.ctx, caller.account_id, _id(request), endpoint_change)
+    endpoint = await endpoints.change(api.ctx, caller.account_id, endpoint_id, endpoint_change)
     return respond(webhook_shapes.EndpointShape.of(endpoint))
 
 
@@ -129,13 +123,12 @@ async def change(api: Api, request: Request, caller: Caller) -> Response:
     action="webhooks delete",
     summary="Remove a webhook endpoint",
     answer=webhook_shapes.DeletedEndpointShape,
-    errors=(ErrorCode.NOT_FOUND,),
     command=Command("webhooks delete"),
 )
-async def delete(api: Api, request: Request, caller: Caller) -> Response:
+async def delete(api: Api, _: Request, caller: Caller, endpoint_id: str) -> Response:
     """Deliveries that are pending are cancelled. A second call answers 404."""
-    await endpoints.delete(api.ctx, caller.account_id, _id(request))
-    return respond(webhook_shapes.DeletedEndpointShape(id=_id(request)))
+    await endpoints.delete(api.ctx, caller.account_id, endpoint_id)
+    return respond(webhook_shapes.DeletedEndpointShape(id=endpoint_id))
 
 
 @Operation(
@@ -147,16 +140,15 @@ async def delete(api: Api, request: Request, caller: Caller) -> Response:
     body=webhook_shapes.RotateIn,
     body_required=False,
     answer=webhook_shapes.RotatedSecretShape,
-    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND, ErrorCode.TOO_LARGE),
 )
-async def rotate(api: Api, request: Request, caller: Caller) -> Response:
+async def rotate(api: Api, request: Request, caller: Caller, endpoint_id: str) -> Response:
     """The new `secret` is shown this once and signs every later delivery, retries of older events
     too. With `grace_seconds` the old one signs beside it for a while, so that receivers can be
     changed without losing an event."""
     body = validate(webhook_shapes.RotateIn, await read_optional_json(api, request))
     audited.state(request, grace_seconds=body.grace_seconds)
     secrets = await endpoints.rotate(
-        api.ctx, caller.account_id, _id(request), body.grace_seconds or 0
+        api.ctx, caller.account_id, endpoint_id, body.grace_seconds or 0
     )
     return respond(webhook_shapes.RotatedSecretShape.of(secrets))
 
@@ -171,15 +163,9 @@ async def rotate(api: Api, request: Request, caller: Caller) -> Response:
     body_required=False,
     answer=webhook_shapes.DeliveryShape,
     successes=(CREATED,),
-    errors=(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.BAD_EVENTS,
-        ErrorCode.BAD_REQUEST,
-        ErrorCode.NOT_FOUND,
-        ErrorCode.TOO_LARGE,
-    ),
+    errors=(ErrorCode.BAD_EVENTS, ErrorCode.BAD_REQUEST),
 )
-async def test(api: Api, request: Request, caller: Caller) -> Response:
+async def test(api: Api, request: Request, caller: Caller, endpoint_id: str) -> Response:
     """The endpoint gets a `webhook.test` event, subscribed to it or not; with `event` a sample of
     that one, signed like the real ones. A sample says `test: true`, its ids end in zeros and
     nothing in it exists."""
@@ -189,7 +175,7 @@ async def test(api: Api, request: Request, caller: Caller) -> Response:
         raise Refusal(ErrorCode.BAD_EVENTS, text)
     event = EventName(body.event) if body.event is not None else None
     audited.state(request, event=event)
-    delivery = await deliveries.send_test(api.ctx, caller.account_id, _id(request), event)
+    delivery = await deliveries.send_test(api.ctx, caller.account_id, endpoint_id, event)
     return respond(webhook_shapes.DeliveryShape.of(delivery), 201)
 
 
@@ -199,7 +185,6 @@ async def test(api: Api, request: Request, caller: Caller) -> Response:
     scope=Scope.ADMIN,
     summary="List the deliveries of a webhook endpoint",
     answer=webhook_shapes.DeliveryListShape,
-    errors=(ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND),
     queries=(LIMIT,),
     texts=(
         BEFORE,
@@ -214,7 +199,7 @@ async def test(api: Api, request: Request, caller: Caller) -> Response:
         empty="no delivery fits",
     ),
 )
-async def list_deliveries(api: Api, request: Request, caller: Caller) -> Response:
+async def list_deliveries(api: Api, request: Request, caller: Caller, endpoint_id: str) -> Response:
     """Newest first, each with a log of its attempts. While `has_more`, continue with `before`: the
     last one's `id`."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
@@ -222,7 +207,7 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
     records, more = await deliveries.page(
         api.ctx,
         caller.account_id,
-        _id(request),
+        endpoint_id,
         limit,
         before,
         DeliveryStatus(status) if status else None,
@@ -238,14 +223,14 @@ async def list_deliveries(api: Api, request: Request, caller: Caller) -> Respons
     action="webhooks redeliver",
     summary="Send a delivery again",
     answer=webhook_shapes.DeliveryShape,
-    errors=(ErrorCode.BAD_REQUEST, ErrorCode.NOT_FOUND),
+    errors=(ErrorCode.BAD_REQUEST,),
 )
-async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
+async def redeliver(
+    api: Api, request: Request, caller: Caller, endpoint_id: str, event_id: str
+) -> Response:
     """At once, with the same `webhook-id`, whether it was delivered before or not."""
-    audited.state(request, event_id=request.path_params["event_id"])
-    delivery = await deliveries.redeliver(
-        api.ctx, caller.account_id, _id(request), request.path_params["event_id"]
-    )
+    audited.state(request, event_id=event_id)
+    delivery = await deliveries.redeliver(api.ctx, caller.account_id, endpoint_id, event_id)
     return respond(webhook_shapes.DeliveryShape.of(delivery))
 
 
@@ -257,14 +242,9 @@ async def redeliver(api: Api, request: Request, caller: Caller) -> Response:
     summary="Send the deliveries of a time range again",
     body=webhook_shapes.ReplayIn,
     answer=webhook_shapes.ReplayShape,
-    errors=(
-        ErrorCode.INVALID_REQUEST,
-        ErrorCode.BAD_REQUEST,
-        ErrorCode.NOT_FOUND,
-        ErrorCode.TOO_LARGE,
-    ),
+    errors=(ErrorCode.BAD_REQUEST,),
 )
-async def replay(api: Api, request: Request, caller: Caller) -> Response:
+async def replay(api: Api, request: Request, caller: Caller, endpoint_id: str) -> Response:
     """All of them that have ended, dropped ones included, or only those of `status`. For receivers
     that were down for longer than deliveries are retried."""
     body = validate(webhook_shapes.ReplayIn, await read_json(api, request))
@@ -272,15 +252,8 @@ async def replay(api: Api, request: Request, caller: Caller) -> Response:
     until = time_of("until", body.until) if body.until is not None else api.ctx.clock.now()
     statuses = tuple(DeliveryStatus(status) for status in body.status or deliveries.REPLAYABLE)
     audited.state(request, since=body.since, until=body.until, status=body.status)
-    count = await deliveries.replay(
-        api.ctx, caller.account_id, _id(request), since, until, statuses
-    )
-    return respond(webhook_shapes.ReplayShape(webhook_endpoint_id=_id(request), deliveries=count))
-
-
-def _id(request: Request) -> str:
-    endpoint_id: str = request.path_params["endpoint_id"]
-    return endpoint_id
+    count = await deliveries.replay(api.ctx, caller.account_id, endpoint_id, since, until, statuses)
+    return respond(webhook_shapes.ReplayShape(webhook_endpoint_id=endpoint_id, deliveries=count))
 
 
 OPERATIONS = (

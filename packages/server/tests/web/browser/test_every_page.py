@@ -28,7 +28,7 @@ NO_PAGES = {
     "/chat/{work_id}/preview/{path:path}": "a part of a chat",
     "/chat/{work_id}/frame/{path:path}": "made by an agent",
     "/chat/{work_id}/pages/{path:path}": "a picture",
-    "/chat/{chat_id}/files/{path:path}": "leads to a file",
+    "/chat/{work_id}/files/{path:path}": "leads to a file",
     "/password/{token}": "opened by a link: test_first_run.py",
     "/oidc": "leads to the provider",
     "/oidc/callback": "leads to the page that was wanted",
