@@ -11,7 +11,7 @@ from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, option_value, with_context
 from agentpost.cli.errors import fail, say
-from agentpost.cli.printing import Result, listing, print_text, report
+from agentpost.cli.printing import Result, fields, listing, print_text, report
 
 if TYPE_CHECKING:
     from agentpost.accounts.network_rules import Network
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _COLUMNS = (
     *("id", "name", "hint", "scopes=@scopes", "expires_at", "revoked_at", "last_used_at"),
     *("allow_ips=@allow_ips", "account_id"),
+)
+_KEY = (
+    *("id", "account_id", "name", "hint", "scopes", "allow_ips", "max_credits_per_day"),
+    *("created_at", "last_used_at", "expires_at", "revoked_at", "old_hint", "old_until"),
 )
 _SPAN = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -171,22 +175,14 @@ def _key(key: KeyRecord) -> dict[str, Any]:
     from agentpost.accounts.network_rules import of_stored as networks_of
     from agentpost.accounts.scope_rules import in_order, of_stored
     from agentpost.domain.credits import to_credits
-    from agentpost.domain.times import iso
 
-    return {
-        "id": key.id,
-        "account_id": key.account_id,
-        "name": key.name,
-        "hint": f"…{key.hint}",
-        "scopes": in_order(of_stored(key.scopes)),
-        "allow_ips": [str(each) for each in networks_of(key.networks)],
-        "max_credits_per_day": None
-        if key.max_credits_per_day is None
-        else to_credits(key.max_credits_per_day),
-        "created_at": iso(key.created_at),
-        "last_used_at": iso(key.last_used_at) if key.last_used_at else None,
-        "expires_at": iso(key.expires_at) if key.expires_at else None,
-        "revoked_at": iso(key.revoked_at) if key.revoked_at else None,
-        "old_hint": f"…{key.old_hint}" if key.old_hint else None,
-        "old_until": iso(key.old_until) if key.old_until else None,
-    }
+    most = key.max_credits_per_day
+    return fields(
+        key,
+        _KEY,
+        hint=f"…{key.hint}",
+        scopes=in_order(of_stored(key.scopes)),
+        allow_ips=[str(each) for each in networks_of(key.networks)],
+        max_credits_per_day=None if most is None else to_credits(most),
+        old_hint=f"…{key.old_hint}" if key.old_hint else None,
+    )

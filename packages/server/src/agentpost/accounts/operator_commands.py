@@ -11,13 +11,18 @@ import typer
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, run_or_exit, with_context
 from agentpost.cli.errors import say
-from agentpost.cli.printing import Result, listing, print_text, report
+from agentpost.cli.printing import Result, fields, listing, print_text, report
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
     from agentpost.record.records import AccountRecord
 
 Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
+_ACCOUNT = (
+    *("id", "email", "name", "credits", "held", "hosting_fees_due"),
+    *("created_at", "disabled_at", "deleted_at"),
+)
+_MOVE = ("at", "kind", "amount", "job_id", "note")
 
 
 @command("accounts create", "agentpost accounts create --email team@example.com --credits 50")
@@ -83,18 +88,11 @@ def credits_show(account: Account) -> Result:
     """Show an account's credits and the latest ledger entries."""
     from agentpost.accounts import actions as accounts
     from agentpost.domain.credits import to_credits
-    from agentpost.domain.times import iso
 
     async def read(ctx: AppContext) -> tuple[AccountRecord, list[dict[str, Any]]]:
         account_record = await accounts.find(ctx, account)
         moves = [
-            {
-                "at": iso(line.at),
-                "kind": line.kind,
-                "amount": to_credits(line.amount),
-                "job_id": line.job_id,
-                "note": line.note,
-            }
+            fields(line, _MOVE, amount=to_credits(line.amount))
             for line in await accounts.ledger(ctx, account_record.id)
         ]
         return account_record, moves
@@ -103,7 +101,7 @@ def credits_show(account: Account) -> Result:
 
     def show() -> None:
         print_text(f"{account_record.email}: {_available(account_record)}")
-        listing(moves, ("at", "kind", "amount", "job_id", "note")).print()
+        listing(moves, _MOVE).print()
 
     return report({**_account(account_record), "ledger": moves}, show)
 
@@ -221,16 +219,11 @@ def _set_disabled(account: str, disabled: bool) -> Result:
 
 def _account(account: AccountRecord) -> dict[str, Any]:
     from agentpost.domain.credits import to_credits
-    from agentpost.domain.times import iso
 
-    return {
-        "id": account.id,
-        "email": account.email,
-        "name": account.name,
-        "credits": to_credits(account.wallet.available),
-        "held": to_credits(account.held),
-        "hosting_fees_due": bool(account.hosting_fees_due),
-        "created_at": iso(account.created_at),
-        "disabled_at": iso(account.disabled_at) if account.disabled_at else None,
-        "deleted_at": iso(account.deleted_at) if account.deleted_at else None,
-    }
+    return fields(
+        account,
+        _ACCOUNT,
+        credits=to_credits(account.wallet.available),
+        held=to_credits(account.held),
+        hosting_fees_due=bool(account.hosting_fees_due),
+    )

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from agentpost.cli.commands import command
 from agentpost.cli.context import with_context
 from agentpost.cli.options import Before
-from agentpost.cli.printing import Result, listing
-
-if TYPE_CHECKING:
-    from agentpost.record.records import OperatorActionRecord
+from agentpost.cli.printing import Result, fields, listing
 
 _COLUMNS = ("at", "who", "via", "origin", "action", "target", "detail=@detail", "outcome")
+_FIELDS = ("id", "at", "who", "via", "origin", "action", "target", "detail", "outcome")
 
 
 @command(
@@ -44,22 +42,6 @@ def audit(
             ctx, before, who=who, action=action, target=target, limit=limit
         )
     )
-    rows = [_shape(each) for each in page.actions]
+    rows = [fields(each, _FIELDS, detail=json.loads(each.detail_json)) for each in page.actions]
     detail = {"detail": lambda row: json.dumps(row["detail"])}
     return listing(rows, _COLUMNS, page.more, compute=detail, is_indented=True)
-
-
-def _shape(each: OperatorActionRecord) -> dict[str, Any]:
-    from agentpost.domain.times import iso
-
-    return {
-        "id": each.id,
-        "at": iso(each.at),
-        "who": each.who,
-        "via": each.via,
-        "origin": each.origin,
-        "action": each.action,
-        "target": each.target,
-        "detail": json.loads(each.detail_json),
-        "outcome": each.outcome,
-    }

@@ -93,6 +93,24 @@ def screen() -> Screen:
     return Screen(Console(highlight=False, quiet=prints_json.get()))
 
 
+def fields(record: object, names: Sequence[str], **own: object) -> dict[str, Any]:
+    """A stored record as JSON, with each time, which is called ``…_at`` or ``…_until``, as text.
+
+    Args:
+        names: of the fields, in this order; ``name=attribute`` where the record calls it otherwise.
+        own: what the record does not have, or not in this form.
+    """
+    from agentpost.domain.times import iso
+
+    def value(attribute: str) -> object:
+        stored = getattr(record, attribute)
+        is_time = attribute.rpartition("_")[2] in ("at", "until")
+        return iso(stored) if is_time and stored is not None else stored
+
+    pairs = [(name.partition("=")[0], name.rpartition("=")[2]) for name in names]
+    return {name: own[name] if name in own else value(attribute) for name, attribute in pairs}
+
+
 def page(data: Iterable[object], next_before: str | None = None) -> dict[str, Any]:
     """A list as JSON. ``next_before``: what `--before` is to be for the next page; None: there is
     no more."""

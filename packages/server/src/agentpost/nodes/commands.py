@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentpost.cli.commands import command
 from agentpost.cli.context import with_context
-from agentpost.cli.printing import Result, listing
+from agentpost.cli.printing import Result, fields, listing
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     *("id", "host", "pid", "role", "version", "state", "since", "last_beat"),
+    *("turns", "jobs", "held_calls", "clock_ahead_seconds"),
+)
+_FIELDS = (
+    *("id", "host", "pid", "role", "version", "state", "since=started_at"),
+    *("draining_since=draining_at", "last_beat=beat_at"),
     *("turns", "jobs", "held_calls", "clock_ahead_seconds"),
 )
 
@@ -47,22 +52,10 @@ def nodes() -> Result:
 
 def _shape(line: NodeLine, state: str, alone: bool) -> dict[str, Any]:
     """``alone``: with SQLite nobody watches, so a node beats once, when it starts."""
-    from agentpost.domain.times import SECOND, iso
+    from agentpost.domain.times import SECOND
 
     node = line.record
     ahead = None if node.clock_ahead is None else round(node.clock_ahead / SECOND, 1)
-    return {
-        "id": node.id,
-        "host": node.host,
-        "pid": node.pid,
-        "role": node.role,
-        "version": node.version,
-        "state": state,
-        "since": iso(node.started_at),
-        "draining_since": None if node.draining_at is None else iso(node.draining_at),
-        "last_beat": None if alone else iso(node.beat_at),
-        "turns": line.turns,
-        "jobs": line.jobs,
-        "held_calls": None if alone else node.held_calls,
-        "clock_ahead_seconds": ahead,
-    }
+    unwatched = {"last_beat": None, "held_calls": None} if alone else {}
+    own = {"state": state, "turns": line.turns, "jobs": line.jobs, "clock_ahead_seconds": ahead}
+    return fields(node, _FIELDS, **own, **unwatched)

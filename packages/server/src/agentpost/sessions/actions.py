@@ -21,7 +21,12 @@ from agentpost.record.records import AccountRecord
 from agentpost.sessions import rows as session_rows
 from agentpost.transactions import read_transaction, write_transaction
 from agentpost.users import actions as users, rows as user_rows
-from agentpost.users.records import LoginTokenRecord, SessionRecord, UserRecord
+from agentpost.users.records import (
+    SESSION_ID_CHARACTERS,
+    LoginTokenRecord,
+    SessionRecord,
+    UserRecord,
+)
 
 LOGIN_LINK_SECONDS: Final = 15 * 60
 SECRET_BYTES: Final = 32
@@ -30,7 +35,6 @@ _TOUCH_SECONDS: Final = 60
 _BROWSER_CHARACTERS_MAX: Final = 200
 _ADDRESS_CHARACTERS_MAX: Final = 100
 _SESSIONS_SHOWN: Final = 50
-_ID_CHARACTERS: Final = 32
 _ADDRESS: Final = "app_url"
 """Where the pages of the running server are, in `meta`."""
 
@@ -69,20 +73,6 @@ class SignedIn:
     user: UserRecord
     account: AccountRecord
     since: int
-
-
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
-    """A session for people; ``is_asking``: it is the one that asks. Times in microseconds."""
-
-    id: str
-    browser: str
-    created_at: int
-    last_used_at: int
-    is_asking: bool
-    address: str = ""  # where it was used last
-    user_id: str = ""
-    expires_at: int = 0
 
 
 async def remember_address(ctx: AppContext) -> None:
@@ -200,30 +190,31 @@ async def signed_in(ctx: AppContext, secret: str, address: str = "") -> SignedIn
     return SignedIn(user, account, session.created_at)
 
 
-async def of_user(ctx: AppContext, user_id: str, secret: str) -> list[SessionSummary]:
-    """The user's sessions, the newest first; ``secret``: that of the session which asks."""
-    found = await ctx.db.read(lambda tx: _live(tx, ctx, user_id, ctx.clock.now()))
-    return [_summary(each, digest(secret)) for each in found]
+async def of_user(ctx: AppContext, user_id: str) -> list[SessionRecord]:
+    """The user's sessions, the newest first."""
+    return await ctx.db.read(lambda tx: _live(tx, ctx, user_id, ctx.clock.now()))
 
 
 @read_transaction
 def of_everybody(
     tx: Tx, ctx: AppContext, id_or_email: str | None = None
-) -> list[tuple[SessionSummary, UserRecord]]:
+) -> list[tuple[SessionRecord, UserRecord]]:
     """Every live session with its user, the newest first; only a user's or an account's when one is
     named. Raises ``not_found``."""
     now = ctx.clock.now()
     user_id, account_id = _find_owner(tx, id_or_email)
     records = session_rows.all_live(tx, now, _used_after(ctx, now), user_id, account_id)
     whose = [(each, _user(tx, each)) for each in records]
-    return [(_summary(each, ""), user) for each, user in whose if user is not None]
+    return [(each, user) for each, user in whose if user is not None]
 
 
 @write_transaction
 def end_by_operator(tx: Tx, ctx: AppContext, session_id: str) -> None:
     """End a session by the id that `of_everybody` says, at once; raises ``not_found``."""
     now = ctx.clock.now()
-    if not (session_id and session_rows.delete_by_beginning(tx, _ID_CHARACTERS, session_id, now)):
+    if not (
+        session_id and session_rows.delete_by_beginning(tx, SESSION_ID_CHARACTERS, session_id, now)
+    ):
         raise not_found("session")
 
 
@@ -239,7 +230,7 @@ def end_all(tx: Tx, ctx: AppContext, id_or_email: str | None = None) -> int:
 def end(tx: Tx, ctx: AppContext, user_id: str, session_id: str) -> str:
     """End one session of the user; its digest. Raises ``not_found``."""
     for each in _live(tx, ctx, user_id, ctx.clock.now()):
-        if each.digest[:_ID_CHARACTERS] == session_id:
+        if each.id == session_id:
             session_rows.delete_session(tx, each.digest)
             return each.digest
     raise not_found("session")
@@ -264,19 +255,6 @@ def app_url(tx: Tx, ctx: AppContext) -> str:
     if settings.app_url or settings.base_url:
         return settings.public_app_url
     return meta.get(tx, _ADDRESS) or settings.public_app_url
-
-
-def _summary(each: SessionRecord, asking: str) -> SessionSummary:
-    return SessionSummary(
-        each.digest[:_ID_CHARACTERS],
-        each.browser or "",
-        each.created_at,
-        each.last_used_at,
-        each.digest == asking,
-        each.address or "",
-        each.user_id or "",
-        each.expires_at,
-    )
 
 
 def _find_owner(tx: Tx, id_or_email: str | None) -> tuple[str | None, str | None]:

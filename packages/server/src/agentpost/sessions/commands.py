@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -10,14 +10,14 @@ from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, with_context
 from agentpost.cli.errors import fail
-from agentpost.cli.printing import Result, listing, report
-
-if TYPE_CHECKING:
-    from agentpost.sessions.actions import SessionSummary
-    from agentpost.users.records import UserRecord
+from agentpost.cli.printing import Result, fields, listing, report
 
 Of = Annotated[str | None, typer.Option(help="Only of this user or account: id or e-mail address.")]
 _COLUMNS = ("id", "user", "browser", "address", "since", "last_used_at", "expires_at")
+_FIELDS = (
+    *("id", "user", "user_id", "account_id", "browser", "address"),
+    *("since=created_at", "last_used_at", "expires_at"),
+)
 
 
 @command("sessions list", "agentpost sessions list --of ada@example.com")
@@ -26,7 +26,12 @@ def sessions_list(of: Of = None) -> Result:
     from agentpost.sessions import actions as sessions
 
     rows = with_context(lambda ctx: sessions.of_everybody(ctx, of))
-    return listing([_shape(each, user) for each, user in rows], _COLUMNS, is_indented=True)
+    shapes = []
+    for each, user in rows:
+        whose = {"user": user.address, "user_id": user.id, "account_id": user.account_id}
+        place = {"browser": each.browser or None, "address": each.address or None}
+        shapes.append(fields(each, _FIELDS, **whose, **place))
+    return listing(shapes, _COLUMNS, is_indented=True)
 
 
 @command(
@@ -53,19 +58,3 @@ def sessions_end(
     number = change(lambda ctx: sessions.end_all(ctx, of), of or "all")
     line = "1 session has ended" if number == 1 else f"{number} sessions have ended"
     return report({"of": of, "ended": number}, line)
-
-
-def _shape(each: SessionSummary, user: UserRecord) -> dict[str, Any]:
-    from agentpost.domain.times import iso
-
-    return {
-        "id": each.id,
-        "user": user.address,
-        "user_id": user.id,
-        "account_id": user.account_id,
-        "browser": each.browser or None,
-        "address": each.address or None,
-        "since": iso(each.created_at),
-        "last_used_at": iso(each.last_used_at),
-        "expires_at": iso(each.expires_at),
-    }

@@ -7,6 +7,7 @@ from urllib.parse import quote, urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agentpost.accounts.actions import digest
 from agentpost.context import AppContext
 from agentpost.domain.errors import not_found
 from agentpost.http import audited
@@ -21,8 +22,8 @@ from agentpost.web.page import Nav, OpenPage, Page, PageView, Redirect, View, Vi
 
 async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     """The user's sessions, the newest first."""
-    lines = await sessions.of_user(ctx, viewer.user.id, viewer.session)
-    return PageView("sessions/sessions.html", "Sessions", {"lines": lines})
+    model = {"lines": await sessions.of_user(ctx, viewer.user.id), "asking": digest(viewer.session)}
+    return PageView("sessions/sessions.html", "Sessions", model)
 
 
 async def end_all(ctx: AppContext, request: Request, viewer: Viewer) -> View:

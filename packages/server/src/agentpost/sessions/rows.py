@@ -7,15 +7,7 @@ from agentpost.users.records import LoginTokenRecord, SessionRecord
 
 LOGIN_TOKENS = Mapper(LoginTokenRecord, "login_tokens")
 SESSIONS = Mapper(SessionRecord, "sessions")
-_ALL_LIVE = f"{SESSIONS.select} WHERE expires_at > ? AND last_used_at > ? ORDER BY created_at DESC"
-_LIVE_OF_USER = (
-    f"{SESSIONS.select} WHERE user_id = ? AND expires_at > ? AND last_used_at > ?"
-    " ORDER BY created_at DESC"
-)
-_LIVE_OF_ACCOUNT = (
-    f"{SESSIONS.select} WHERE account_id = ? AND expires_at > ? AND last_used_at > ?"
-    " ORDER BY created_at DESC"
-)
+_ALL_LIVE = f"{SESSIONS.select} WHERE expires_at > ? AND last_used_at > ?"
 _END = "UPDATE sessions SET expires_at = ? WHERE digest = ? AND expires_at > ?"
 _END_OTHERS = "DELETE FROM sessions WHERE user_id = ? AND digest <> ?"
 _END_LINKS = "DELETE FROM login_tokens WHERE user_id = ?"
@@ -41,11 +33,9 @@ def all_live(
     tx: Tx, now: int, used_after: int, user_id: str | None, account_id: str | None
 ) -> list[SessionRecord]:
     """Every session that opens something, the newest first; of one user or account if given."""
-    if user_id is not None:
-        return SESSIONS.all(tx, _LIVE_OF_USER, (user_id, now, used_after))
-    if account_id is not None:
-        return SESSIONS.all(tx, _LIVE_OF_ACCOUNT, (account_id, now, used_after))
-    return SESSIONS.all(tx, _ALL_LIVE, (now, used_after))
+    whose, values = _of_owner(user_id, account_id)
+    sql = f"{_ALL_LIVE}{whose} ORDER BY created_at DESC"
+    return SESSIONS.all(tx, sql, (now, used_after, *values))
 
 
 # Whether a session of the user that is kept was used last from that address. Those that the user
@@ -65,12 +55,16 @@ delete_by_beginning = Change[int, str, int](
 
 def delete_all(tx: Tx, user_id: str | None, account_id: str | None, now: int) -> int:
     """End all sessions and links, or those of a user or an account; how many sessions."""
-    column, value = ("user_id", user_id) if user_id is not None else ("account_id", account_id)
-    whose, values = ("", ()) if value is None else (f" AND {column} = ?", (value,))
+    whose, values = _of_owner(user_id, account_id)
     tx.execute(f"DELETE FROM login_tokens WHERE 1 = 1{whose}", values)
     live = tx.execute(f"DELETE FROM sessions WHERE expires_at > ?{whose}", (now, *values))
     tx.execute(f"DELETE FROM sessions WHERE 1 = 1{whose}", values)
     return live
+
+
+def _of_owner(user_id: str | None, account_id: str | None) -> tuple[str, tuple[str, ...]]:
+    column, value = ("user_id", user_id) if user_id is not None else ("account_id", account_id)
+    return ("", ()) if value is None else (f" AND {column} = ?", (value,))
 
 
 # The session was used, from that address.

@@ -8,7 +8,7 @@ import typer
 
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, option_value, with_context
-from agentpost.cli.printing import Result, listing, report
+from agentpost.cli.printing import Result, fields, listing, report
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 User = Annotated[str, typer.Argument(help="User id or e-mail address.")]
 RoleName = Annotated[str, typer.Option("--role", help="operator, owner or member.")]
 _COLUMNS = ("id", "email", "role", "accepted", "last_login_at", "account_id")
+_FIELDS = (
+    *("id", "account_id", "email=address", "role", "accepted", "invited_by", "created_at"),
+    *("has_password", "last_login_at"),
+)
 
 
 @command("users create", "agentpost users create --email ada@example.com --role owner")
@@ -104,20 +108,8 @@ def _role(text: str) -> Role:
 
 
 def _user(user: UserRecord) -> dict[str, Any]:
-    from agentpost.domain.times import iso
-
-    at = user.last_login_at
-    return {
-        "id": user.id,
-        "account_id": user.account_id,
-        "email": user.address,
-        "role": user.role.value,
-        "accepted": not user.is_invitation,
-        "invited_by": user.invited_by,
-        "created_at": iso(user.created_at),
-        "has_password": user.password is not None,
-        "last_login_at": iso(at) if at is not None else None,
-    }
+    has_password = user.password is not None
+    return fields(user, _FIELDS, accepted=not user.is_invitation, has_password=has_password)
 
 
 def _link(link: PasswordLink) -> Result:

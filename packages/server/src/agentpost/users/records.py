@@ -1,9 +1,12 @@
 """Stored records of people who sign in to the web app (see `record.records`)."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from agentpost.record.records import Time
 from agentpost.users.role_rules import Role
+
+SESSION_ID_CHARACTERS: Final = 32
 
 
 @dataclass(slots=True)
@@ -18,6 +21,11 @@ class SessionRecord:
     user_id: str
     browser: str | None = None
     address: str | None = None  # the client's, when it was used last
+
+    @property
+    def id(self) -> str:
+        """What people call it by."""
+        return self.digest[:SESSION_ID_CHARACTERS]
 
 
 @dataclass(slots=True)
