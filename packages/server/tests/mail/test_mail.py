@@ -98,7 +98,7 @@ async def test_mail_is_sent_once(
     assert "From: post@example.com" in text
     assert "To: owner@example.com" in text
     assert endpoint in text
-    (kept,) = (await mail.mail_queue(ctx, account)).mails
+    (kept,) = await mail.mail_queue(ctx, account)
     assert kept.sent_at is not None
     assert (kept.attempts, kept.last_error) == (1, None)
 
@@ -111,7 +111,7 @@ async def test_refused_mail_is_tried_again(
         postbox.refuses = True
         server = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
         await mail.send_due(ctx, server)
-        (kept,) = (await mail.mail_queue(ctx, account)).mails
+        (kept,) = await mail.mail_queue(ctx, account)
         assert (kept.attempts, kept.sent_at) == (1, None)
         assert kept.last_error is not None
         assert "not now" in kept.last_error
@@ -122,7 +122,7 @@ async def test_refused_mail_is_tried_again(
         await mail.send_due(ctx, server)
         assert len(postbox.mails) == 1
     clock.advance(DAY)
-    (kept,) = (await mail.mail_queue(ctx, account)).mails
+    (kept,) = await mail.mail_queue(ctx, account)
     assert kept.attempts == 2
 
 
@@ -133,7 +133,7 @@ async def test_an_unreachable_server_loses_nothing(
     async with listening() as postbox:
         gone = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
     await mail.send_due(ctx, gone)
-    (kept,) = (await mail.mail_queue(ctx, account)).mails
+    (kept,) = await mail.mail_queue(ctx, account)
     assert kept.sent_at is None
     assert kept.next_attempt_at is not None
 
@@ -146,7 +146,7 @@ async def test_a_mail_server_that_speaks_no_text(
     async with listening() as postbox:
         postbox.refuses, postbox.refusal = True, b"451 \xff\x00\r\n"
         await mail.send_due(ctx, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
-    (kept,) = (await mail.mail_queue(ctx, account)).mails
+    (kept,) = await mail.mail_queue(ctx, account)
     assert (kept.attempts, kept.sent_at) == (1, None)
     assert "451" in (kept.last_error or "")
 
@@ -170,7 +170,7 @@ async def test_mails_that_nobody_can_take_hold_up_no_other(
         for _ in range(2):  # three at a time, the oldest first: the good one goes with two others
             await mail.send_due(ctx, SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}"))
         assert len(postbox.mails) == 1
-    sent, *unsent = (await mail.mail_queue(ctx, account)).mails
+    sent, *unsent = await mail.mail_queue(ctx, account)
     assert sent.sent_at is not None
     assert [each.recipient for each in unsent] == wrong[::-1]
     for each in unsent:

@@ -109,7 +109,7 @@ async def waiting(ctx: AppContext, account: str, clock: ManualClock) -> str:
     """The id of a mail that is to be sent."""
     endpoint = await failing(ctx, account, clock)
     await ctx.db.write(lambda tx: mail.endpoint_turned_off(tx, endpoint, clock.now()))
-    (written,) = (await mail.mail_queue(ctx, account)).mails
+    (written,) = await mail.mail_queue(ctx, account)
     return written.id
 
 

@@ -67,29 +67,19 @@ class WorkSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusalCount:
-    """An error code that requests were answered with: how often, and the newest of them."""
-
-    code: str
-    count: int
-    request_id: str
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """An account at a glance; ``works`` and ``messages`` are the newest, newest first.
 
     Attributes:
         queued: how many jobs wait for credits.
         requests: how many there were in the last 24 hours, at most `REQUESTS_MAX`.
-        refused: the errors of those requests, the most frequent first.
+        refused: the error codes of those requests, and how often; the most frequent first.
         failed: why messages of the last 24 hours have failed, and how many; the most first.
             Those that somebody stopped are left out.
         failing: endpoints none of whose attempts has succeeded for a while.
         days: the last `DAYS` days, the oldest first.
     """
 
-    name: str
     email: str
     credits: float
     held: float
@@ -99,7 +89,7 @@ class Overview:
     works: list[WorkSummary]
     messages: list[MessageSummary]
     requests: int
-    refused: list[RefusalCount]
+    refused: list[tuple[str, int]]
     failed: list[tuple[Reason | None, int]]
     failing: list[EndpointHealth]
     days: list[Used]
@@ -120,7 +110,6 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
         for work in works
     ]
     return Overview(
-        name=account.name,
         email=account.email,
         credits=to_credits(account.wallet.available),
         held=to_credits(account.wallet.held),
@@ -129,10 +118,10 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
         running_max=running_jobs_max(ctx.settings, account.limits_json),
         works=lines,
         messages=message_rows.newest(tx, account_id, now, _SHOWN),
-        requests=sum(count for _, count, _ in errors),
+        requests=sum(errors.values()),
         refused=sorted(
-            (RefusalCount(code, count, newest) for code, count, newest in errors if code),
-            key=lambda each: (-each.count, each.code),
+            ((code, count) for code, count in errors.items() if code),
+            key=lambda each: (-each[1], each[0]),
         ),
         failed=sorted(
             (

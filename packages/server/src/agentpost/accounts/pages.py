@@ -46,10 +46,10 @@ def problems(view: Overview, viewer: Viewer) -> list[Problem]:
         path = "/dashboard/messages?status=failed"
         state = plural(count, "message")
         items.append(Problem("messages-square", "wrong", state, title, advice, path))
-    for each in view.refused:
-        path = f"/dashboard/requests?error={each.code}&since=24h"
-        state, advice = plural(each.count, "request"), advice_for(each.code) or ""
-        items.append(Problem("arrow-left-right", "warn", state, each.code, advice, path))
+    for code, count in view.refused:
+        path = f"/dashboard/requests?error={code}&since=24h"
+        state, advice = plural(count, "request"), advice_for(code) or ""
+        items.append(Problem("arrow-left-right", "warn", state, code, advice, path))
     return items
 
 

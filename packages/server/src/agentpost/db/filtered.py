@@ -103,14 +103,14 @@ def counts(
     tx: Tx, table: str, columns: Sequence[str], account_id: str, *, before: str, since: str
 ) -> list[Row]:
     """How often each combination of values of the columns occurs in the rows with ``since`` <= id
-    < ``before``, and the greatest id with it: (values..., count, id).
+    < ``before``: (values..., count).
 
     Only the newest `COUNTED_MAX` rows are looked at. Needs an index on account_id and id.
     """
     names = ", ".join(columns)
     mine = _RANGE.format("account_id", "?")
     last = _nth(tx, table, mine, (account_id, before, since), COUNTED_MAX)
-    sql = f"SELECT {names}, COUNT(*), MAX(id) FROM {table} WHERE {mine} GROUP BY {names}"
+    sql = f"SELECT {names}, COUNT(*) FROM {table} WHERE {mine} GROUP BY {names}"
     return tx.all(sql, (account_id, before, last or since))
 
 

@@ -65,14 +65,6 @@ class SmtpServer:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MailQueue:
-    """The newest mails to the owner of an account, newest first; ``account`` is its name."""
-
-    account: str
-    mails: list[MailRecord]
-
-
 def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
     """Tell the owner that an endpoint failed for too long (spec: Webhook events 8)."""
     since = f" since {iso(endpoint.failing_since)}" if endpoint.failing_since is not None else ""
@@ -86,11 +78,9 @@ def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
 
 
 @read_transaction
-def mail_queue(
-    tx: Tx, ctx: AppContext, account_id: str, limit: int = _MAILS_SHOWN_MAX
-) -> MailQueue:
-    """The account's newest mails, sent or not; its id comes from our own rows."""
-    return MailQueue(account_rows.get(tx, account_id).name, mail_rows.list_(tx, account_id, limit))
+def mail_queue(tx: Tx, _: AppContext, account_id: str) -> list[MailRecord]:
+    """The newest mails to the account's owner, sent or not, newest first."""
+    return mail_rows.list_(tx, account_id, _MAILS_SHOWN_MAX)
 
 
 async def send_due(ctx: AppContext, server: SmtpServer) -> None:

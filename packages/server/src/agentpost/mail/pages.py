@@ -14,9 +14,9 @@ _PATH: Final = "/dashboard/mail"
 
 async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
     """The newest mails, newest first."""
-    view = await mail.mail_queue(ctx, viewer.account_id)
+    mails = await mail.mail_queue(ctx, viewer.account_id)
     sending = bool(ctx.settings.smtp_url.get_secret_value())
-    return PageView("mail/mail.html", "Mail", {"mails": view.mails, "sending": sending})
+    return PageView("mail/mail.html", "Mail", {"mails": mails, "sending": sending})
 
 
 async def redirect_old_address(_: AppContext, __: Request, ___: Viewer) -> View:

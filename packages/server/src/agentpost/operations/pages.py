@@ -160,7 +160,6 @@ async def _account(
         "path": f"{_PATH}/accounts/{account_id}",
         "available": to_credits(wallet.available),
         "held": to_credits(wallet.held),
-        "statement": statement,
         "lines": statement.lines[:10],
         "authors": await authors.of_account(ctx, account_id),
         "form": form,

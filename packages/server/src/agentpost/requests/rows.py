@@ -130,12 +130,11 @@ def _fitting(filters: RequestFilter) -> Conditions:
     return fits
 
 
-def errors(tx: Tx, account_id: str, since: str) -> list[tuple[str | None, int, str]]:
-    """(error code or None, how many, the newest of them) of an account's requests with an id from
-    ``since`` on; see `filtered.counts`."""
+def errors(tx: Tx, account_id: str, since: str) -> dict[str | None, int]:
+    """How many of an account's requests with an id from ``since`` on ended with each error code,
+    or with none; see `filtered.counts`."""
     before = ids.last(ids.REQUEST)
-    rows = counts(tx, REQUESTS.table, ("error",), account_id, before=before, since=since)
-    return [(row[0], row[1], row[2]) for row in rows]
+    return dict(counts(tx, REQUESTS.table, ("error",), account_id, before=before, since=since))
 
 
 def get(tx: Tx, account_id: str, request_id: str) -> RequestRecord | None:
