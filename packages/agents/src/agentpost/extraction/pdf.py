@@ -117,7 +117,7 @@ def _lines(document: Any, number: int, max_characters: int) -> str:
 
     lines: list[list[Any]] = []
     page = document[number]
-    with _closing(page), _closing(page.get_textpage()) as text_page:
+    with contextlib.closing(page), contextlib.closing(page.get_textpage()) as text_page:
         raw = text_page.raw
         height = page.get_height() or 1.0
         count = min(text_page.count_chars(), max_characters)
@@ -134,7 +134,7 @@ def _lines(document: Any, number: int, max_characters: int) -> str:
             if text.strip():
                 middle = begin + len(characters) // 2
                 size = pdfium.FPDFText_GetFontSize(raw, middle)
-                text, ends = _parts(raw, begin, text, size)
+                text, ends = _parts(text_page, begin, text, size)
                 left, base = _origin(raw, begin)
                 lines.append(
                     [
@@ -161,20 +161,9 @@ def _origin(raw: Any, at: int) -> tuple[float, float]:
     return left.value, base.value
 
 
-def _right(raw: Any, at: int) -> float:
-    """The right end of a character, in points from the page's left edge."""
-    import ctypes
-
-    import pypdfium2.raw as pdfium
-
-    left, right, low, high = (ctypes.c_double() for _ in range(4))
-    pdfium.FPDFText_GetCharBox(raw, at, *map(ctypes.byref, (left, right, low, high)))
-    return right.value
-
-
-def _parts(raw: Any, begin: int, text: str, size: float) -> tuple[str, list[tuple[float, float]]]:
+def _parts(page: Any, begin: int, text: str, size: float) -> tuple[str, list[tuple[float, float]]]:
     """A line with tabs at its wide gaps, and the left and right end of each part."""
-    marked = list(text)
+    raw, marked = page.raw, list(text)
     last = begin + len(text.rstrip("\xad ")) - 1
     ends, left = [], _origin(raw, begin)[0]
     for at in range(1, len(text) - 1):
@@ -183,32 +172,24 @@ def _parts(raw: Any, begin: int, text: str, size: float) -> tuple[str, list[tupl
         after = at + 1
         while after < len(text) - 1 and text[after] == " ":
             after += 1
-        end, start = _right(raw, begin + at - 1), _origin(raw, begin + after)[0]
+        end, start = page.get_charbox(begin + at - 1)[2], _origin(raw, begin + after)[0]
         if start - end > _GAP * size:
             marked[at] = "\t"
             ends.append((round(left, 1), round(end, 1)))
             left = start
-    ends.append((round(left, 1), round(_right(raw, last), 1)))
+    ends.append((round(left, 1), round(page.get_charbox(last)[2], 1)))
     return "".join(marked), ends
 
 
 def _page(document: Any, number: int, max_characters: int) -> str:
     page = document[number]
-    with _closing(page), _closing(page.get_textpage()) as text_page:
+    with contextlib.closing(page), contextlib.closing(page.get_textpage()) as text_page:
         count = min(text_page.count_chars(), max_characters)
         text = str(text_page.get_text_range(0, count)) if count else ""
     # pdfium marks a hyphen at a line's end with U+FFFE or U+0002: the word goes on.
     for mark in ("\ufffe\r\n", "\x02\r\n", "\ufffe", "\x02"):
         text = text.replace(mark, "")
     return text.replace("\f", "\n")
-
-
-@contextlib.contextmanager
-def _closing(thing: Any) -> Iterator[Any]:
-    try:
-        yield thing
-    finally:
-        thing.close()
 
 
 def _limit() -> None:

@@ -12,7 +12,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from agentpost import extras
 from agentpost.extraction import Unreadable, encodings, limits
@@ -63,24 +63,8 @@ def beginning(path: Path, name: str, most: int) -> bytes:
         return file.read(_BEGINNING)
 
 
-class LocalFile(Protocol):
-    """A `File` of the agent protocol, inside a worker process."""
-
-    @property
-    def local(self) -> Path:
-        """Where its bytes are."""
-
-    @property
-    def name(self) -> str:
-        """What its sender called it."""
-
-    @property
-    def content_type(self) -> str:
-        """What its sender said it is."""
-
-
-def text_of(file: LocalFile) -> str:
-    """`read_text` of a file inside a worker process: what `File.text` runs."""
+def text_of(file: Any) -> str:
+    """`read_text` of a `File` inside a worker process: what `File.text` runs."""
     return read_text(file.local, file.name, file.content_type)
 
 
