@@ -133,16 +133,16 @@ def test_a_value_that_contains_itself_is_refused() -> None:
 
 
 def test_a_fingerprint_tells_calls_apart_and_only_calls() -> None:
-    base = values.fingerprint("step", "m:f", [1, {"a": 1, "b": 2}])
-    assert base == values.fingerprint("step", "m:f", (1, {"b": 2, "a": 1}))
+    base = values.identify("step", "m:f", [1, {"a": 1, "b": 2}])[0]
+    assert base == values.identify("step", "m:f", (1, {"b": 2, "a": 1}))[0]
     others = [("step", ["m:f", [2]]), ("step", ["m:g", [1]]), ("write", ["m:f", [1]])]
-    assert len({base, *(values.fingerprint(name, *parts) for name, parts in others)}) == 4
+    assert len({base, *(values.identify(name, *parts)[0] for name, parts in others)}) == 4
 
 
 def test_a_fingerprint_takes_a_file_by_identity() -> None:
-    base = values.fingerprint("step", a_file())
-    assert base == values.fingerprint("step", a_file(blob="elsewhere", label="new"))
-    assert base != values.fingerprint("step", a_file(revision='"def"'))
+    base, _ = values.identify("step", a_file())
+    assert base == values.identify("step", a_file(blob="elsewhere", label="new"))[0]
+    assert base != values.identify("step", a_file(revision='"def"'))[0]
 
 
 def plain(x: int) -> int:

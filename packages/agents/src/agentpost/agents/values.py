@@ -4,11 +4,11 @@ anywhere, a function is its import name, an exception its class and text (design
 
 import contextlib
 import hashlib
-import importlib
 import importlib.util
 import inspect
 import json
 import math
+import pkgutil
 import re
 import sys
 import traceback
@@ -97,18 +97,14 @@ def load(text: str, source: FileSource | None) -> Any:
     return json.loads(text, object_hook=decode)
 
 
-def fingerprint(name: str, *parts: object) -> str:
-    """A short hash of a call and its arguments, equal for equal calls in every process.
+def identify(name: str, *parts: object) -> tuple[str, str]:
+    """The fingerprint of a call and its arguments, equal for equal calls in every process; and the
+    first `SUMMARY_CHARS_MAX` characters of the JSON text that it was made of, by which people can
+    tell two calls apart.
 
     A file counts by its id and revision only, so a blob that was moved is still the same file.
     Raises like `dump`, except for the size.
     """
-    return identify(name, *parts)[0]
-
-
-def identify(name: str, *parts: object) -> tuple[str, str]:
-    """The `fingerprint` of a call, and the first `SUMMARY_CHARS_MAX` characters of the JSON text
-    that it was made of, by which people can tell two calls apart."""
     text = _encode([name, *parts], lambda file: {"id": file.id, "revision": file.revision})
     return hashlib.sha256(text.encode()).hexdigest()[:32], text[:SUMMARY_CHARS_MAX]
 
@@ -149,11 +145,8 @@ def resolve(ref: str) -> Callable[..., Any]:
 
     Whatever the module raises while it is imported counts as missing too.
     """
-    module, _, qualname = ref.partition(":")
     try:
-        value: Any = importlib.import_module(module)
-        for name in qualname.split("."):
-            value = getattr(value, name)
+        value: Any = pkgutil.resolve_name(ref)
     except Exception as error:
         raise MissingFunction(f"{ref} cannot be imported: {error}") from error
     if not callable(value):

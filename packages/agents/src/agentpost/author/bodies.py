@@ -34,13 +34,17 @@ class Spilled(PosixPath):
     """A file with bytes that an agent process has put there for the server."""
 
 
+def checked_contents(data: object) -> bytes | Path:
+    """Contents, a text as its bytes. Raises `TypeError` for what is none of them."""
+    if isinstance(data, str):
+        return data.encode()
+    if not isinstance(data, bytes | Path):
+        raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
+    return data
+
+
 def content_mark(data: object) -> str:
     """How contents count in a call's fingerprint: bytes by their hash, a path by its kind. Raises
-    `TypeError` for what is none of them."""
-    if isinstance(data, str):
-        data = data.encode()
-    if isinstance(data, bytes):
-        return hashlib.sha256(data).hexdigest()
-    if not isinstance(data, Path):
-        raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
-    return "path"
+    as `checked_contents`."""
+    contents = checked_contents(data)
+    return "path" if isinstance(contents, Path) else hashlib.sha256(contents).hexdigest()

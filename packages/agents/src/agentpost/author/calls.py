@@ -38,7 +38,7 @@ class Stopped(BaseException):
     ``except Exception`` lets it pass."""
 
 
-class Calls:
+class Calls(Scope):
     """Makes the calls of one turn or job by asking the server (see `author.objects.Backend`). It is
     how the run's files are read, too (`FileSource`). Made and used on the agent loop, but for
     `hear_at_once`."""
@@ -56,7 +56,6 @@ class Calls:
         self._is_apart = is_apart
         self.over = False
         self.ended = False
-        self._scope = Scope()
         self._die = die
         self._say = say
         self._made = 0
@@ -91,10 +90,6 @@ class Calls:
             answers.put_nowait(frame)
 
     # --- to the server ----------------------------------------------------------------------------
-    def enter(self) -> None:
-        """The current task runs the run's function from here on."""
-        self._scope.enter()
-
     def go_on(self) -> None:
         """Raises `Stopped` when the run is over."""
         if self.over:
@@ -122,9 +117,9 @@ class Calls:
         self.go_on()
         inside: StepBody | None = None
         if request.name in _IN_BODIES:
-            inside = self._scope.calling(request.name)
+            inside = self.calling(request.name)
         else:
-            self._scope.refuse_in_body(request.name)
+            self.refuse_in_body(request.name)
         body = self._body(request)
         copy: Callable[[], object] | None = None
         if self._is_apart and isinstance(request.data, Path):
@@ -135,10 +130,6 @@ class Calls:
         if inside is not None:
             fields["in"] = self._steps.get(inside, 0)
         return self._ask(fields, body, copy)
-
-    def refuse_in_body(self, name: str) -> None:
-        """Raises `NotAllowedInStep` unless the run's own function makes a call of that name."""
-        self._scope.refuse_in_body(name)
 
     def delta(self, text: str, *, reset: bool) -> None:
         """Show a piece of text."""
@@ -211,7 +202,7 @@ class Calls:
         limit = asyncio.timeout(None)
         try:
             call = int(key.rpartition(":")[2])
-            with Capture({"call": call}), self._scope.body(key, here=True) as step:
+            with Capture({"call": call}), self.body(key, here=True) as step:
                 self._steps[step] = number
                 async with limit:
                     self._limits[number, attempt] = limit

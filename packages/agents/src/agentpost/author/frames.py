@@ -48,7 +48,7 @@ from typing import Any, Final, TypeAlias
 
 from agentpost.agents import Backoff, JobFailed, Said, values
 from agentpost.agents.files import FileSource
-from agentpost.author.bodies import Spilled, name_of
+from agentpost.author.bodies import Spilled, checked_contents, name_of
 from agentpost.author.causes import cause_of, remember_cause
 from agentpost.author.objects import Contents, JobInputs, Request, TurnInputs
 from agentpost.author.retrying import Retry
@@ -153,16 +153,13 @@ def contents_frame(data: Contents) -> Frame:
     """What is to be written, as a part of a frame."""
     if isinstance(data, Spilled):
         return {"spilled": str(data)}
-    if isinstance(data, Path):
-        return {"path": str(data.absolute())}
-    if isinstance(data, str):
-        data = data.encode()
-    if not isinstance(data, bytes):
-        raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
-    if len(data) <= INLINE_BYTES_MAX:
-        return {"base64": base64.b64encode(data).decode()}
+    contents = checked_contents(data)
+    if isinstance(contents, Path):
+        return {"path": str(contents.absolute())}
+    if len(contents) <= INLINE_BYTES_MAX:
+        return {"base64": base64.b64encode(contents).decode()}
     file = new_spilled()
-    file.write_bytes(data)
+    file.write_bytes(contents)
     return {"spilled": str(file)}
 
 
