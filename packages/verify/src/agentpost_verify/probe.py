@@ -1,4 +1,4 @@
-"""One probe of a deployment: its callers, its options, and the resources to delete at the end."""
+"""One probe of a deployment: its callers, and the resources to delete at the end."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,25 +15,6 @@ from agentpost_verify.works import PATH, Works, works_of
 
 HOLD_SECONDS: Final = 20
 """Of one held read; shorter than the most allowed, for the proxies on the way."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options of the command.
-
-    ``nonce``: part of every name, so that two probes never collide. ``patience``: seconds to wait
-    for the agent or a delivery. ``hooks``: receives webhooks when they are to be proved.
-    ``open_http``: see `Wire`.
-    """
-
-    url: str
-    key: str
-    nonce: str
-    patience: float
-    pause: Pause
-    second_key: str | None = None
-    hooks: Receiver | None = None
-    open_http: Callable[..., httpx2.AsyncClient] = httpx2.AsyncClient
 
 
 @dataclass
@@ -53,19 +34,30 @@ class Created:
 
 class Probe(Caller):
     """One run of the checks, with the key that is checked; ``second``: the other key. Close it at
-    the end, after `cleanup.leave`."""
+    the end, after `cleanup.leave`.
 
-    def __init__(self, options: Options) -> None:
-        wire = Wire(options.open_http)
-        super().__init__(wire, options.url, options.key, [], options.pause)
-        self.second: Caller | None = None
-        if options.second_key:
-            rest = (self.exchanges, options.pause)
-            self.second = Caller(wire, options.url, options.second_key, *rest)
+    ``nonce``: part of every name, so that two probes never collide. ``patience``: seconds to wait
+    for the agent or a delivery. ``hooks``: receives webhooks when they are to be proved.
+    ``open_http``: see `Wire`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        nonce: str,
+        patience: float,
+        pause: Pause,
+        second_key: str | None = None,
+        hooks: Receiver | None = None,
+        open_http: Callable[..., httpx2.AsyncClient] = httpx2.AsyncClient,
+    ) -> None:
+        wire = Wire(open_http)
+        super().__init__(wire, url, key, [], pause)
+        second = Caller(wire, url, second_key, self.exchanges, pause) if second_key else None
+        self.second = second
         self.created = Created()
-        self.nonce = options.nonce
-        self.patience = options.patience
-        self.hooks = options.hooks
+        self.nonce, self.patience, self.hooks = nonce, patience, hooks
         self._conversations = 0
 
     def close(self) -> None:

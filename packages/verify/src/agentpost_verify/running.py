@@ -1,6 +1,6 @@
 """Run the checks with pytest, and turn what it reports into results."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -13,8 +13,6 @@ from agentpost_verify.probe import Probe
 from agentpost_verify.samples import PROBE
 
 HERE: Final = Path(__file__).parent
-ADDITION: Final = "addition"
-"""The source of a rule that agentpost adds: where a deployment lacks it, it is not checked."""
 MISREAD: Final = (AttributeError, LookupError, TypeError, ValueError)
 """What a check raises that trips over an answer quite unlike the API's. The answer's shape is
 judged by another check, so nothing is proved."""
@@ -38,8 +36,8 @@ class Outcome(StrEnum):
 class Group:
     """Checks of one subject: those of the file ``checks/<name>.py``.
 
-    ``sends``: names of the messages it needs; groups share those of one name. ``needs``: what must
-    be given for any of its messages to be sent.
+    ``sends``: names of the messages it needs; groups share those of one name. ``needs``: what the
+    probe must have for any of its messages to be sent.
     """
 
     name: str
@@ -64,7 +62,7 @@ GROUPS: Final = (
     Group("webhooks", "webhook endpoints"),
     Group("deliveries", "what webhooks deliver", ("chosen", "for all", "flaky", "job"), "hooks"),
     Group("ownership", "what belongs to a key, and what to its account",
-          ("greeting", "of the second key", "job"), "second key"),
+          ("greeting", "of the second key", "job"), "second"),
     Group("additions", "what agentpost adds", ("greeting", "schema", "question", "answer")),
     Group("document", "the description of the API"),
     Group("every-answer", "what holds for each answer"),
@@ -75,7 +73,8 @@ GROUPS: Final = (
 @dataclass(frozen=True, slots=True)
 class Check:
     """One rule. ``name`` is unique in its group; ``proves`` is the rule as a sentence for a person;
-    ``source``: section and number of the rule in the API's specification, or `ADDITION`."""
+    ``source``: section and number of the rule in the API's specification, or "addition" for a rule
+    that agentpost adds: where a deployment lacks it, it is not checked."""
 
     group: Group
     name: str
@@ -101,9 +100,9 @@ class Unusable(Exception):
     """The deployment cannot be visited at all; the text says why."""
 
 
-def planned(groups: Sequence[Group], means: Collection[str]) -> int:
-    """How many messages these groups send; ``means``: which of their needs are met."""
-    groups = [group for group in groups if not group.needs or group.needs in means]
+def planned(groups: Sequence[Group], probe: Probe) -> int:
+    """How many messages these groups send."""
+    groups = [group for group in groups if not group.needs or getattr(probe, group.needs)]
     return len({name for group in groups for name in group.sends})
 
 

@@ -13,7 +13,7 @@ from agentpost.cli import app
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost_verify.cleanup import leave
-from agentpost_verify.probe import Options, Probe
+from agentpost_verify.probe import Probe
 from agentpost_verify.works import WORK_LIST_MAX, Works
 from tests.e2e.server import KEY, AgentServer
 from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
@@ -64,7 +64,7 @@ def deployment() -> Deployment:
 @pytest.fixture
 def probe(deployment: Deployment) -> Iterator[Probe]:
     with bent("http://127.0.0.1:1", Mutation(before=deployment)) as proxy:
-        probing = Probe(Options(proxy.url, "svc_key_1", "nonce", 1, lambda _: None))
+        probing = Probe(proxy.url, "svc_key_1", "nonce", 1, lambda _: None)
         yield probing
         probing.close()
 

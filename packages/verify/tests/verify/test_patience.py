@@ -11,7 +11,7 @@ from agentpost_verify import caller as calls
 from agentpost_verify.answers import Difference
 from agentpost_verify.caller import Caller, Wire
 from agentpost_verify.checks import deliveries
-from agentpost_verify.probe import Options, Probe
+from agentpost_verify.probe import Probe
 from agentpost_verify.receiver import Attempt, Receiver
 
 DRIP_SECONDS = 0.02
@@ -94,7 +94,7 @@ class Busy(Receiver):
 
 def test_events_of_others_prolong_no_waiting() -> None:
     hooks = Busy("http://hooks.test")
-    probe = Probe(Options("http://server.test", "k", "nonce", 0.2, lambda _: None, hooks=hooks))
+    probe = Probe("http://server.test", "k", "nonce", 0.2, lambda _: None, hooks=hooks)
     try:
         assert deliveries.await_at_other(probe, hooks, "evt_ours") == []
         hooks.got.append(Attempt(deliveries.OTHER, {"webhook-id": "evt_ours"}, b"{}"))

@@ -11,7 +11,7 @@ import pytest
 from agentpost_verify import running
 from agentpost_verify.answers import Difference, Gone
 from agentpost_verify.caller import Caller, Wire
-from agentpost_verify.probe import Options, Probe
+from agentpost_verify.probe import Probe
 from agentpost_verify.running import Group, Outcome, Result, run
 from agentpost_verify.shapes import MESSAGE, problems
 from tests.servers import free_port
@@ -146,7 +146,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runner]
     monkeypatch.setattr(running, "HERE", tmp_path)
     name = tmp_path.name  # a module is imported once in a process
     monkeypatch.setattr(running, "GROUPS", (Group(name.replace("_", "-"), "checks of a test"),))
-    probe = Probe(Options(f"http://127.0.0.1:{free_port()}", "svc_key_1", "n", 1, lambda _: None))
+    probe = Probe(f"http://127.0.0.1:{free_port()}", "svc_key_1", "n", 1, lambda _: None)
 
     def results_of(source: str) -> Results:
         (tmp_path / f"checks/{name}.py").write_text(CHECKS.format(source=source))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from secrets import token_hex
@@ -26,7 +26,7 @@ from agentpost.cli.printing import Result, screen
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
-    from agentpost_verify.probe import Options, Probe
+    from agentpost_verify.probe import Probe
     from agentpost_verify.receiver import Receiver
     from agentpost_verify.running import Check, Group, Result as CheckResult
 
@@ -79,12 +79,12 @@ def verify(
         return list_result(groups)
     with ExitStack() as ends:
         hooks = _receiver(ends, hooks_url, hooks_port)
-        options = _options(url, key, second_key, timeout, hooks)
-        return Result(code=_probe(options, groups))
+        make = partial(_make_probe, url, key, second_key, timeout, hooks)
+        return Result(code=_run(make, groups))
 
 
-def _probe(options: Options, groups: Sequence[Group]) -> int:
-    """Carry out the checks and tell; the exit code."""
+def _run(make: Callable[[], Probe], groups: Sequence[Group]) -> int:
+    """Carry out the checks on a new probe and tell; the exit code."""
     from agentpost_verify.cleanup import leave
     from agentpost_verify.running import Outcome, Unusable, knock, run
 
@@ -93,7 +93,7 @@ def _probe(options: Options, groups: Sequence[Group]) -> int:
     fault = ""
 
     def begin(checks: Sequence[Check]) -> None:
-        announce(output_screen, options, groups, len(checks))
+        announce(output_screen, probe, groups, len(checks))
 
     def tell(result: CheckResult) -> None:
         show_result(output_screen, result, results)
@@ -101,7 +101,7 @@ def _probe(options: Options, groups: Sequence[Group]) -> int:
         if interruption.pressed:
             raise KeyboardInterrupt
 
-    with Interruption() as interruption, closing(_probing(options)) as probe:
+    with Interruption() as interruption, closing(make()) as probe:
         try:
             knock(probe)
         except Unusable as error:
@@ -116,7 +116,7 @@ def _probe(options: Options, groups: Sequence[Group]) -> int:
             with output_screen.waiting("Taking away what was made…"):
                 left = leave(probe)
         summary = partial(close, output_screen, probe, results, left)
-        Result(report(options.url, probe, results, left), summary).print()
+        Result(report(probe, results, left), summary).print()
         if interruption.pressed:
             return exits.INTERRUPTED
         if fault:
@@ -174,44 +174,27 @@ def _choose_groups(names: Sequence[str]) -> Sequence[Group]:
     return [group for group in GROUPS if not names or group.name in names]
 
 
-def _options(
+def _make_probe(
     url: str | None,
     key: str | None,
     second_key: str | None,
     timeout: float,
     hooks: Receiver | None,
-) -> Options:
+) -> Probe:
     import httpx2
 
     from agentpost.cli.proxied_http import open_http
     from agentpost_client.config import resolve_config
     from agentpost_client.errors import ConfigError
-    from agentpost_verify.probe import Options
+    from agentpost_verify.probe import Probe
 
     try:
         config = resolve_config(url, key)
         second = resolve_config(config.url, second_key).key if second_key else None
-    except ConfigError as error:
-        fail(str(error), exits.USAGE)
-    return Options(
-        url=config.url,
-        key=config.key,
-        second_key=second,
-        nonce=token_hex(6),
-        patience=timeout,
-        pause=time.sleep,
-        hooks=hooks,
-        open_http=partial(open_http, httpx2.AsyncClient, config.url),
-    )
-
-
-def _probing(options: Options) -> Probe:
-    from agentpost_client.errors import ConfigError
-    from agentpost_verify.probe import Probe
-
-    try:
-        return Probe(options)
-    except ConfigError as error:  # a proxy of the environment
+        http = partial(open_http, httpx2.AsyncClient, config.url)
+        nonce = token_hex(6)
+        return Probe(config.url, config.key, nonce, timeout, time.sleep, second, hooks, http)
+    except ConfigError as error:  # may be of a proxy of the environment
         fail(str(error), exits.USAGE)
 
 
@@ -236,13 +219,13 @@ STYLES = {"proved": "green", "failed": "red", "not checked": "yellow"}
 MARKS = {"proved": "✓", "failed": "✗", "not checked": "–"}
 
 
-def announce(screen: Screen, options: Options, groups: Sequence[Group], checks: int) -> None:
+def announce(screen: Screen, probe: Probe, groups: Sequence[Group], checks: int) -> None:
     """The plan of the run, and what it may cost; ``checks``: how many there are."""
     from agentpost_verify.running import planned
 
-    messages = planned(groups, list(_means(options)))
+    messages = planned(groups, probe)
     plan = f"{_count(checks, 'check')}, {_count(messages, 'message')} to its agent"
-    screen.line(f"{options.url}: {plan}.")
+    screen.line(f"{probe.url}: {plan}.")
     if messages:
         note = "The agent may use credits, and endpoints of the account get the messages' events."
         screen.line(note, "dim")
@@ -250,13 +233,6 @@ def announce(screen: Screen, options: Options, groups: Sequence[Group], checks: 
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _means(options: Options) -> Iterator[str]:
-    if options.hooks is not None:
-        yield "hooks"
-    if options.second_key is not None:
-        yield "second key"
 
 
 def show_result(screen: Screen, result: CheckResult, before: Sequence[CheckResult]) -> None:
@@ -299,13 +275,11 @@ def count(results: Sequence[CheckResult]) -> dict[str, int]:
     return {each: sum(result.outcome is each for result in results) for each in order}
 
 
-def report(
-    url: str, probe: Probe, results: Sequence[CheckResult], left: Sequence[str]
-) -> dict[str, Any]:
+def report(probe: Probe, results: Sequence[CheckResult], left: Sequence[str]) -> dict[str, Any]:
     """Everything, for machines."""
     counts = {name.replace(" ", "_"): number for name, number in count(results).items()}
     return {
-        "url": url,
+        "url": probe.url,
         **counts,
         "messages_sent": len(probe.created.messages),
         "requests_sent": len(probe.exchanges),
