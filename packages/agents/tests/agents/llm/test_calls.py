@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentpost.agents.adapters.conversing import NO_OUTPUT, Outcome, RunInput
-from agentpost.agents.adapters.recording import Body, Usage
+from agentpost.agents.adapters.recording import Body, Recorder, Usage
 from agentpost.agents.adapters.surroundings import Surroundings
 from agentpost.agents.base import JobFailed, Json
 from agentpost.bootstrap import surroundings, way_out
@@ -27,7 +27,7 @@ from tests.agents.llm.openai_stub import (
 )
 
 
-class Direct:
+class Direct(Recorder):
     """Records nothing; keeps what was shown and used."""
 
     def __init__(self) -> None:
@@ -50,9 +50,6 @@ class Direct:
 
     async def call_unrecorded(self, body: Any) -> Any:
         return await body()
-
-    async def flush(self) -> None:
-        """There are no files."""
 
     def delta(self, text: str) -> None:
         self.shown.append(text)

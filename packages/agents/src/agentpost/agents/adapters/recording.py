@@ -5,11 +5,14 @@ answer at once, in the order in which they were made. A run begins inside the tu
 if no tool is needed. Else it is begun anew in a job, which is given the calls recorded so far.
 """
 
+from __future__ import annotations
+
 import asyncio
 import base64
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from agentpost.agents.adapters.current import ToolRun, enter
 from agentpost.agents.base import File, Job, JobFailed, Json, Turn
@@ -35,29 +38,38 @@ class NeedsJob(BaseException):
     """This run cannot end inside its turn. No `Exception`, so that no framework handles it."""
 
 
-class Recorder(Protocol):
-    """Where a run's calls are recorded."""
+class Recorder(ABC):
+    """Where a run's calls are recorded; what a model writes is shown there. Tools are the job's:
+    they take their time, and may write files."""
 
+    _shown: Job | _ModelCall
+
+    @abstractmethod
     async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
         """The answer of a model; ``body`` gives it as JSON, with what it used."""
 
     async def tool(self, name: str, args: Json, body: Body) -> Json:
         """The result of a tool, as JSON."""
+        raise NeedsJob
 
+    @abstractmethod
     async def list_tools(self, name: str, body: Body) -> Json:
         """The tools that a server of that name offers to this run, before its first model call."""
 
     async def call_unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
         """The result of a tool that is no step: it calls the job, which records each call."""
+        raise NeedsJob
 
     async def flush(self) -> None:
         """Write the files of the tool calls that have ended; `model` does it too."""
 
     def delta(self, text: str) -> None:
         """Show a piece of what a model writes."""
+        self._shown.delta(text)
 
     def drop_shown(self) -> None:
         """Tell readers to drop the pieces shown so far: the model is called again."""
+        self._shown.delta("", reset=True)
 
 
 current_recorder: ContextVar[Recorder | None] = ContextVar("agentpost_recorder", default=None)
@@ -106,14 +118,14 @@ _late_calls: Final[dict[str, _ModelCall]] = {}
 """By the message whose job may take them; a job in another process makes its call itself."""
 
 
-class TurnRecorder:
+class TurnRecorder(Recorder):
     """Records the first model calls of a run, inside the turn."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._seconds = 0.0
         self._offering = asyncio.Lock()
-        self._call = _ModelCall(turn)
+        self._shown = _ModelCall(turn)
         self.recorded: list[Json] = []
 
     async def model(self, name: str, body: Callable[[], Awaitable[tuple[Json, Usage]]]) -> Json:
@@ -131,12 +143,12 @@ class TurnRecorder:
                 call.cancel()
                 raise
             if not call.done():
-                self._call.offer(self._turn.message.message_id, call)
+                shown.offer(self._turn.message.message_id, call)
                 return {"late": True}
             answer = storable_json(call.result()[0])
             return {"answer": answer, "seconds": asyncio.get_running_loop().time() - began}
 
-        self._call = _ModelCall(self._turn)
+        shown = self._shown = _ModelCall(self._turn)
         try:
             step = await self._turn.step(call_model, name)
         except JobFailed as error:
@@ -160,31 +172,15 @@ class TurnRecorder:
             tools: Json = step["tools"]
             return tools
 
-    async def tool(self, name: str, args: Json, body: Body) -> Json:
-        """A job does it: tools take their time, and may write files."""
-        raise NeedsJob
 
-    async def call_unrecorded(self, body: Callable[[], Awaitable[Any]]) -> Any:
-        raise NeedsJob
-
-    async def flush(self) -> None:
-        """No tool runs here."""
-
-    def delta(self, text: str) -> None:
-        self._call.delta(text)
-
-    def drop_shown(self) -> None:
-        self._call.delta("", reset=True)
-
-
-class JobRecorder:
+class JobRecorder(Recorder):
     """Records a run in its job. ``carried_results``: the answers of the model calls that the turn
     recorded; ``charge``: what a model call costs, if anything."""
 
     def __init__(
         self, job: Job, files: list[File], carried_results: list[Json], charge: Charge | None
     ) -> None:
-        self._job = job
+        self._job = self._shown = job
         self._files = files
         self._carried = list(carried_results)
         self._charge = charge
@@ -254,9 +250,3 @@ class JobRecorder:
         for number in sorted(self._written):
             for path, data in self._written.pop(number):
                 await self._job.write(path, base64.b64decode(data))
-
-    def delta(self, text: str) -> None:
-        self._job.delta(text)
-
-    def drop_shown(self) -> None:
-        self._job.delta("", reset=True)
