@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeAlias
 
@@ -299,9 +300,7 @@ def text_lines(archive: Archive) -> Iterator[str]:
         rows = workbook.rows(
             sheet, columns=limits.MAX_SHEET_COLUMNS, characters=limits.MAX_CHARACTERS
         )
-        for number, row in enumerate(rows):
-            if number >= limits.MAX_SHEET_ROWS:
-                break
+        for row in islice(rows, limits.MAX_SHEET_ROWS):
             if any(value is not None for value in row):
                 yield "\t".join("" if value is None else str(value) for value in row)
     comments = list(_comments(archive))

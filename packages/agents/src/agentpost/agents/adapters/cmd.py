@@ -49,14 +49,9 @@ class Cmd:
 
     async def take_turn(self, turn: Turn) -> None:
         """The agent function."""
-        await self._talk(TurnCalls(turn, DIALECT), await turn_line(turn))
+        await self.talk(TurnCalls(turn, DIALECT), await turn_line(turn))
 
-    async def work(self, job: Job, name: str, args: Json) -> str:
-        """Run one job."""
-        files = await _files(job.files())
-        return await self._talk(_ProgramJobCalls(job, DIALECT), job_line(job, name, args, files))
-
-    async def _talk(self, calls: TurnCalls | JobCalls, first: Operation) -> str:
+    async def talk(self, calls: TurnCalls | JobCalls, first: Operation) -> str:
         """One run, and the text of its end. Raises `JobFailed` when the program said so."""
         while True:
             with contextlib.suppress(NotBegun):
@@ -80,7 +75,8 @@ def agent_of(rest: str) -> Cmd:
 async def work(job: Job, name: str, args: Json) -> str:
     """The job function of every program's jobs."""
     agent: Cmd = bound(KIND)
-    return await agent.work(job, name, args)
+    files = await _files(job.files())
+    return await agent.talk(_ProgramJobCalls(job, DIALECT), job_line(job, name, args, files))
 
 
 DIALECT: Final = Dialect(work, ProgramFailed, has_paths=True)
