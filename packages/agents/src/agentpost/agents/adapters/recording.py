@@ -60,7 +60,7 @@ class Recorder(ABC):
         """The result of a tool that is no step: it calls the job, which records each call."""
         raise NeedsJob
 
-    async def flush(self) -> None:
+    async def flush(self) -> None:  # noqa: B027 - a turn has none
         """Write the files of the tool calls that have ended; `model` does it too."""
 
     def delta(self, text: str) -> None:
