@@ -379,22 +379,32 @@ def slide_notes(archive: Archive, member: str) -> Iterator[str]:
                 yield line
 
 
+def references(
+    archive: Archive, member: str, *, most: int | None = None
+) -> dict[str, tuple[str, str]]:
+    """Kind and part of what a part refers to, by the id of the reference; ``most`` and what it
+    raises: see `Archive.parse`."""
+    folder, _, name = member.rpartition("/")
+    targets: dict[str, tuple[str, str]] = {}
+
+    def start(tag: str, attributes: Attributes) -> None:
+        if tag.endswith(" Relationship") and len(targets) < limits.MAX_MEMBERS:
+            path = posixpath.normpath(posixpath.join(folder, attributes.get("Target", "")))
+            kind = attributes.get("Type", "").rpartition("/")[2]
+            targets[attributes.get("Id", "")] = kind, path.lstrip("/")
+
+    for _ in archive.parse(f"{folder}/_rels/{name}.rels", start, lambda _: None, most=most):
+        pass
+    return targets
+
+
 def related_parts(archive: Archive, member: str, kind: str) -> list[str]:
     """The parts of a kind (``image``, ``chart``, ``notesSlide``) that a part refers to; raises
     `Unreadable`."""
     folder, _, name = member.rpartition("/")
-    relations = f"{folder}/_rels/{name}.rels"
-    targets: list[str] = []
-
-    def start(tag: str, attributes: Attributes) -> None:
-        if attributes.get("Type", "").rpartition("/")[2] == kind:
-            path = posixpath.join(folder, attributes.get("Target", ""))
-            targets.append(posixpath.normpath(path).lstrip("/"))
-
-    if relations in archive.members:
-        for _ in archive.parse(relations, start, lambda _: None):
-            pass
-    return [target for target in targets if target in archive.members]
+    is_alone = f"{folder}/_rels/{name}.rels" not in archive.members
+    targets = () if is_alone else references(archive, member).values()
+    return [part for its, part in targets if its == kind and part in archive.members]
 
 
 def slide_lines(archive: Archive) -> Iterator[str]:

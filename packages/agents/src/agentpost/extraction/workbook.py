@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from pathlib import PurePosixPath
 from typing import Any, Final, TypeAlias
 
 from agentpost.extraction import Unreadable, limits
-from agentpost.extraction.office import Archive, Attributes, Texts, names
+from agentpost.extraction.office import Archive, Attributes, Texts, names, references
 
 Cell: TypeAlias = Any
 WORKBOOK: Final = "xl/workbook.xml"
@@ -43,7 +42,7 @@ class Workbook:
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
         self._epoch_1904 = False
-        targets = self._targets()
+        targets = references(archive, WORKBOOK, most=limits.MAX_STYLE_ELEMENTS)
         self.sheets = self._sheets(targets)
         self._dated = self._date_styles(targets)
         self._strings = self._shared_strings(targets)
@@ -82,19 +81,6 @@ class Workbook:
             merged += reader.merged
         if formulas is not None:
             formulas |= reader.formulas
-
-    def _targets(self) -> dict[str, tuple[str, str]]:
-        """Kind and member of what the workbook refers to, by the id of the reference."""
-        targets: dict[str, tuple[str, str]] = {}
-
-        def start(tag: str, attributes: Attributes) -> None:
-            if tag.endswith(" Relationship") and len(targets) < limits.MAX_MEMBERS:
-                target = PurePosixPath("/xl", attributes.get("Target", ""))
-                kind = attributes.get("Type", "").rpartition("/")[2]
-                targets[attributes.get("Id", "")] = kind, str(target).lstrip("/")
-
-        self._run("xl/_rels/workbook.xml.rels", start)
-        return targets
 
     def _sheets(self, targets: dict[str, tuple[str, str]]) -> list[Sheet]:
         sheets: list[Sheet] = []
