@@ -87,10 +87,6 @@ class Caller:
         self._remaining: int | None = None
         self._reset = 0
 
-    def authorization(self, scheme: str = "Bearer") -> str:
-        """This key's header, with the scheme written in that way."""
-        return f"{scheme} {self._key}"
-
     def call(
         self,
         method: str,
@@ -100,14 +96,14 @@ class Caller:
         raw: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         held_seconds: float = 0,
-        authorization: str | None = "",
+        authorization: str | None = "Bearer {key}",
     ) -> Exchange:
         """A request of this key. ``body`` is sent as JSON, ``raw`` as it is; ``held_seconds``:
-        seconds the server may keep the answer back; ``authorization``: that header instead, None
-        for none. Skips when it may not be sent, `Difference` when no answer comes,
-        `Gone` when nothing answers at the address."""
+        seconds the server may keep the answer back; ``authorization``: that header, None for none.
+        Skips when it may not be sent, `Difference` when no answer comes, `Gone` when nothing
+        answers at the address."""
         content = json.dumps(body).encode() if body is not None else raw
-        header = self.authorization() if authorization == "" else authorization
+        header = authorization.format(key=self._key) if authorization is not None else None
         kind = "application/json" if content is not None else None
         fields = {"Authorization": header, "Content-Type": kind, **(headers or {})}
         request = {
