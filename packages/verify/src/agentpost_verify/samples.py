@@ -17,6 +17,8 @@ from agentpost_verify.probe import Probe
 from agentpost_verify.receiver import Receiver
 
 GREETING: Final = "Hello"
+LONG_TEXT: Final = f"{GREETING}. ".ljust(20_000, ".")
+"""As many characters as a message may have."""
 CSV: Final = b"month,revenue\nJan,10\nFeb,14\nMar,12\nApr,19\n"
 DOWNLOAD_BYTES_MAX: Final = 50 * 2**20
 PROGRAM: Final = b"\x7fELF\x02\x01\x01" + bytes(57)
@@ -106,12 +108,7 @@ def page_at(caller: Caller, message_id: str, cursor: object = None, wait: int = 
 @pytest.fixture(scope="session")
 def long_sent(probe: Probe) -> Exchange:
     """The answer to the longest text allowed, sent with a key longer than counts."""
-    return probe.send(long_text(), long_key(probe))
-
-
-def long_text() -> str:
-    """As many characters as a message may have."""
-    return f"{GREETING}. ".ljust(20_000, ".")
+    return probe.send(LONG_TEXT, long_key(probe))
 
 
 def long_key(probe: Probe) -> str:
