@@ -167,11 +167,11 @@ def test_job_event(probe: Probe, hooks: Receiver, job_done: Json) -> None:
 
     The job's message was sent for this endpoint, if that was possible.
     """
-    completed = jobs_completed(job_done)
+    job_ids = jobs_completed(job_done)
     jobs = {
         job["job_id"]: {**job, "object": "job", "message_id": job_done["id"]}
         for job in job_done["jobs"]
-        if job["job_id"] in completed
+        if job["job_id"] in job_ids
     }
     # An event for each job and one for the message.
     events = map(event_of, hooks.await_count(JOB_PATH, len(job_done["jobs"]) + 1, probe.patience))

@@ -91,15 +91,15 @@ def status_from(jobs: list[str]) -> str:
 
 def test_results_in_log(probe: Probe, job_done: Json) -> None:
     """The log has the result of every completed job. (Message event log)"""
-    completed = jobs_completed(job_done)
+    job_ids = jobs_completed(job_done)
     entries, exchange = read_log(probe, job_done["id"])
     results = [
         entry.get("job_id")
         for entry in entries
         if entry.get("type") == "result" and entry.get("outcome") == "completed"
     ]
-    assert unique(results) == unique(completed), (
-        f"a completed result for {sorted(completed)} in {exchange.line}"
+    assert unique(results) == unique(job_ids), (
+        f"a completed result for {sorted(job_ids)} in {exchange.line}"
     )
 
 
