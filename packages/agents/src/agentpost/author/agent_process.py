@@ -145,8 +145,7 @@ class Host:
 
     def _begin(self, number: int, message: Frame) -> None:
         calls = Calls(number, self._channel.say, self._die, is_apart=self._is_apart)
-        code = partial(self._turn, calls, message) if "turn" in message else None
-        code = code or partial(self._job, calls, message)
+        code = partial(self._turn if "turn" in message else self._job, calls, message)
         submission = self._loop.submit(
             partial(self._run, calls, code, message["ids"]), partial(self._end, calls)
         )

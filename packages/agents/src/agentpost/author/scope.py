@@ -32,17 +32,13 @@ class StepBody:
     charges: list[Charge] = field(default_factory=list)
     over: bool = False
 
-    def charge(self, amount: int, note: str) -> None:
-        """To be charged together with the step's record; raises `NotAllowedInStep` when that is
-        too late."""
-        if self.over:
+    async def charge(self, amount: int, note: str) -> None:
+        """To be charged together with the step's record, unless it is 0; raises `NotAllowedInStep`
+        when that is too late."""
+        if amount and self.over:
             raise NotAllowedInStep("charge was called by a step that has ended; await it in there")
-        self.charges.append(Charge(amount, note))
-
-    async def charge_later(self, amount: int, note: str) -> None:
-        """The same when it is awaited; nothing for an amount of 0."""
         if amount:
-            self.charge(amount, note)
+            self.charges.append(Charge(amount, note))
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,7 +200,7 @@ class JobEffects(Effects):
 
     def _call_in(self, body: StepBody, request: Request) -> Awaitable[None]:
         if request.name == "charge":
-            return body.charge_later(*request.head)
+            return body.charge(*request.head)
         return self.journal.guard(jobs.progress(self.ctx, self.claim, None, *request.head))
 
     # --- the calls --------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ A caller's ``response_schema`` becomes the parameters of the tool with which the
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -17,7 +18,9 @@ from agentpost.agents.adapters.conversing import RunInput
 
 RESULT_TOOL: Final = "give_result"
 _WRAPPED: Final = "value"
-_DEFINITIONS: Final = "#/$defs/"
+_REFERS_ELSEWHERE: Final = re.compile(r'"\$ref": "(?!#/\$defs/)')
+"""In a schema as JSON: a reference to something else than a definition, which no provider
+follows."""
 
 
 def options(run_input: RunInput) -> Mapping[str, Any]:
@@ -49,8 +52,8 @@ def _result(schema: dict[str, Any]) -> ToolOutput[Any]:
         parameters = {"type": "object", "properties": {_WRAPPED: inner}, "required": [_WRAPPED]}
         if "$defs" in schema:
             parameters["$defs"] = schema["$defs"]
-    if schemas.is_recursive(schema) or _refers_elsewhere(schema):
-        schema_text = json.dumps(schema, ensure_ascii=False)
+    schema_text = json.dumps(schema, ensure_ascii=False)
+    if schemas.is_recursive(schema) or _REFERS_ELSEWHERE.search(schema_text):
         description = f"{description} It has to fit this JSON Schema: {schema_text}"
         parameters = {"type": "object"}
         if not _is_object(schema):
@@ -76,15 +79,3 @@ def _make_result_tool(kind: type[dict[str, Any]], schema: dict[str, Any]) -> Cal
 
 def _is_object(schema: Mapping[str, Any]) -> bool:
     return schema.get("type") == "object"
-
-
-def _refers_elsewhere(part: Any) -> bool:
-    """Whether a reference names something else than a definition, which no provider follows."""
-    if isinstance(part, list):
-        return any(map(_refers_elsewhere, part))
-    if not isinstance(part, dict):
-        return False
-    target = part.get("$ref")
-    if isinstance(target, str) and not target.startswith(_DEFINITIONS):
-        return True
-    return any(map(_refers_elsewhere, part.values()))
