@@ -4,11 +4,11 @@ anywhere, a function is its import name, an exception its class and text (design
 
 import contextlib
 import hashlib
+import importlib
 import importlib.util
 import inspect
 import json
 import math
-import pkgutil
 import re
 import sys
 import traceback
@@ -145,8 +145,11 @@ def resolve(ref: str) -> Callable[..., Any]:
 
     Whatever the module raises while it is imported counts as missing too.
     """
+    module, _, qualname = ref.partition(":")
     try:
-        value: Any = pkgutil.resolve_name(ref)
+        value: Any = importlib.import_module(module)
+        for name in qualname.split("."):
+            value = getattr(value, name)
     except Exception as error:
         raise MissingFunction(f"{ref} cannot be imported: {error}") from error
     if not callable(value):
