@@ -164,6 +164,14 @@ def test_a_function_reference_leads_back(fn: Any) -> None:
     assert values.resolve(values.function_ref(fn)) is fn
 
 
+def test_a_program_may_have_a_hyphen_in_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my-agent.py").write_text("def work(): return 7")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert values.resolve("my-agent:work")() == 7
+
+
 def _nested() -> Any:
     def inner() -> None: ...
 

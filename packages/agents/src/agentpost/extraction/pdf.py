@@ -164,7 +164,7 @@ def _origin(raw: Any, at: int) -> tuple[float, float]:
 def _parts(page: Any, begin: int, text: str, size: float) -> tuple[str, list[tuple[float, float]]]:
     """A line with tabs at its wide gaps, and the left and right end of each part."""
     raw, marked = page.raw, list(text)
-    last = begin + len(text.rstrip("\xad ")) - 1
+    last = begin + max(len(text.rstrip("\xad ")) - 1, 0)  # a line may be a hyphen alone
     ends, left = [], _origin(raw, begin)[0]
     for at in range(1, len(text) - 1):
         if text[at] != " " or text[at - 1] == " ":
