@@ -13,7 +13,7 @@ from entries import Entry
 from PIL import Image
 
 from agentpost.agents.base import File
-from agentpost.extraction import contents
+from agentpost.previews import contents
 from agentpost_offline.frame import Act, Frame, Thing, to_json
 from agentpost_offline.making.document import making as documents
 

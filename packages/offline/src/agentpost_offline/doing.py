@@ -176,6 +176,9 @@ def _files(here: Surroundings, frame: Frame, maker: Maker) -> list[File]:
             targets.append(file)
     if frame.thing is Thing.IMAGE and "collage" in frame.style.options:
         return targets
+    nth = frame.style.options.get("nth")
+    if isinstance(nth, int):  # "the second picture"
+        return targets[nth - 1 : nth]
     without_caption = frame.said.replace(str(frame.style.options.get("text", "")), " ", 1)
     return files_by_word(targets, without_caption, here.language) or targets
 

@@ -42,6 +42,8 @@ from agentpost_offline.scope import (
 logger = logging.getLogger(__name__)
 
 _REMEMBERED_BYTES = 300_000
+_OF_FIGURES = frozenset(("share_what", "average_of_what", "rank_what", "best_or_each"))
+"""Questions about how a figure is computed, which its form does not answer."""
 _FEW = 12
 """Values of a column that tell nothing of the language of a message."""
 
@@ -227,6 +229,8 @@ def _complete(
     together = requests.read(f"{first_text.rstrip(' .!?。！？؟')} · {text}", here.around)
     if is_bare and _unknown_count(together) > _unknown_count(first):
         return readings  # another kind of chart than was named before
+    if is_form and keys & _OF_FIGURES:
+        return readings  # which figure it is of has not been said
     if is_form or any("about" in one.draft.marks for one in readings):  # "and net?"
         return together or readings
     is_better = all(one.is_sure for one in together) or not all(

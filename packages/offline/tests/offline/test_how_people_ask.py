@@ -480,6 +480,7 @@ async def test_what_needs_a_model_takes_no_demand_away(tmp_path: Path) -> None:
     ("message", "word"),
     [
         ("what will march bring?", "what will"),
+        ("will it rain on saturday", "will"),
         ("how many hours will we need next winter", "will we"),
         ("which worker will get most hours", "worker will"),
         ("is it fair that Ann works so much", "is it fair"),

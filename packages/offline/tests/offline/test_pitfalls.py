@@ -35,6 +35,57 @@ soup,20,1,2026-01-01
 pie,40,10,2026-01-01
 soup,40,5,2026-01-02
 """
+CLINICS = "clínica,citas,urgencias\nA,20,2\nB,30,3\n"
+BRANCHES = "الفرع,الكمية,التالف\nشمال,100,10\nجنوب,50,5\n"
+LATE = "job,rider,area,late\nJ1,Jo,N,yes\nJ2,Jo,S,no\nJ3,Sam,N,no\nJ4,Sam,N,\n"
+RIDES = "job,rider,area,late\nJ1,Jo,N,yes\nJ2,Jo,S,yes\nJ3,Sam,N,yes\nJ4,Sam,N,no\n"
+RATES = "rider,late,rate\nJo,yes,3\nJo,no,4\nSam,no,5\n"
+FOUND = """item,place,claimed,value
+Bag,Bus,yes,10
+Bag,Tram,no,20
+Phone,Bus,no,200
+Phone,Bus,yes,100
+"""
+CREWS = "crew,late,done\nA,yes,no\nB,no,yes\nA,yes,yes\n"
+MEALS = "day,site,meals\n2026-05-01,A,10\n2026-05-02,B,30\n2026-06-01,A,40\n"
+TOURS = "route,guide,tips,delay (min)\nCoast,Will,30,5\nHills,May,40,45\nCoast,Will,10,45\n"
+DATES = """job,rider,booked,delivered,late
+J1,Jo,2026-05-30,2026-06-01,yes
+J2,Jo,2026-06-02,2026-06-02,no
+J3,Sam,2026-06-03,2026-06-05,no
+"""
+RENTS = """flat,building,tenant,rent,paid
+F1,Mill,Ann,800,yes
+F2,Mill,Bob,1100,no
+F3,Dock,Cy,900,yes
+F4,Dock,Di,650,no
+F5,Dock,Cy,100,no
+"""
+COOKS = "dish,cook,cooked,wasted\nsoup,Ann,40,4\npie,Bo,20,6\n"
+VALUES = "item,place,value\nBag,Bus,10\nPhone,Tram,20\n"
+CASH = """Datum,Art,Kategorie,Betrag
+2024-05-02,Einnahme,Beitrag,100
+2025-01-09,Einnahme,Beitrag,200
+2025-02-03,Ausgabe,Halle,50
+2025-03-03,Ausgabe,Bälle,30
+"""
+FALLS = """Date,Ward,Type,Age
+2025-01-03,Oak,Fall,80
+2025-01-09,Elm,Fall,70
+2025-03-20,Oak,Fall,75
+2025-03-25,Oak,Other,60
+"""
+CLUB = """Name,Group,Paid,Joined
+Ann,Junior,no,2019-05-01
+Bob,Senior,no,2021-02-03
+Cy,Junior,yes,2022-03-04
+"""
+DEFECTS = (
+    "Anlage,Mängel,geprüft\nOfen,ja,ja\nOfen,nein,\nOfen,ja,ja\nKamin,nein,nein\nKamin,ja,ja\n"
+)
+RACES = "bird,owner,speed,prize\nb1,Al,1100,5\nb2,Bo,1500,9\nb3,Bo,900,0\n"
+OIL = "Fecha;Socio;Rendimiento %\n2024-11-02;Ana;18\n2024-12-03;Ana;20\n2025-01-04;Bea;30\n"
+MISSED = "name,group,days missed,age\nAnn,A,0,20\nBo,A,2,30\nCy,B,4,25\n"
 BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
 
 
@@ -72,6 +123,58 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (WASTE, "how many were cooked by dish", "- soup: 60\n- pie: 40\n"),
         (GAMES, "list games with 6 players", "- g2: Ann, Vault, no\n- g4: Bo, Lab, no\n"),
         (GAMES, "how many games had 2 players", "Number of rows: 3."),
+        (WASTE, "what percent was wasted of the cooked", "Cooked: 16%."),
+        (
+            CLINICS,
+            "qué porcentaje de urgencias de las citas",
+            "Urgencias ÷ Citas en total: 10\N{NO-BREAK SPACE}%.",
+        ),
+        (BRANCHES, "ما نسبة التالف من الكمية", "10%."),
+        (COOKS, "wasted as percent of cooked", "Total Wasted ÷ Cooked: 16.67%."),
+        (COOKS, "how much was wasted // what percent of cooked is that", "Cooked: 16.67%."),
+        (WASTE, "how much of the soup was wasted", "Total Wasted: 6."),
+        (WASTE, "total wasted by dish // worst first", "- pie: 10\n- soup: 6\n"),
+        (LATE, "what percent were late // by rider", "- Jo: 50%\n- Sam: 0%\n"),  # no blank counts
+        (LATE, "list late jobs // what percent is that", "Share of the rows of each: 33.33%."),
+        (FOUND, "how many claimed by place // in % of each place", "- Bus: 66.67%\n- Tram: 0%"),
+        (FOUND, "claimed rate by place // and in total", "Share of the rows of each: 50%."),
+        (FOUND, "claimed rate by place // only over 40%", "Bus: 66.67%.\n"),
+        (CREWS, "late rate by crew // same for done", "- B: 100%\n- A: 50%\n"),
+        (RIDES, "who was worst for lateness", "Jo: 2 (highest"),
+        (RIDES, "worst area for late", "N: 2 (highest"),
+        (RENTS, "which building is the worst for unpaid rent", "Mill: 1,100 (highest"),
+        (RENTS, "who pays the most rent", "Bob: 1,100 (highest"),
+        # Several demands in one.
+        (MEALS, "total meals and the top site", "Total Meals: 80."),
+        (MEALS, "total meals and the top site", "A: 50 (highest"),
+        (MEALS, "total meals in May and which site had the most overall", "A: 50 (highest"),
+        (MEALS, "meals total and average", "Average Meals: 26.67."),
+        (
+            TOURS,
+            "average delay and which guide has the worst",
+            "(highest: average Delay). Next: Will 25",
+        ),
+        (CASH, "wie viel haben wir 2025 eingenommen und wie viel ausgegeben?", "gesamt: 80."),
+        # Names that are small words, too.
+        (TOURS, "total tips for will", "Total Tips: 40."),
+        (VALUES, "total value by place", "- Tram: 20\n- Bus: 10\n"),
+        (CASH, "Beträge je Kategorie", "- Beitrag: 300\n"),
+        # What goes on with a list or a figure.
+        (CLUB, "how many havent paid // who are they, just the juniors", "- Ann: "),
+        (CLUB, "how many joined since 2020", "Number of rows: 2."),
+        (FALLS, "how many falls did we have on each ward", "- Oak: 2\n- Elm: 1\n"),
+        (FALLS, "how many falls by month", "- February 2025: 0\n"),
+        (MEALS, "total meals by site // only the ones over 40", "A: 50.\n"),
+        (MEALS, "total meals // and which site", "- A: 50\n- B: 30\n"),
+        (MEALS, "i will need the total meals by site", "- A: 50\n"),
+        (DEFECTS, "wie oft gab es mängel je anlage und wieviel prozent sind das", "- Ofen: 2\n"),
+        (DEFECTS, "wie oft gab es mängel je anlage und wieviel prozent sind das", "Kamin: 50"),
+        (DEFECTS, "wie viele sind nicht geprüft", "ohne einen Wert in „Geprüft“ sind dabei"),
+        (RACES, "fastest bird", "B2: 1,500 (highest: average Speed)"),
+        (RACES, "prize money by owner", "- Bo: 9\n- Al: 5\n"),
+        (OIL, "rendimiento medio de noviembre y de diciembre", "- noviembre de 2024: 18"),
+        (MISSED, "list who has 2 days missed or more", "- Bo: Days missed 2"),
+        (ORDERS, "show the ones not paid", "In all: 2"),
     ],
 )
 async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: str) -> None:
@@ -112,6 +215,19 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (GAMES, "percentage of escaped by room"),  # of the room's games, or of all that escaped
         (GAMES, "how many escaped and which room is the worst"),
         (WASTE, "total cooked by dish and the average"),
+        (WASTE, "what percent of soup was wasted"),  # of the soup, or of all that was wasted
+        (WASTE, "total cooked by dish and wasted as percent of it"),
+        (WASTE, "wasted as percent of cooked over 20%"),
+        (WASTE, "wasted by dish // as a chart and in excel"),
+        (WASTE, "wasted by dish // excel and chart please"),
+        (LATE, "what percent were late // chart that"),
+        (RATES, "late rate by rider"),
+        (DATES, "late rate by rider // only june"),
+        (MEALS, "chart of meals by site for the zorble meeting in june"),
+        (MEALS, "chart of meals by site for the committee meeting on 1 june"),
+        (RENTS, "who pays the most"),
+        (CASH, "als Balken nur die Ausgaben"),
+        (TOURS, "total tips by route // only over 20"),
         (WASTE, "total cooked by dish, and how much was wasted in total // as a donut"),
     ],
 )

@@ -214,8 +214,23 @@ async def test_what_is_paid_in_full_is_no_list_of_what_was_paid(tmp_path: Path) 
 
 
 async def test_a_word_that_is_not_understood_is_told_once(tmp_path: Path) -> None:
-    turn = await Conversation().say("list unpaid calls newest first", csv_file(tmp_path, CALLS))
-    assert turn.questions[0].count("“newest first”") == 1
+    turn = await Conversation().say("list unpaid calls alphabetically", csv_file(tmp_path, CALLS))
+    assert turn.questions[0].count("“alphabetically”") == 1
+
+
+async def test_rows_stand_in_the_order_of_their_only_date(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "list calls not settled, newest first", csv_file(tmp_path, CALLS)
+    )
+    places = [turn.text.index(call) for call in ("C4", "C3", "C1")]
+    assert places == sorted(places)
+    turn = await Conversation().say(
+        "list calls not settled, oldest first", csv_file(tmp_path, CALLS)
+    )
+    assert turn.text.index("C1") < turn.text.index("C3")
+    table = "call,paid,day,closed on\nC1,no,2024-01-03,2024-02-01\nC2,yes,2024-01-09,2024-01-10\n"
+    turn = await Conversation().say("list unpaid calls, oldest first", csv_file(tmp_path, table))
+    assert turn.questions == ["The table has several columns of dates. Which one counts?"]
 
 
 TRIPS = """day,driver,zone,fare €,cancelled

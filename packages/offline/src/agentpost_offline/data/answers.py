@@ -33,7 +33,7 @@ _NEXT = 3
 _ALL = 1_000_000
 _LINES = 31
 _VALUES = 12
-_LISTED = 60
+_LISTED = 100
 _TOLD = (Kind.DATE, Kind.NUMBER)
 _TOLD_OF_NAMES = (Role.TIME, Role.AMOUNT, Role.RATE)
 """What is told of a row that is listed by its name, and not by a code."""

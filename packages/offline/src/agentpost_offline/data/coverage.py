@@ -31,6 +31,10 @@ def partial_periods(db: DuckDBPyConnection, compiler: Compiler, query: Query) ->
     grain, is_sum = query.grain, all(measure.aggregate in _SUMS for measure in query.measures)
     if query.time is None or grain is None or grain not in _TOLERANCE or not is_sum:
         return ()
+    if grain is Grain.YEAR and any(
+        f.column == query.time and f.grain is Grain.MONTH for f in query.filters
+    ):  # the same months of both years
+        return ()
     every = _days(db, compiler, query.time, ())
     # "On weekdays" and "in the morning" leave gaps and cut nothing off.
     cuts = tuple(f for f in query.filters

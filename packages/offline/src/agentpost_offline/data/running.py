@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _TIES_SHOWN = 5
+_COUNTED = (Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR)
+"""Periods of which one without a row counts none; of days only those with rows are shown."""
 _LARGEST = 1e150
 """Larger figures are left out: what is computed with them, squares for one, would be infinite."""
 _POINTS = 60
@@ -61,7 +63,7 @@ def run(db: DuckDBPyConnection, source: Loaded, query: Query, language: str) -> 
         notes.append(wording.plural(words, "without_group", left))
     results = [tuple(row[:-1]) for row in rows]
     keys = axes(query)
-    results = _sort(results, query, keys, compiler.columns)
+    results = _with_empty_periods(_sort(results, query, keys, compiler.columns), query)
     partial = partial_periods(db, compiler, query)
     results, incomplete = _comparable(results, query, keys, partial)
     text = str(words["in_part" if len(incomplete) < len(partial) else "partial"])
@@ -151,6 +153,25 @@ def _sort(
     have = [row for row in by_key if row[keys] is not None]
     have.sort(key=lambda row: _order(row[keys]), reverse=order.descending)
     return have + [row for row in by_key if row[keys] is None]
+
+
+def _with_empty_periods(rows: list[tuple[Any, ...]], query: Query) -> list[tuple[Any, ...]]:
+    """The number of rows by periods, where a period between others without a row has none."""
+    grain = query.grain
+    chooses = any(f.column == query.time and f.op is not Op.BETWEEN for f in query.filters)
+    counts = all(measure == ROW_COUNT for measure in query.measures)
+    if grain not in _COUNTED or query.groups or query.order or query.having or chooses or (
+        not counts
+    ):  # fmt: skip
+        return rows
+    results: list[tuple[Any, ...]] = []
+    for row in rows:
+        while results and (day := dates.following(results[-1][0].date(), grain)) < row[0].date():
+            if len(results) > limits.ROWS_RETURNED:
+                return rows
+            results.append((datetime.combine(day, datetime.min.time()), *[0.0] * (len(row) - 1)))
+        results.append(row)
+    return results
 
 
 def _follow_calendar(

@@ -144,7 +144,7 @@ class Compiler:
         part = self.where(parts)
         results = [f"{sql} as {key}" for key, sql in keys]
         results += [
-            f"100.0 * count(*) filter (where {part.sql}) / count(*) as a{i}"
+            f"{_rate(part, self.field(str(m.column)))} as a{i}"
             if m.derived is Derivation.RATE else f"{self.aggregate(m)} as a{i}"
             for i, m in enumerate(query.measures)
         ]  # fmt: skip
@@ -241,6 +241,11 @@ class Compiler:
             return f"lag({value}) over {over}"
         step = f"interval 1 {query.grain}"
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"
+
+
+def _rate(part: Clause, name: str) -> str:
+    """How many percent of the rows that have a value have one of those of a condition."""
+    return f"100.0 * count(*) filter (where {part.sql}) / nullif(count({name}), 0)"
 
 
 def is_average(query: Query) -> bool:

@@ -3,7 +3,7 @@
 import calendar as calendars
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agentpost_offline.frame import Filter, Grain, Op
 from agentpost_offline.grammar.material import Calendar
@@ -61,6 +61,19 @@ def in_one_year(periods: Sequence[Period]) -> list[Period]:
     return list(periods)
 
 
+def only_year(one: Period, calendar: Calendar) -> int | None:
+    """The only year in which the data has a month, quarter or half that lacks its year; None where
+    it is no such period, or several years have it."""
+    if one.days is not None or one.weekdays or not (one.month or one.quarter or one.half):
+        return None
+    years = []
+    for year in range(calendar.first.year, calendar.last.year + 1):
+        reach = replace(one, year=year).reach
+        if reach is not None and reach[0] <= calendar.last and reach[1] >= calendar.first:
+            years.append(year)
+    return years[0] if len(years) == 1 else None
+
+
 def equally_long(pair: tuple[Period, Period], calendar: Calendar, language: str) -> Cut:
     """Both periods, cut to the months that the data covers of both. Raises `Unclear`."""
     one, other = sorted(pair, key=lambda period: period.reach or (dt.date.max, dt.date.max))
@@ -77,6 +90,10 @@ def equally_long(pair: tuple[Period, Period], calendar: Calendar, language: str)
     filters = (Filter(calendar.column, Op.IS, (one.iso, other.iso)),)
     if one.grain is Grain.DAY:
         return Cut(Grain.DAY, filters)
+    if _are_covered(reaches[0], reaches[1], calendar):
+        is_whole = _are_covered(reaches[0], reaches[1], calendar, calendar.spare)
+        notes = [] if is_whole else [("covered_part", reach_text(calendar, language))]
+        return Cut(one.grain, filters, notes)
     both = _common_months(one, other, calendar, language)
     if len(both) == len(one.months):
         return Cut(one.grain, filters)
@@ -89,10 +106,30 @@ def _of_spans(one: _Days, other: _Days, calendar: Calendar, language: str) -> Cu
     """Two spans of as many whole months, or days, that the data covers and that do not overlap."""
     if _length(one) != _length(other) or other[0] <= one[1]:
         raise Unclear("not_comparable")
-    if one[0] < calendar.first - calendar.spare or other[1] > calendar.last + calendar.spare:
+    if not _are_covered(one, other, calendar):
         raise Unclear("not_covered", (), **reach_text(calendar, language))
     spans = tuple(f"{first.isoformat()}/{last.isoformat()}" for first, last in (one, other))
     return Cut(Grain.SPAN, (Filter(calendar.column, Op.IS, spans),))
+
+
+_TWELFTH = 12
+_QUARTER_DAYS = 80
+_HOLIDAYS = dt.timedelta(days=14)
+
+
+def _are_covered(
+    one: _Days, other: _Days, calendar: Calendar, spare: dt.timedelta | None = None
+) -> bool:
+    """Whether the data covers two spans, of which the later ends last. A quarter, a half or a year
+    may lack up to a twelfth at the data's edges: two weeks of holidays, or three times as long as
+    rows are apart."""
+    if spare is None:
+        days = min(one[1] - one[0], other[1] - other[0])
+        spare = calendar.spare
+        if days.days >= _QUARTER_DAYS:
+            spare = max(spare, min(days / _TWELFTH, max(_HOLIDAYS, 3 * calendar.gap)))
+    first, last = min(one[0], other[0]), max(one[1], other[1])
+    return calendar.first - spare <= first and last <= calendar.last + spare
 
 
 def _length(days: _Days) -> tuple[int, int]:

@@ -134,6 +134,9 @@ def take_postfix(clause: Clause, at: int) -> int:
     if value is None or term is None:
         return 0
     column = clause.column(term)
+    measured = _measured_in(clause, term) if clause.material is not None else []
+    if len(measured) == 1 and clause.term(end + 1) is not None:  # "missed 2 days or more"
+        column = clause.material.column(measured[0]) if clause.material else None
     is_beside = column is not None and column.kind is Kind.NUMBER and not term.values
     if is_beside and (term := clause.term(end + 1)) is None:
         return 0
@@ -159,7 +162,9 @@ def take_exact(clause: Clause, at: int) -> int:
     low, high = column.first, column.last
     if column.kind is not Kind.NUMBER or not (isinstance(low, float) and isinstance(high, float)):
         return 0
-    if not low <= value <= high or clause.pending is not None:
+    after = clause.term(at + 2)
+    is_other = after is not None and clause.is_measure(after)  # "with 20 seats sold"
+    if not low <= value <= high or clause.pending is not None or is_other:
         return 0
     clause.draft.filters.append(Filter(column.name, Op.IS, (value,)))
     return 2
@@ -202,12 +207,12 @@ def _spans_time(clause: Clause, at: int, end: int, value: float) -> bool:
 def _measured_in(clause: Clause, term: Term) -> list[str]:
     """The columns that a unit belongs to, as the days of "over 100 days" to "Waiting time
     days"."""
-    if clause.material is None or term.kind != "word" or term.values:
+    if clause.material is None or term.kind != "word" or term.values or term.is_literal:
         return []
     key = lexicon(clause.language).key
     return [
         one.name for one in clause.material.numbers
-        if key(term.text) in map(key, name_tokens(one.name)[1:])
+        if key(term.text) in map(key, name_tokens(one.name)) and len(name_tokens(one.name)) > 1
     ]  # fmt: skip
 
 

@@ -75,7 +75,7 @@ class Draft:
     marks: set[str] = field(default_factory=set)
     """Single words: ``only versus difference all it too change about undo split carry.sold``;
     ``sales``: those that the rows are, or their money; ``count_too``: the rows beside a figure;
-    ``both_ends``: the best and the worst; ``judged``:
+    ``of_value``: a share is of what has a value; ``both_ends``: the best and the worst; ``judged``:
     "worst first" does not say whether the highest are meant."""
     talk: str | None = None
     control: str | None = None
@@ -121,6 +121,8 @@ class Draft:
     """The column by which the rows of a table are put in order."""
     counts: list[str] = field(default_factory=list)
     """``rows`` where rows are counted, by their word or by the table's name."""
+    counts_measure: bool = False
+    """Whether a figure stands right behind "how many": "how many hours of absence"."""
     is_own_name: bool = False
     """Whether the table's name is all that counts rows."""
     row_nouns: list[str] = field(default_factory=list)
@@ -182,6 +184,15 @@ class Draft:
         return self.is_statement and not (
             self.has_query or self.has_look or self.things or self.control or self.model
             or self.asks or self.ambiguous or self.dateless_words or self.aggregate
+        )  # fmt: skip
+
+    @property
+    def is_purpose(self) -> bool:
+        """Whether a clause only says what somebody needs a result for: "need it for the AGM"."""
+        return self.marks == {"it"} and not (
+            self.has_query or self.has_look or self.things or self.unknown or self.talk
+            or self.control or self.model or self.asks or self.ambiguous or self.dateless_words
+            or self.aggregate or self.remarks or self.several_word
         )  # fmt: skip
 
     @property

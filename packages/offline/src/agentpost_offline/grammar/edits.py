@@ -30,12 +30,14 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.grammar import comparing, together
 from agentpost_offline.grammar.describing import frame_text
-from agentpost_offline.grammar.draft import Draft
+from agentpost_offline.grammar.draft import Comparing, Draft
 from agentpost_offline.grammar.material import (
     Calendar,
     Material,
     calendar_of,
     is_better_higher,
+    is_worse_higher,
+    reaches,
     yes_value,
 )
 from agentpost_offline.grammar.reading import Choice, Unclear
@@ -74,6 +76,7 @@ class Edit:
 
 def of(draft: Draft, material: Material | None, works: Sequence[Work], today: str) -> Edit | None:
     """The edit that a clause is; None for a new request. Raises `Unclear`."""
+    _read_which(draft, works)
     if not works or _is_new(draft, works):
         return None
     work = _target(draft, works)
@@ -94,6 +97,10 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if "undo" in draft.marks:
         return _undone(draft, work)
     frame, thing = work.frame, _thing(draft, work.frame)
+    if frame.thing is Thing.ANSWER and material is not None:
+        frame = msgspec.structs.replace(
+            frame, queries=tuple(_as_rate(query, material) for query in frame.queries)
+        )
     if thing is Thing.IMAGE:
         return None  # a picture beside the file is changed, and no picture of an answer
     if material is None or not any(query.table == material.table.id for query in frame.queries):
@@ -101,11 +108,13 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
             return None
         queries = frame.queries
     else:
-        calendar = _calendar(draft, material, today)
+        calendar = _calendar(draft, material, today, frame.queries)
         queries = tuple(_query(query, draft, calendar, material) for query in frame.queries)
     style = _style(frame.style, draft)
     if frame.thing is Thing.IMAGE and draft.options.keys() == {"resize"} and not draft.style.size:
         raise Unclear("picture_size")  # "smaller"
+    if "rotate" in draft.options and "collage" in style.options:
+        raise Unclear("ask_anew")  # the whole, or each of its pictures?
     if style.chart == "donut" and draft.style.chart is None and (draft.grains or draft.is_trend):
         style = msgspec.structs.replace(style, chart=None)  # months are no parts of a whole
     if thing is Thing.CHART and not draft.has_query and _is_figure(frame):
@@ -121,6 +130,16 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if msgspec.structs.replace(result, said=frame.said) == frame:
         return None
     return Edit(result, work.id, _only_renders(frame, result))
+
+
+def _read_which(draft: Draft, works: Sequence[Work]) -> None:
+    """A bare "and which branch?" after a figure is by branch."""
+    bare = replace(draft, which_columns=[])
+    is_asked = draft.asks == {"which"} and "about" in draft.marks and len(draft.which_columns) == 1
+    if is_asked and works and _is_figure(works[0].frame) and not (
+        bare.has_query or draft.things or draft.unknown or draft.aggregate
+    ):  # fmt: skip
+        draft.groups, draft.which_columns, draft.asks = draft.which_columns, [], set()
 
 
 def _is_figure(frame: Frame) -> bool:
@@ -145,7 +164,8 @@ def _drawn_before(
 def _is_new(draft: Draft, works: Sequence[Work]) -> bool:
     """Whether a clause asks for something new, whatever was made before. A "same" makes the figure
     that it names the one that is shown: "same but by money"."""
-    if draft.counts or draft.talk or draft.which_columns:
+    talks = draft.talk not in (None, "thanks", "hello")  # "great, put that in excel"
+    if draft.counts or talks or draft.which_columns:
         return True
     if draft.asks - {"what"} and not _is_whole(draft):  # "as percent of what was cooked"
         return True
@@ -159,7 +179,10 @@ def _is_new(draft: Draft, works: Sequence[Work]) -> bool:
     if "same" in draft.marks and not draft.measures:
         draft.measures, draft.by_numbers = draft.by_numbers, []
     may_replace = _may_replace_measure(draft) or draft.several is not None
-    return bool(draft.by_numbers or draft.comparing) or not may_replace
+    bare = replace(draft, comparing=[])
+    is_bound = "only" in draft.marks or not (bare.has_query or draft.asks or draft.things)
+    compares = draft.comparing and not (is_bound and len(draft.comparing) == 1)
+    return bool(draft.by_numbers or compares) or not may_replace
 
 
 def _thing(draft: Draft, frame: Frame) -> Thing | None:
@@ -169,6 +192,8 @@ def _thing(draft: Draft, frame: Frame) -> Thing | None:
         draft.formats = [FORMAT_OF_THING[one] for one in draft.things if one in FORMAT_OF_THING]
         draft.things = [] if draft.formats else draft.things
     thing = next((one for one in draft.things if one is not frame.thing), None)
+    others = [one for one in draft.things if one not in (frame.thing, thing)]
+    draft.unknown += [one.value for one in others]  # "as a chart and in excel": one at a time
     if thing is not None:
         return thing
     adds = draft.style.length or draft.sort is not None or draft.ranking or "too" in draft.marks
@@ -384,22 +409,24 @@ def _part_of_sum(draft: Draft, material: Material | None, works: Sequence[Work])
 
 
 def _rate_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
-    """How many percent of the rows of each group those are that were counted last: "in percent of
-    their jobs"; None where no rows with a "yes" were counted."""
+    """How many percent of the rows, or of those of each group, were counted or listed last: "in
+    percent of their jobs", "what percent is that"; None where no rows with a "yes" were shown."""
     query = _last_query(works, material) if draft.derivation is Derivation.SHARE else None
-    names_rows = replace(draft, derivation=None, counts=[], row_nouns=[])
-    if query is None or material is None or names_rows.has_query or not (
-        draft.counts or draft.row_nouns
-    ) or (
+    names_rows = replace(draft, derivation=None, counts=[], row_nouns=[], groups=[])
+    if query is None or material is None or names_rows.has_query or (
         draft.things or draft.has_look or draft.unknown
+        or not set(draft.groups) <= set(query.groups)
     ):  # fmt: skip
         return None
+    is_list = not query.measures or material.is_row(query.groups)
+    speaks = draft.counts or draft.row_nouns or draft.groups or "it" in draft.marks
     flags = [one for one in query.filters if one.values == (
         yes_value(material.column(one.column)),)]  # fmt: skip
-    if query.measures != (ROW_COUNT,) or len(flags) != 1 or not (query.groups or query.time):
+    if query.measures not in ((), (ROW_COUNT,)) or len(flags) != 1 or not speaks:
         return None
     rate = Measure(flags[0].column, Aggregate.COUNT, Derivation.RATE)
-    result = msgspec.structs.replace(query, measures=(rate,))
+    groups = () if is_list else query.groups
+    result = msgspec.structs.replace(query, measures=(rate,), groups=groups)
     return msgspec.structs.replace(works[0].frame, queries=(result,), said=draft.text)
 
 
@@ -433,16 +460,26 @@ def asks_sum_of_it(draft: Draft) -> bool:
 
 
 def _list_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
-    """What was counted last, by its names: "who are they?"; None where no count came last."""
+    """What was counted last, by its names: "who are they?", "who are they, just the juniors"; None
+    where no count came last."""
     asks_which = bool(draft.asks) and draft.asks <= {"who", "which", "what", "list"}
-    if not asks_which or draft.has_query or draft.things or draft.has_look or draft.unknown:
+    conditions = [Filter(column, Op.IS, (value,)) for column, value in draft.values]
+    rest = replace(draft, values=[], filters=[])
+    if not asks_which or rest.has_query or draft.things or draft.has_look or draft.unknown:
+        return None
+    conditions += draft.filters
+    if conditions and not ("it" in draft.marks and "only" in draft.marks):
         return None
     query = _last_query(works, material)
     if query is None or material is None:
         return None
     if query.measures != (ROW_COUNT,) or query.groups or query.time or not material.row_name:
         return None
-    result = msgspec.structs.replace(query, groups=(material.row_name,))
+    if {one.column for one in query.filters} & {one.column for one in conditions}:
+        return None
+    result = msgspec.structs.replace(
+        query, groups=(material.row_name,), filters=(*query.filters, *conditions)
+    )
     return msgspec.structs.replace(works[0].frame, queries=(result,), said=draft.text)
 
 
@@ -501,7 +538,7 @@ def _is_whole(draft: Draft) -> bool:
     takings"."""
     words = draft.text.casefold().split()
     is_share = draft.derivation is Derivation.SHARE and len(draft.measures) == 1
-    return is_share and draft.whole_at == 0 and words[0] in _AS
+    return is_share and draft.whole_at == 0 and (words[0] in _AS or "it" in draft.marks)
 
 
 def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ...]:
@@ -513,6 +550,9 @@ def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ..
         raise Unclear("ask_anew")
     if _is_whole(draft):
         part, whole = old.measures[0], material.column(draft.measures[0].column)
+        own = material.column(str(part.column)).formula if part.column else ()
+        if own[1:2] == (Sign.PERCENT.value,):  # "as percent of the takings" instead
+            part = Measure(own[0], Aggregate.SUM)
         name = formula(material.column(str(part.column)), Sign.PERCENT, whole) if (
             part.column and part.aggregate is Aggregate.SUM and not (part.derived or rest[1:])
         ) else None  # fmt: skip
@@ -606,14 +646,32 @@ _BARE = 2
 _AS = frozenset(("as", "als", "como", "en", "comme", "in", "now", "jetzt", "and", "und"))
 
 
-def _calendar(draft: Draft, material: Material, today: str) -> Calendar | None:
+def _calendar(
+    draft: Draft, material: Material, today: str, queries: Sequence[Query] = ()
+) -> Calendar | None:
+    """The calendar that periods of a change are in: of the column that is named, or was used; it is
+    asked where neither tells which of several it is."""
     date_columns = material.date_columns
+    names = {one.name for one in date_columns}
+    used = {query.time for query in queries} | {f.column for q in queries for f in q.filters}
+    used_column = next((one.name for one in date_columns if one.name in used), None)
+    draft.time = draft.time or used_column
+    is_open = queries and draft.periods and draft.time not in names and date_columns[1:]
+    if is_open and not material.has_plain_date:
+        choices = [Choice(one.label, text=f"{draft.text} ({one.name})") for one in date_columns]
+        raise Unclear("which_date", choices)
     match = next((one for one in date_columns if one.name == draft.time), None)
     return calendar_of(match or date_columns[0], today) if date_columns else None
 
 
 def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Material) -> Query:
     fields: dict[str, object] = {}
+    if any(one.derived is Derivation.RATE for one in old.measures):
+        old = _of_other_rate(old, draft, material)
+    if draft.comparing:
+        old = _under_bound(old, draft.comparing[0], material)
+        conditions = {draft.comparing[0].column}
+        draft.measures = [one for one in draft.measures if one.column not in conditions]
     if draft.measures or draft.aggregate or draft.derivation or draft.unwanted:
         fields["measures"] = _measures(old, draft, material)
     single = [f for f in old.filters if f.op is Op.IS and len(f.values) == 1 and not f.grain]
@@ -628,16 +686,8 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         old = msgspec.structs.replace(
             old, filters=tuple(one for one in old.filters if one not in alone)
         )
-    if "others" in draft.marks:  # "and the other shops?"
-        columns = {one.column for one in single if not yes_value(material.column(one.column))}
-        columns &= own_columns or columns
-        if len(columns) != 1 or old.groups:
-            raise Unclear("ask_anew")
-        draft.groups = [columns.pop()]
-        draft.mentions = [one for one in draft.mentions if one not in draft.groups]
-        old = msgspec.structs.replace(
-            old, filters=tuple(one for one in old.filters if one.column != draft.groups[0])
-        )
+    if "others" in draft.marks:
+        old = _of_the_others(old, draft, {one.column for one in single}, material)
     groups = (*draft.groups, *(one for one in draft.mentions if one not in old.groups))
     if groups or draft.grains or draft.is_trend:
         if not old.measures:
@@ -679,6 +729,82 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     return result
 
 
+def _as_rate(query: Query, material: Material) -> Query:
+    """The share of those that a column says yes of, as a rate: "by rider" it is of the rows of each
+    rider."""
+    share = Measure(None, Aggregate.COUNT, Derivation.SHARE)
+    only = [one for one in query.filters if (one.column,) == query.groups and one.op is Op.IS]
+    is_here = query.table == material.table.id and query.measures == (share,) and len(only) == 1
+    if not is_here or only[0].values != (yes_value(material.column(only[0].column)),):
+        return query
+    rate = Measure(only[0].column, Aggregate.COUNT, Derivation.RATE)
+    return msgspec.structs.replace(query, measures=(rate,), groups=())
+
+
+def _of_other_rate(old: Query, draft: Draft, material: Material) -> Query:
+    """Another rate than the one that was shown: "same for done", "and in total"."""
+    flags = [one for one in draft.filters if one.values == (
+        yes_value(material.column(one.column)),)]  # fmt: skip
+    if draft.aggregate is Aggregate.SUM and not draft.has_query:
+        draft.aggregate = None
+        return msgspec.structs.replace(old, groups=(), time=None, grain=None, order=None)
+    if draft.aggregate or draft.measures or len(flags) > 1:
+        raise Unclear("ask_anew")
+    if not flags or "only" in draft.marks:
+        return old
+    rates = {one.column for one in old.measures}
+    filters = tuple(one for one in old.filters if one.column not in rates)
+    measure = Measure(flags[0].column, Aggregate.COUNT, Derivation.RATE)
+    return msgspec.structs.replace(old, measures=(measure,), filters=filters)
+
+
+def _under_bound(old: Query, condition: Comparing, material: Material) -> Query:
+    """A query under one more condition with a number: "only the ones over 500" keeps groups by the
+    figure that is shown of them, and rows by the column that is named, or the only money. Raises
+    `Unclear`."""
+    figure = old.measures[0] if len(old.measures) == 1 else None
+    shows_groups = (old.groups or old.time) and not material.is_row(old.groups)
+    name = condition.column
+    if name is None and shows_groups and figure is not None:
+        name = figure.column
+    elif name is None and len(material.takings) == 1:
+        name = material.takings[0]
+    unit = material.column(name).unit if name else None
+    may_be_others = any(
+        reaches(one, condition.op, condition.values[0])
+        for one in material.numbers if one.name != name
+    )  # fmt: skip
+    rates = figure is not None and figure.derived is Derivation.RATE
+    is_rate = rates and "%" in condition.text
+    if may_be_others and not (condition.column or condition.has_unit or is_rate):
+        raise Unclear("ask_anew")  # "only over 65", of the age or of what was paid
+    if not name or (condition.has_money and unit is not None and not is_currency(unit)):
+        raise Unclear("ask_anew")
+    one = Filter(name, condition.op, condition.values)
+    is_of_figure = figure is not None and name == figure.column and figure.derived in (
+        None, Derivation.RATE
+    )  # fmt: skip
+    if shows_groups and is_of_figure and not (old.order and old.order.count):
+        return msgspec.structs.replace(old, having=(*old.having, one))
+    is_list = old.measures in ((), (ROW_COUNT,)) and (not old.measures or old.groups)
+    if shows_groups or not is_list or any(each.column == name for each in old.filters):
+        raise Unclear("ask_anew")
+    return msgspec.structs.replace(old, filters=(*old.filters, one))
+
+
+def _of_the_others(old: Query, draft: Draft, shown: set[str], material: Material) -> Query:
+    """A query by the column of which one value was shown: "and the other shops?"; ``shown``: the
+    columns with one value. Raises `Unclear`."""
+    columns = {name for name in shown if not yes_value(material.column(name))}
+    columns &= {*draft.groups, *draft.mentions} or columns
+    if len(columns) != 1 or old.groups:
+        raise Unclear("ask_anew")
+    draft.groups = [columns.pop()]
+    draft.mentions = [one for one in draft.mentions if one not in draft.groups]
+    filters = tuple(one for one in old.filters if one.column != draft.groups[0])
+    return msgspec.structs.replace(old, filters=filters)
+
+
 def _is_one(one: Filter, draft: Draft, calendar: Calendar | None) -> bool:
     """Whether a condition leaves one period of those that are asked for."""
     is_span = calendar is not None and one.column == calendar.column and one.op is Op.BETWEEN
@@ -700,7 +826,14 @@ def _order(
     if draft.sort is not None:
         if {name for name, _ in draft.sort_by} - {one.column for one in old.measures}:
             raise Unclear("ask_anew")  # groups stand in the order of what is shown of them
-        return Order(draft.sort, old.order.count if old.order and not is_regrouped else None)
+        is_down = draft.sort
+        if "judged" in draft.marks:
+            columns = [material.column(one.column) for one in old.measures if one.column]
+            if columns and all(map(is_worse_higher, columns)):
+                is_down = not is_down  # "worst first"
+            elif not all(map(is_better_higher, columns)):
+                raise Unclear("ask_anew")
+        return Order(is_down, old.order.count if old.order and not is_regrouped else None)
     is_by_time_alone = (draft.grains or draft.is_trend) and not groups
     return None if is_by_time_alone else old.order  # months come in their own order
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Columns, Sign, by_name, formula
 from agentpost_offline.data.model import Column, Kind, Role, Table
-from agentpost_offline.frame import Grain
-from agentpost_offline.grammar.text import fold, name_tokens, normal, tokens as text_tokens
+from agentpost_offline.frame import Grain, Op
+from agentpost_offline.grammar.text import HAN, fold, name_tokens, normal, tokens as text_tokens
 from agentpost_offline.grammar.vocabulary import (
     Lexicon,
     carry_of,
@@ -205,6 +205,7 @@ def material_of(table: Table, words: Lexicon) -> Material:
                 result.columns.setdefault(keys, [column.name])
     stem = table.name.rpartition(", ")[2].rpartition(".")[0] or table.name.rpartition(", ")[2]
     items = [word for word in name_tokens(stem) if len(word) > 2]
+    items += [word[-_PAIR:] for word in re.findall(f"[{HAN}]{{2,}}", stem)]  # "印刷店订单"
     result.own, result.own_words = frozenset(map(words.key, items)), frozenset(map(fold, items))
     return result
 
@@ -267,6 +268,16 @@ _UNITS = {
 """What people call units."""
 
 
+def reaches(column: Column, op: Op, value: float) -> bool:
+    """Whether a condition leaves some rows of a column: "over 10k" is of no time in minutes."""
+    low, high = column.first, column.last
+    if not (isinstance(low, float) and isinstance(high, float)):
+        return True
+    if op in (Op.ABOVE, Op.AT_LEAST):
+        return value <= high
+    return value >= low if op in (Op.BELOW, Op.AT_MOST) else True
+
+
 _FIGURES = frozenset(("revenue", "cost", "profit", "amount", "price"))
 
 
@@ -318,6 +329,14 @@ _MEANT = {
     "south": frozenset(("south", "süd", "sud", "sur", "南", "南部", "جنوب", "الجنوب")),
     "east": frozenset(("east", "ost", "este", "est", "东", "东部", "شرق", "الشرق")),
     "west": frozenset(("west", "oeste", "ouest", "西", "西部", "غرب", "الغرب")),
+    "income": frozenset((
+        "income", "in", "money in", "receipts", "credit", "einnahme", "einnahmen", "eingang",
+        "ingreso", "ingresos", "recette", "recettes", "crédit", "收入", "进账", "إيراد", "إيرادات",
+    )),
+    "expense": frozenset((
+        "expense", "expenses", "out", "money out", "debit", "ausgabe", "ausgaben", "ausgang",
+        "gasto", "gastos", "dépense", "dépenses", "débit", "支出", "开支", "مصروف", "مصروفات",
+    )),
     "unpaid": frozenset((
         "unpaid", "open", "overdue", "outstanding", "due", "not paid", "offen", "überfällig",
         "unbezahlt", "ausstehend", "pendiente", "vencida", "vencido", "impagada", "impagado",
@@ -325,7 +344,8 @@ _MEANT = {
         "متأخر",
     )),
 }  # fmt: skip
-_PAID = frozenset(("paid", "bezahlt", "pagado", "pagada", "payé", "payée", "已付", "已缴", "مدفوع"))
+_PAID = frozenset(("paid", "bezahlt", "pagado", "pagada", "payé", "payée", "已付", "已缴", "已缴费",
+                   "已付款", "缴费", "付款", "已支付", "مدفوع", "مدفوعة"))  # fmt: skip
 
 
 def value_meant(material: Material, meaning: str) -> list[tuple[str, str]]:
@@ -336,6 +356,10 @@ def value_meant(material: Material, meaning: str) -> list[tuple[str, str]]:
         for column in material.table.columns if column.distinct <= _FEW
         for value in column.values if value.casefold() in _MEANT.get(meaning, ())
     ]  # fmt: skip
+    if meaning in ("income", "expense"):  # of a cash book, which has both
+        other = _MEANT["expense" if meaning == "income" else "income"]
+        return [(name, value) for name, value in pairs
+                if other & {one.casefold() for one in material.column(name).values}]  # fmt: skip
     if meaning == "unsold" and not pairs:
         return [(one.name, no_value(one)) for one in material.table.columns
                 if carry_of(one.name) == "sold" and no_value(one)]  # fmt: skip
@@ -448,6 +472,8 @@ class Calendar:
     spare: dt.timedelta = dt.timedelta(days=4)
     """How much a whole period may lack at its edge: where something happens each week only, a year
     that begins on the sixth of January lacks nothing."""
+    gap: dt.timedelta = dt.timedelta()
+    """How far two days with rows are apart on the average."""
 
 
 def calendar_of(column: Column, today: str) -> Calendar | None:
@@ -459,7 +485,7 @@ def calendar_of(column: Column, today: str) -> Calendar | None:
     last = dates.last_day(last, column.grain or Grain.DAY)
     gap = (last - first) / max(column.distinct, 1)
     spare = max(Calendar.spare, min(6 * gap / 5, _MOST_SPARE))
-    return Calendar(column.name, first, last, now, spare)
+    return Calendar(column.name, first, last, now, spare, gap)
 
 
 def _is_called_date(column: Column) -> bool:

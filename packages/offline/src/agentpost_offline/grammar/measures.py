@@ -7,7 +7,7 @@ from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import ROW_COUNT, Aggregate, Derivation, Filter, Measure, Op, Thing
 from agentpost_offline.grammar.draft import ROWS, MeasureRequest, Ranking
-from agentpost_offline.grammar.material import yes_value
+from agentpost_offline.grammar.material import is_of_payment, yes_value
 from agentpost_offline.grammar.query_parts import QueryParts
 from agentpost_offline.grammar.reading import Choice, Unclear
 from agentpost_offline.grammar.text import name_tokens
@@ -61,7 +61,14 @@ def measures_of(parts: QueryParts) -> list[Measure]:
     lists = draft.ranking or draft.comparing or draft.asks & {"which", "who", "list"}
     if "count_too" in draft.marks and draft.measures and not lists:
         return [ROW_COUNT, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
-    if draft.asks & {"who", "which"} and "much" in draft.asks and not draft.measures:
+    of_payment = any(
+        is_of_payment(name)
+        for name in (*(one.column for one in draft.filters), *(name for name, _ in draft.values))
+    )
+    is_open = of_payment and "many" not in draft.marks  # "combien" may ask for either
+    if "much" in draft.asks and (draft.asks & {"who", "which"} or is_open) and not (
+        draft.measures or draft.derivation or draft.counts
+    ):  # fmt: skip
         return [Measure(_only_money(parts), Aggregate.SUM)]  # "who has not paid, and how much"
     if parts.is_counting or (draft.counts and not draft.measures and not is_of_row):
         return _counting(parts)
@@ -95,10 +102,16 @@ def _put_in_percent(parts: QueryParts) -> None:
     draft = parts.draft
     columns = list(dict.fromkeys(one.column for one in draft.measures))
     hows = {one.aggregate for one in draft.measures} | {draft.aggregate}
+    if draft.derivation is Derivation.SHARE and draft.marks & {"of_value", "it"} and (
+        draft.measures and ("of_value" in draft.marks or draft.whole_at == len(columns) > 1)
+    ):  # fmt: skip
+        raise Unclear("share_what")  # "what percent of soup was wasted", "… as percent of it"
     if draft.derivation is not Derivation.SHARE or len(columns) != 2 or not (
         draft.whole_at < len(columns) and hows <= {None, Aggregate.SUM}
     ):  # fmt: skip
         return
+    if draft.comparing:
+        raise Unclear("which_condition", words=draft.comparing[0].text)
     whole = parts.material.column(columns.pop(draft.whole_at))
     name = formula(parts.material.column(columns[0]), Sign.PERCENT, whole)
     if name is not None:
@@ -229,6 +242,10 @@ def _counting(parts: QueryParts) -> list[Measure]:
         raise Unclear("count_what", words=draft.text)
     if results := _counted_quantities(parts, quantities):
         return results
+    since = [one for one in draft.periods if not one.weekdays]
+    if "time" in draft.marks and draft.time and since and parts.material.row_name:
+        draft.counts.append("")  # "how many joined since 2020"
+        return [ROW_COUNT]
     if "time" in draft.marks and draft.time and not draft.counts:  # "how many rehearsals"
         days = Measure(draft.time, Aggregate.DISTINCT)
         raise Unclear("count_what", parts.as_choices([ROW_COUNT, days]), words=draft.text)
@@ -253,6 +270,10 @@ def _counting(parts: QueryParts) -> list[Measure]:
     has_condition = draft.values or draft.filters or draft.comparing
     if has_condition and _numbers_rows(parts) and "quantity" not in parts.material.concepts:
         draft.counts.append("")  # each visit has a number: "how many dogs did we see?"
+        return [ROW_COUNT]
+    adds_nothing = not any(map(roles.is_additive, parts.material.numbers))
+    if has_condition and adds_nothing and "many" not in draft.marks:
+        draft.counts.append("")  # nothing else can be counted: "how many falls on each ward"
         return [ROW_COUNT]
     if (
         draft.groups
@@ -280,6 +301,8 @@ def _counted_quantities(parts: QueryParts, quantities: list[MeasureRequest]) -> 
             *(parts.material.concepts.get(one, ()) for one in ("revenue", "cost", "profit"))
         )  # "how many days did we make a profit"
         is_money = any(one.column in money for one in quantities)
+        if draft.counts_measure and draft.is_own_name and not is_money:
+            draft.counts = []
         if quantities and parts.is_counting and (draft.counts or is_money):
             raise Unclear("count_what", words=draft.text)
     if draft.counts:
@@ -405,6 +428,11 @@ def _ranked_concept(parts: QueryParts, ranking: Ranking) -> Measure:
     """The figure of "cheapest" and "longest": of each row, of groups their sum."""
     concepts = parts.material.concepts
     is_pace = ranking.concept == "pace"
+    speeds = [one.name for one in parts.material.numbers if words.names(one.name, "speed")]
+    if is_pace and len(speeds) == 1:  # who is fast has a high speed
+        ranking.is_top = not ranking.is_top
+        how = Aggregate.MAX if ranking.is_top else Aggregate.MIN
+        return Measure(speeds[0], Aggregate.MEAN if parts.groups else how)
     names = concepts.get("hours" if is_pace else ranking.concept, [])
     if is_pace:  # who works many hours is not slow
         names = [one for one in names if words.names(one, "duration")]
@@ -482,6 +510,8 @@ def _only_measure(parts: QueryParts) -> Measure:
         raise Unclear("which_measure")
     if "many" in draft.marks:
         raise Unclear("count_what", words=draft.text)
+    if "time" in draft.marks and draft.ranking is not None:
+        raise Unclear("which_measure")  # "who found the most", where a column is "Found"
     measure = measure_of(parts, MeasureRequest(sure[0].name))
     says_how = draft.aggregate or draft.ranking or draft.derivation or "much" in draft.asks
     is_of_rows = draft.ranking is not None and "it" in draft.marks  # "most of them"

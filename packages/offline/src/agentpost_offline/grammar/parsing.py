@@ -51,6 +51,10 @@ _FEW: Final = 12
 """So many different numbers make groups."""
 _DENIED_MAX: Final = 5
 """So many terms stand at most between a "not" and the "or" that it denies."""
+_HALVES: Final = 2
+_QUARTERS: Final = 4
+_OPENING: Final = 2
+"""So many small words may stand before the first one of a sentence."""
 _RATES: Final = ("rate", "率", "比率")
 """What may be a share of all, or of another figure."""
 
@@ -75,6 +79,9 @@ class _Parser(Clause):
         super().__init__(text, terms, material, today, language, files, has_images)
         self.pending_too: list[Aggregate] = []
         """More aggregates for the same column: "total and average"."""
+        self.measure_places: list[int] = []
+        self.adds_aggregate = False
+        """Whether an "and" stands between a figure and the aggregate that waits for its column."""
         self.person_spans: list[tuple[int, int]] = []
         """Words for people where no column has any."""
         self.control_at = 0, 0
@@ -87,6 +94,8 @@ class _Parser(Clause):
         while at < len(terms):
             at += self._take(at)
         self._late_aggregate()
+        if self.draft.derivation is Derivation.SHARE and len(self.measure_places) > 1:
+            self._find_whole()
         for at, one in enumerate(terms[:-2]):
             if one.has("small.in") and terms[at + 1].has("small.and", "small.or") and (
                 terms[at + 2].has("not.not")
@@ -254,18 +263,21 @@ class _Parser(Clause):
         return size
 
     def _first_of_two(self, at: int, calendar: Calendar) -> int:
-        """The "first" of "the first and the second half"."""
-        joint = self.term(at + 1)
-        if not self.terms[at].has("ordinal") or joint is None or not joint.has("small.and"):
+        """The "first" of "the first and the second half", and the "second" of "the first half and
+        the second"."""
+        joint, number = self.term(at + 1), int(self.terms[at].key("ordinal") or 0)
+        if number < 1:
             return 0
-        second, _ = periods.read(self.terms, self.skip(at + 2), calendar)
-        number = int(self.terms[at].key("ordinal") or 0)
-        if second is None or not 1 <= number < (second.half or second.quarter or 0):
+        other = self.draft.periods[-1] if self.draft.periods else None
+        if joint is not None and joint.has("small.and"):
+            other, _ = periods.read(self.terms, self.skip(at + 2), calendar)
+        most = 0 if other is None else _HALVES if other.half else _QUARTERS if other.quarter else 0
+        if other is None or number > most or number in (other.half, other.quarter):
             return 0
-        if second.half is not None:
-            self.draft.periods.append(dataclasses.replace(second, half=number))
+        if other.half is not None:
+            self.draft.periods.append(dataclasses.replace(other, half=number))
         else:
-            self.draft.periods.append(dataclasses.replace(second, quarter=number))
+            self.draft.periods.append(dataclasses.replace(other, quarter=number))
         return 1
 
     def _dateless(self, at: int) -> int:
@@ -349,9 +361,10 @@ class _Parser(Clause):
         """The number of "the 3 products with the highest revenue"."""
         value = self.number(self.terms[at])
         after = self.term(self.skip(at + 1))
-        if value is None or after is None or not after.columns or self.names(self.terms[at]):
+        if value is None or after is None or self.names(self.terms[at]) or after.values:
             return 0
-        if value % 1 or not 0 < value < 100 or self.is_measure(after) or after.values:
+        is_group = bool(after.columns) and not self.is_measure(after)
+        if value % 1 or not 0 < value < 100 or not (is_group or is_own(self, after)):
             return 0
         self.draft.options["which"] = int(value)
         return 1
@@ -376,6 +389,8 @@ class _Parser(Clause):
             value = self.number(self.term(self.skip(end)))
             if value is not None and value % 1 == 0 and 0 < value < 1000:
                 count, end = int(value), self.skip(end) + 1
+        if count is None and self.draft.ranking is None and "which" in self.draft.options:
+            count = int(self.draft.options.pop("which"))  # "the 5 phones that cost most"
         before, after = self.draft.ranking, self.term(end)
         if before is not None and before.is_top != key.startswith("top"):
             if count is not None or not self._adds_other_end(at, before):
@@ -438,9 +453,11 @@ class _Parser(Clause):
             self.draft.look_words["sort"] = term.text
             return place + 1 - at
         if term.has("order") and not term.columns:  # of rows, and of no figures
-            if not any(one.has("sort.sort") for one in self.terms):
+            if term.has("order.oldest", "order.newest"):
+                self.draft.marks.add("dated")
+            elif not any(one.has("sort.sort") for one in self.terms):
                 self.draft.unknown.append(term.text)
-            self.draft.sort = self.draft.is_descending = term.has("order.desc")
+            self.draft.sort = self.draft.is_descending = term.has("order.newest")
             self.draft.look_words["sort"] = term.text
             return 1
         if not term.has("sort") or term.columns or term.has("sort.first"):
@@ -462,7 +479,7 @@ class _Parser(Clause):
                 return 0
         if term.columns and not term.has("ask") and self._follows_by(at):
             return 0
-        if self._ends_range(at):
+        if self._ends_range(at) or (term.has("aggregate") and self._measure_follows(at)):
             return 0
         if self._is_made(at) or (term.has("audience") and self._costs and self._is_for(at)):
             self.draft.unknown.append(term.text)
@@ -639,14 +656,22 @@ class _Parser(Clause):
         term = self.terms[at]
         if not term.has("ask.which", "ask.who", "ask.what") or self.names(term):
             return 0
+        if self._is_preposition(at):
+            return 0
+        if term.has("ask.many") and not self._measure_comes(at):
+            return 0  # "كم" is "how many", and "what" before a figure
         key = "which" if term.has("ask.which") else "who" if term.has("ask.who") else "what"
         before = self.term(at - 1)
         if key == "who" and before is not None and (before.text in PRONOUNS or before.has("them")):
             return 1  # "only the ones who have not paid"
+        if term.has("small.it"):  # "who are they"
+            self.draft.marks.add("it")
         if term.has("needs.hours"):
             self.draft.marks.add("long")
         after = self.term(at + 1)
-        if key == "what" and after is not None and (after.columns or after.has("grain")):
+        if after is not None and after.has("derived.share"):
+            key = "what"  # "which percentage"
+        elif key == "what" and after is not None and (after.columns or after.has("grain")):
             key = "which"
         self.draft.asks.add(key)
         self.draft.look_words.setdefault(key, term.text)
@@ -671,9 +696,25 @@ class _Parser(Clause):
             self.draft.options["which"] = int(number)
         return (end + 2 if number is not None else end + 1) - at
 
+    def _is_preposition(self, at: int) -> bool:
+        """Whether "من" is no "who" but the "of" that it is where a sentence does not begin."""
+        before, after = self.terms[max(0, at - _OPENING) : at], self.term(at + 1)
+        narrows = after is not None and any(
+            not yes_value(self.material.column(name)) for name in (
+                *after.columns, *(column for column, _ in after.values)
+            )
+        ) if self.material is not None else False  # fmt: skip
+        begins = all(one.is_glue for one in before) and not narrows
+        return self.terms[at].has("small.in") and not begins
+
+    def _measure_comes(self, at: int) -> bool:
+        """Whether a figure or how it is computed stands behind a word that asks."""
+        after = self.term(self.skip(at + 1, "small.of"))
+        return after is None or after.has("aggregate", "derived") or self.is_measure(after)
+
     def take_asking(self, at: int) -> int:
         term = self.terms[at]
-        if not term.has("ask") or self.names(term):
+        if not term.has("ask") or self.names(term) or self._is_preposition(at):
             return 0
         if term.has("ask.number") and not term.has(
             "ask.many"
@@ -681,7 +722,12 @@ class _Parser(Clause):
             if counts_beside(self, at):
                 self.draft.marks.add("count_too")
                 return 1
-            return 0
+            after = self.term(at + 1)
+            averages = self.pending not in (None, Aggregate.SUM)
+            return int(averages and after is not None and self.is_measure(after))
+        if term.has("ask.many"):
+            first = self.term(self.skip(at + 1, "small.of"))
+            self.draft.counts_measure = first is not None and self.is_measure(first)
         key = str(term.key("ask"))
         for name in ("passage", "many", "much", "list"):
             if term.has(f"ask.{name}"):
@@ -706,7 +752,8 @@ class _Parser(Clause):
         if key is None or (term.columns and not self._measure_follows(at)):
             return 0
         before, joint = self.term(at - 2), self.term(at - 1)
-        joins = (joint is not None and joint.has("small.and")) or self._is_joined(term)
+        last = self.term_before(at) if joint is not None and joint.is_glue else joint
+        joins = (last is not None and last.has("small.and")) or self._is_joined(term)
         if joins and before is not None and before.has("aggregate") and before.columns:
             self.draft.unknown.append(before.text)  # the total of it, or the column "Total"?
         if self.pending is not None and joins:
@@ -720,6 +767,7 @@ class _Parser(Clause):
         if self.pending is None or key != "sum":
             self.pending = Aggregate(key)
             self.draft.aggregate_word = term.text
+            self.adds_aggregate = joins and bool(self.draft.measures)
         return 1
 
     def _is_joined(self, term: Term) -> bool:
@@ -733,36 +781,32 @@ class _Parser(Clause):
         return after is not None and self.is_measure(after)
 
     def _late_aggregate(self) -> None:
-        """An aggregate behind its column: "the revenue in total"."""
+        """An aggregate behind its column: "the revenue in total"; behind an "and", it is one more:
+        "total takings, and the average per sale"."""
         if self.pending is None:
             return
-        if self.draft.measures and self.draft.measures[-1].aggregate is None:
-            for measure in self.draft.measures:
-                measure.aggregate = measure.aggregate or self.pending
-            self._add_pending(self.draft.measures[-1])
-        elif self._is_another_aggregate():  # "total takings, and the average per sale"
-            last = self.draft.measures[-1]
-            self.draft.measures.append(MeasureRequest(last.column, self.pending, last.word))
-        elif self.draft.measures and self.pending not in (
-            Aggregate.SUM,
-            *(one.aggregate for one in self.draft.measures),
-        ):  # "total takings by month and the average"
-            self.draft.unknown.append(self.draft.aggregate_word)
-        elif self.draft.aggregate is None:
-            self.draft.aggregate = self.pending
-        self.pending = None
-
-    def _is_another_aggregate(self) -> bool:
-        """Whether an aggregate that no column follows is one more of the only column."""
-        draft = self.draft
-        first = draft.measures[0] if len(draft.measures) == 1 else None
-        of_groups = draft.groups or draft.grains or draft.mentions or draft.ranking
+        draft, hows = self.draft, [self.pending, *self.pending_too]
+        self.pending, self.pending_too = None, []
+        if draft.measures and draft.measures[-1].aggregate is None and not self.adds_aggregate:
+            self.pending_too = hows[1:]
+            for measure in draft.measures:
+                measure.aggregate = measure.aggregate or hows[0]
+            self._add_pending(draft.measures[-1])
+            return
+        known = {one.aggregate for one in draft.measures}
+        more = [one for one in hows if one not in known]
         joins = any(
             one.has("small.and", "edit.about") for one in self.terms[self.last_measure_at + 1 :]
         )
-        return (
-            bool(first and first.aggregate not in (None, self.pending) and joins) and not of_groups
-        )
+        of_groups = draft.groups or draft.grains or draft.mentions or draft.ranking
+        if not draft.measures or (more in ([], [Aggregate.SUM]) and not self.adds_aggregate):
+            draft.aggregate = draft.aggregate or hows[0]
+            draft.unknown += [self.draft.aggregate_word] if hows[1:] else []
+        elif joins and len({one.column for one in draft.measures}) == 1 and not of_groups:
+            last = draft.measures[-1]
+            draft.measures += [MeasureRequest(last.column, how, last.word) for how in more]
+        elif more:  # "total takings by month and the average"
+            draft.unknown.append(self.draft.aggregate_word)
 
     def _add_pending(self, measure: MeasureRequest) -> None:
         """The same column once more for each other aggregate that was named with the first."""
@@ -780,14 +824,8 @@ class _Parser(Clause):
 
     def take_column(self, at: int) -> int:
         term = self.terms[at]
-        if self._is_language(at):  # "auf englisch", where there are marks in English
+        if self._is_no_column(at):
             term.columns = ()
-            self._ends.clear()
-        before = self.term(at - 1)
-        flag = self.column(before) if before is not None and term.has("derived") else None
-        names_it = any(fold(name) == fold(term.text) for name in term.columns)
-        if flag is not None and yes_value(flag) and not names_it:
-            term.columns = ()  # the "escape rate" is no rating
         columns = term.columns
         column = self.column(term)
         if column is None:
@@ -825,6 +863,22 @@ class _Parser(Clause):
             return self._mention(at, column)
         return 1
 
+    def _is_no_column(self, at: int) -> bool:
+        """Whether a column is not meant by its name: "auf englisch", where there are marks in
+        English; the "escape rate", which is no rating; "who pays the most", where one is "Paid"."""
+        term, before = self.terms[at], self.term(at - 1)
+        if self._is_language(at):
+            self._ends.clear()
+            return True
+        names_it = any(fold(name) == fold(term.text) for name in term.columns)
+        flag = self.column(before) if before is not None and term.has("derived") else None
+        if before is not None and flag is not None and yes_value(flag):
+            if names_it:  # beside a column "rate"
+                self.draft.unknown.append(self.text[before.start : term.end])
+            return True
+        pays = self.column(term) if term.has("carry") and self._ranks and not names_it else None
+        return pays is not None and bool(yes_value(pays))
+
     def _measure(self, at: int, column: Column) -> None:
         """A column of figures, computed as the words before it say."""
         term, before = self.terms[at], self.term(at - 1)
@@ -845,6 +899,7 @@ class _Parser(Clause):
         self.draft.measures.append(MeasureRequest(column.name, how, term.text))
         self._add_pending(self.draft.measures[-1])
         self.last_measure_at = at
+        self.measure_places.append(at)
         self.pending = None
 
     def _is_valued_at(self, at: int, column: Column) -> bool:
@@ -1004,21 +1059,44 @@ class _Parser(Clause):
             return 0  # the "open rate" is of those who got it
         derivation = Derivation(str(term.key("derived")))
         after = self.term(self.skip(at + 1))
-        if term.has("part") and after is not None and after.has("by"):
+        if term.has("part") and after is not None and (
+            after.has("by") or (after.values and self._names_figure_behind(at))
+        ):  # fmt: skip
             self.draft.asks.add("much")
-            return 1  # "how much of each material"
+            return 1  # "how much of each material", "how much of the soup was wasted"
         if self.draft.derivation not in (None, derivation):
             return 0
         if derivation is Derivation.SHARE and self._shows_shares(at):
             return 1
+        if derivation is Derivation.SHARE and self.draft.derivation is None:
+            self.draft.whole_at = len(self.draft.measures)
+            self.draft.is_rate = not self._is_of_flag(at)
+            whole = self.term(self.skip(at + 1, "small.of"))
+            if whole is not None and whole.values and self._names_figure_behind(at):
+                self.draft.marks.add("of_value")
         self.draft.derivation = derivation
-        self.draft.whole_at = len(self.draft.measures)
-        self.draft.is_rate = not self._is_of_flag(at)
         if term.has("part"):
             self.draft.marks.add("part")
         if term.has("fall"):
             self.draft.marks.add("fall")
         return 1
+
+    def _names_figure_behind(self, at: int) -> bool:
+        """Whether a column of figures follows that is no whole: "of the soup was wasted", but not
+        "of North in revenue"."""
+        places = (place for place in range(at + 1, len(self.terms))
+                  if self.is_measure(self.terms[place]))  # fmt: skip
+        place = next(places, None)
+        before = self.terms[place - 1] if place is not None else None
+        return before is not None and not before.has("small.in", "small.of")
+
+    def _find_whole(self) -> None:
+        """Of two figures behind "what percent" the second is the whole where an "of" stands
+        before it: "what percent of tickets were returned", "percent returned of tickets"."""
+        draft, (first, second) = self.draft, self.measure_places[-2:]
+        joints = self.terms[first + 1 : second]
+        if draft.whole_at == 0 and any(one.has("small.of", "small.in") for one in joints):
+            draft.whole_at = 1
 
     def _is_of_flag(self, at: int) -> bool:
         """Whether a share is "of" those that a column says yes of, and so may be that of all of
@@ -1072,7 +1150,7 @@ class _Parser(Clause):
         ):  # fmt: skip
             return 0
         elif term.has("ahead") and self._asks_ahead(at):
-            draft.model.append(("future", self.text[self.terms[at - 1].start : term.end]))
+            draft.model.append(("future", self.text[self.terms[max(0, at - 1)].start : term.end]))
         elif term.has("model") and not (term.has("model.model") and is_of_rows(self, at)):
             if self._names_file(term.text):
                 draft.marks.add("source")
@@ -1117,8 +1195,8 @@ class _Parser(Clause):
 
     def _asks_ahead(self, at: int) -> bool:
         """Whether a question is about what is to come: "what will July bring"."""
-        after = self.term(at + 1)
-        is_asked = any(one.has("ask") for one in self.terms[self.start_of_part(at) : at])
+        after, before = self.term(at + 1), self.terms[self.start_of_part(at) : at]
+        is_asked = any(one.has("ask") for one in before) or not before
         return is_asked and after is not None and not after.has("asked")
 
     def _is_sent_by_asker(self, at: int) -> bool:
@@ -1163,6 +1241,11 @@ class _Parser(Clause):
     def take_glue(self, at: int) -> int:
         """Small words that only hold a sentence together."""
         term = self.terms[at]
+        if term.has("small.verb") and all(one.is_glue for one in self.terms[:at]):
+            self.draft.marks.add("show")
+        before = self.term(at - 1)
+        if term.has("concept.revenue") and before is not None and self.is_measure(before):
+            return int(before.is_literal)  # "prize money", where a column is "Prize"
         if term.has("small.it"):
             self.draft.marks.add("it")
             before = self.term(at - 1)
@@ -1197,8 +1280,8 @@ class _Parser(Clause):
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
         is_value = self.material is not None and fold(term.text) in self.material.value_words
         if term.text.casefold() in PRONOUNS and at and not is_value and (
-            self.names(before := self.terms[at - 1]) or before.has("edit", "extreme", "thing")
-            or self._names_file(before.text)
+            self.names(before := self.terms[at - 1]) or self._names_file(before.text)
+            or before.has("edit", "extreme", "thing", "ordinal")
         ):  # fmt: skip
             return 1
         if term.has("axis"):  # "clients down, quarters across"

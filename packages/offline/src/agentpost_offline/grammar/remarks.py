@@ -38,6 +38,14 @@ def take_purpose(clause: Clause, at: int) -> int:
         end += 1
     if (one is not None and clause.names(one)) or not _is_audience(clause, others, at, end):
         return 0
+    day = clause.term(end + 1)
+    if (
+        one is not None
+        and one.has("small.in")
+        and day is not None
+        and (day.kind == "date" or day.number is not None or day.has("month"))
+    ):  # "for the meeting in June": is that when it is, or which rows?
+        clause.draft.unknown.append(clause.text[clause.terms[at].start : day.end])
     if others:  # "the area manager"
         purpose = clause.text[clause.terms[at].start : clause.terms[end - 1].end]
         clause.draft.purposes.append(purpose)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import msgspec
@@ -32,7 +32,7 @@ _THING_OF_FORMAT = {
 }  # fmt: skip
 _IMAGE_OPTIONS = frozenset(
     ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale", "text", "top",
-     "left", "right", "portrait", "landscape", "wide", "high", "percent")
+     "left", "right", "portrait", "landscape", "wide", "high", "percent", "nth")
 )  # fmt: skip
 _OPTIONS = {
     Thing.IMAGE: _IMAGE_OPTIONS, Thing.TABLE: frozenset(("pivot", "clean", "convert")),
@@ -202,6 +202,10 @@ def _read_clauses(
         for at, draft in enumerate(drafts)
     ]
     readings = [one for one in readings if not _is_courtesy(one, len(readings))]
+    if len(readings) == 1 and around.works and not (around.has_files or around.is_unanswered):
+        last = Reading(Draft(""), around.works[0].frame)
+        if len(readings[0].draft.periods) > 1:  # "compare the first quarter with the second"
+            _read_with_figure_of(last, readings[0], material, around)
     for before, one in pairwise(readings):
         _read_as_follow_up(before, one, material)
         if not _read_with_figure_of(before, one, material, around):
@@ -212,17 +216,11 @@ def _read_clauses(
 def _read_with_figure_of(
     before: Reading, one: Reading, material: Material | None, around: Surrounding
 ) -> bool:
-    """Whether a demand that only ranks is of the figure of the one before it: "total meals in May
-    and which site had the most"."""
-    asks_figure = one.question is not None and one.question.key == "which_measure"
-    if not (asks_figure and before.is_sure and before.frame and len(before.frame.queries) == 1):
+    """Whether a demand that only ranks, or compares periods, is of the figure of the one before it:
+    "total meals in May and which site had the most"."""
+    first = before.frame.queries[0] if before.frame and len(before.frame.queries) == 1 else None
+    if first is None or not before.is_sure or not _lacks_figure(one, first):
         return False
-    (first,) = before.frame.queries
-    ranking = one.draft.ranking
-    if ranking is None or len(first.measures) > 1:
-        return False
-    if ranking.is_judged and not (first.measures and first.measures[0].column):
-        return False  # of rows, more may be better or worse
     name = first.measures[0].column if first.measures else None
     if name is None:
         name = word_list(around.language)["rows"]["rows"].partition(";")[0]
@@ -233,12 +231,31 @@ def _read_with_figure_of(
     if not whole.is_sure or whole.frame is None or len(whole.frame.queries) != 1:
         return False
     (query,) = whole.frame.queries
-    own_columns = {each.column for each in query.filters}
-    others = (each for each in first.filters if each.column not in own_columns)
+    own_columns = {query.time, *(each.column for each in query.filters)}
+    others = [each for each in first.filters if each.column not in own_columns]
+    if one.draft.ranking is not None and one.draft.aggregate_word:  # "… had the most overall"
+        others = []
     query = msgspec.structs.replace(query, filters=(*query.filters, *others))
+    if query.groups and [m.column for m in query.measures] == [m.column for m in first.measures]:
+        query = msgspec.structs.replace(query, measures=first.measures)
     one.frame, one.question = msgspec.structs.replace(whole.frame, queries=(query,)), None
     one.notes = whole.notes
     return True
+
+
+def _lacks_figure(one: Reading, first: Query) -> bool:
+    """Whether a demand ranks, compares periods or asks for a total, and names no figure; ``first``:
+    the query before it."""
+    draft, ranking = one.draft, one.draft.ranking
+    is_implied = one.is_sure and ranking is not None and not (ranking.concept or draft.counts)
+    asks_figure = one.question is not None and one.question.key in ("which_measure", "ask_anew")
+    if draft.measures or len(first.measures) > 1 or not (asks_figure or is_implied):
+        return False
+    if ranking is not None and ranking.is_judged:  # of rows, more may be better or worse
+        return bool(first.measures) and first.measures[0].column is not None
+    compares = "versus" in draft.marks and len(draft.periods) > 1
+    is_total = first.order is not None and draft.aggregate is not None
+    return ranking is not None or compares or is_total
 
 
 def _read_as_follow_up(before: Reading, one: Reading, material: Material | None) -> None:
@@ -254,6 +271,7 @@ def _read_as_follow_up(before: Reading, one: Reading, material: Material | None)
 def _with_remarks(drafts: list[Draft]) -> list[Draft]:
     """The drafts of the clauses; one that is only a remark belongs to the first request."""
     requests = [one for one in drafts if one.has_query]
+    drafts = [one for one in drafts if not (requests and one.is_purpose)]
     for one in drafts:
         if requests and one.is_remark:
             requests[0].remarks += [one.text]
@@ -281,7 +299,14 @@ def _ask_of_which_rows(before: Reading, one: Reading) -> None:
     own_columns = {each.column for each in second.filters}
     others = tuple(each for each in first.filters if each.column not in own_columns)
     is_compared = any(each.derived is Derivation.GROWTH for each in first.measures)
-    if not others or first.table != second.table or (second.filters and not is_compared):
+    if not others or first.table != second.table:
+        return
+    query = msgspec.structs.replace(second, filters=(*second.filters, *others))
+    is_contrast = own_columns and own_columns < {each.column for each in first.filters}
+    if is_contrast and second.measures == first.measures and second.groups == first.groups:
+        one.frame = msgspec.structs.replace(one.frame, queries=(query,))
+        return  # "how much did we take in 2025, and how much did we spend"
+    if second.filters and not is_compared:
         return
     query = msgspec.structs.replace(second, filters=(*second.filters, *others))
     if is_compared and not (second.groups or second.time):
@@ -338,7 +363,8 @@ def _with_what_hands_over(clauses: Sequence[Sequence[Term]]) -> list[Sequence[Te
     "clean this table and give it to me as Excel" is one job."""
     results: list[Sequence[Term]] = []
     for clause in clauses:
-        if results and (_narrows(clause) or _asks_how_much(clause) or _only_sorts(clause)):
+        only_adds = (_narrows, _asks_how_much, _only_sorts, _only_places)
+        if results and any(adds(clause) for adds in only_adds):
             results[-1] = [*results[-1], *clause]
         elif results and _makes(results[-1]) and _hands_over(clause):
             results[-1] = [*results[-1], *(one for one in clause if not one.has("small.it"))]
@@ -368,6 +394,15 @@ def _asks_how_much(clause: Sequence[Term]) -> bool:
     is_of_it = any(one.has("small.it") for one in clause)
     return not is_of_it and any(one.has("ask.much") for one in words) and all(
         one.has("ask.much", "small.and", "small.polite") for one in words
+    )  # fmt: skip
+
+
+def _only_places(clause: Sequence[Term]) -> bool:
+    """As in "at the bottom", behind what is to be written."""
+    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
+    return any(one.has("place") for one in words) and all(
+        one.has("place", "small.polite", "small.in") and not (one.columns or one.values)
+        for one in words
     )  # fmt: skip
 
 
@@ -432,6 +467,10 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
             for each in phrases[start:at]
         ):  # fmt: skip
             return False  # "revenue and number of bookings by channel"
+        if one.has("extreme") and _sums(phrases[start:at]):
+            return True  # "total meals and the top site"
+        if one.has("aggregate") and _ranks(phrases[start:at]) and _ends(phrases, at + 1):
+            return True  # "which site had the most meals and the total"
         if one.has("ask.many", "ask.much", "ask.which", "ask.who", "ask.why") or (
             one.has("ask.what") and any(each.has("aggregate") for each in phrases[at : at + 6])
         ):  # fmt: skip
@@ -439,6 +478,29 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
         if not (one.is_glue or one.has("small", "number", "edit") or one.number is not None):
             return False
     return False
+
+
+def _sums(phrases: Sequence[Term]) -> bool:
+    """Whether a sum of a column is asked for, and nothing is ranked."""
+    has_sum = any(one.has("aggregate.sum") for one in phrases)
+    return has_sum and any(one.columns for one in phrases) and not any(
+        one.has("extreme") for one in phrases
+    )  # fmt: skip
+
+
+def _ranks(phrases: Sequence[Term]) -> bool:
+    """Whether the best or worst by a column is asked for."""
+    return any(one.has("extreme") for one in phrases) and any(one.columns for one in phrases)
+
+
+def _ends(phrases: Sequence[Term], at: int) -> bool:
+    """Whether a clause has nothing from a place on but how something is computed."""
+    for one in phrases[at:]:
+        if one.kind == "mark" and one.text in _BREAKS + ".":
+            break
+        if not (one.is_glue or one.has("aggregate", "small.polite")):
+            return False
+    return True
 
 
 def _reading(
@@ -491,17 +553,30 @@ def _reading(
             not names_several or draft.several_word.isdigit()
         ):  # fmt: skip
             draft.unknown.append(draft.several_word)
+        if _shows_rows(draft):
+            draft.asks.add("list")
         result.frame = _frame(draft, material, around, drafts, result)
         _tell_remarks(result)
         if result.frame is not None and "among" in draft.marks and _last_queries(around):
             _keep_rows(result.frame, _last_queries(around), result)
-        if result.frame is not None and sum(not one.is_talk for one in drafts) == 1:
+        others = (one for one in drafts if one is not draft and not one.is_talk)
+        if result.frame is not None and not any(one.has_query or one.asks for one in others):
             _ask_of_which_data(draft, result.frame, material, around)
         if result.frame is not None and material is not None and draft.unknown:
             _ask_which_of_alike(draft, result.frame, material)
     except Unclear as unclear:
         result.question = unclear.question
     return result
+
+
+def _shows_rows(draft: Draft) -> bool:
+    """Whether rows are to be shown under a condition: "show the unpaid ones over 200"."""
+    bare = replace(draft, values=[], filters=[], comparing=[], periods=[])
+    narrows = draft.values or draft.filters or draft.comparing
+    return "show" in draft.marks and bool(narrows) and not (
+        bare.has_query or draft.asks or draft.things or draft.aggregate or draft.has_look
+        or draft.marks & {"only", "it", "too", "change"}
+    )  # fmt: skip
 
 
 def _keep_rows(frame: Frame, last: Sequence[Query], result: Reading) -> None:
@@ -558,12 +633,12 @@ def _check_what_it_is(draft: Draft, around: Surrounding, *, is_later: bool) -> N
 def _tell_remarks(reading: Reading) -> None:
     """Tell what a question has beside it, which changes nothing about the answer; what costs is
     not made with words that are not understood."""
-    told, remarks = list(reading.draft.purposes), reading.draft.remarks
+    texts, remarks = list(reading.draft.purposes), reading.draft.remarks
     if reading.frame is not None and reading.frame.act is Act.ASK:
-        told += remarks
+        texts += remarks
     else:
         reading.draft.unknown += remarks
-    reading.notes += [("remark", {"words": one}) for one in told]
+    reading.notes += [("remark", {"words": one}) for one in texts]
 
 
 def _is_of_before(draft: Draft) -> bool:
@@ -739,6 +814,8 @@ def _frame(
         _check_colour_of_part(draft)
     if thing is Thing.IMAGE:
         _check_picture(draft)
+        if int(draft.options.get("nth", 0)) > len(around.names):
+            draft.unknown.append(draft.text)
     source = draft
     if not draft.has_query and thing is not Thing.ANSWER:
         source = next((one for one in drafts if one.has_query), draft)
@@ -752,6 +829,8 @@ def _frame(
         reading.notes += resolved.notes
         whole = not resolved.query.measures and not (resolved.query.filters or source.has_query)
         queries = () if whole else resolved.queries
+    if thing is Thing.CHART and queries and not any(one.measures for one in queries):
+        raise Unclear("which_measure")  # rows are not drawn
     if thing is Thing.ANSWER and not queries:
         return None
     if thing is Thing.VIDEO and material is not None:
@@ -806,7 +885,9 @@ def _check_picture(draft: Draft) -> None:
     """A picture has no rows that could be ranked or left out; a new size has to be told."""
     if draft.has_query or draft.aggregate:
         draft.unknown.append(draft.ranking.word if draft.ranking else draft.text)
-    if draft.ordinal is not None:  # "the second picture"
+    if draft.ordinal is not None and draft.ordinal > 0:  # "the second picture"
+        draft.options["nth"] = draft.ordinal
+    if draft.options.keys() >= {"collage", "rotate"}:
         draft.unknown.append(draft.text)
     if draft.options.keys() in ({"resize"}, {"crop"}) and draft.style.size is None:
         raise Unclear("picture_size")

@@ -11,7 +11,7 @@ import msgspec
 
 from agentpost_offline.data import roles, words
 from agentpost_offline.data.formulas import Sign, formula
-from agentpost_offline.data.model import Column, Kind, Role
+from agentpost_offline.data.model import Kind, Role
 from agentpost_offline.frame import (
     ROW_COUNT,
     Aggregate,
@@ -32,6 +32,7 @@ from agentpost_offline.grammar.material import (
     is_better_higher,
     is_of_payment,
     is_worse_higher,
+    reaches,
     yes_value,
 )
 from agentpost_offline.grammar.measures import NAMED, measure_of, measures_of
@@ -54,6 +55,10 @@ class Resolved(QueryParts):
         *, is_choice: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(draft, material, thing, today, language, is_choice=is_choice)
+        for one in draft.filters:
+            column = self.material.column(one.column)
+            if one.op is Op.IS_NOT and one.values == (yes_value(column),) and column.missing:
+                self.notes.append(("blank_too", {"column": column.label}))
         if draft.ambiguous:
             word, columns = draft.ambiguous[0]
             labels = [Choice(name, text=self._instead(word, name)) for name in columns]
@@ -85,6 +90,8 @@ class Resolved(QueryParts):
         if draft.row_order is not None and not (measures or self.groups or self.time):
             query = self.over((), Order(bool(draft.sort)))
             return msgspec.structs.replace(query, rows_by=draft.row_order)
+        if "dated" in draft.marks:
+            return self._rows_by_date(measures)
         measures, order = self._rank(measures)
         measures = self._derive(measures)
         self._comparison(measures)
@@ -172,6 +179,25 @@ class Resolved(QueryParts):
             self.over((), Order(bool(self.draft.sort))), rows_by=names[0]
         )
 
+    def _rows_by_date(self, measures: Sequence[Measure]) -> Query:
+        """The rows of "list the urgent ones, oldest first": by the only date that no condition is
+        on. Raises `Unclear` where another order may be meant."""
+        conditions = {one.column for one in (*self.filters, *self.draft.filters)}
+        names = [one.name for one in self.material.date_columns if one.name not in conditions]
+        is_list = self.draft.asks & {"list", "which", "who"} and (
+            not self.groups or self.material.is_row(self.groups)
+        )  # fmt: skip
+        has_age = "age" in self.material.concepts or self.draft.ranking or self.time
+        if not names or has_age or not is_list or list(measures) not in ([], [ROW_COUNT]):
+            self.draft.unknown.append(self.draft.look_words["sort"])
+            raise Unclear("which_measure")
+        self.groups = []
+        query = self.over((), Order(bool(self.draft.sort)))
+        queries = [msgspec.structs.replace(query, rows_by=name) for name in names]
+        if len(queries) > 1:
+            raise Unclear("which_date", [self.choice(one) for one in queries])
+        return queries[0]
+
     @property
     def _lists_rows(self) -> bool:
         """Whether rows are asked for under a condition that nothing names: no column says "which"
@@ -208,7 +234,7 @@ class Resolved(QueryParts):
             ))
             or not (self.groups or self.is_counting or self._looks_up)
         ):  # fmt: skip
-            self.groups += [name for name in draft.mentions if name not in self.groups]
+            self.groups = list(dict.fromkeys((*self.groups, *draft.mentions)))
         self._who()
         self._rows_as_groups()
         self._time_axis()
@@ -405,6 +431,8 @@ class Resolved(QueryParts):
             self.filters.append(one.filter(calendar, Op.IS_NOT))
         if self._compares_periods() or draft.derivation is Derivation.GROWTH:
             return
+        for one in draft.periods:
+            one.year = one.year or comparing.only_year(one, calendar)
         weekdays = [one for one in draft.periods if one.weekdays]
         if weekdays:
             days = tuple(float(day) for one in weekdays for day in one.weekdays)
@@ -541,7 +569,8 @@ class Resolved(QueryParts):
         of_groups = bool(self.groups or self.time) and not self.is_row_each  # totals are larger
         reached = {
             column.name for column in numbers
-            if (of_groups and column.role is not Role.RATE) or _reaches(column, one)
+            if (of_groups and column.role is not Role.RATE)
+            or reaches(column, one.op, one.values[0])
         }  # fmt: skip
         columns = {measure.column for measure in measures} & reached
         if len(columns) == 1 and (one.has_unit or len(reached) == 1 or not self.draft.counts):
@@ -564,6 +593,14 @@ class Resolved(QueryParts):
     def queries(self) -> tuple[Query, ...]:
         """The query, or that with the best and that with the worst where both are asked for."""
         query = self.query
+        shares = [one.derived in (Derivation.SHARE, Derivation.RATE) for one in query.measures]
+        if (
+            shares == [True]
+            and self.thing is Thing.ANSWER
+            and "many" in self.draft.asks
+            and (query.measures[0].aggregate is Aggregate.COUNT)
+        ):  # "how often, and how many percent is that"
+            return msgspec.structs.replace(query, measures=(ROW_COUNT,)), query
         if "both_ends" not in self.draft.marks:
             return (query,)
         if query.order is not None and query.order.count and self.thing is Thing.ANSWER:
@@ -599,13 +636,9 @@ class Resolved(QueryParts):
             raise Unclear("rank_what")  # "the oldest child in each class"
         if draft.sort is not None and draft.sort is not ranking.is_top:
             draft.unknown.append(draft.look_words["sort"])  # "top 3, worst first"
-        columns = [self.material.column(one.column) for one in measures if one.column]
-        if (
-            ranking.is_judged
-            and columns
-            and all(map(is_worse_higher, columns))
-            and (not ranking.is_top)
-        ):  # the worst delay is the longest
+        if ranking.is_judged and self._is_worse_more(measures):
+            if ranking.is_top:
+                raise Unclear("rank_what", self._both_ends(measures))
             ranking = draft.ranking = replace(ranking, is_top=True, is_judged=False)
         if any(self._has_no_best(one) for one in measures):
             is_group = has_axis or ranking.count is None
@@ -647,6 +680,25 @@ class Resolved(QueryParts):
         if count == 1 and len(measures) > 1 and self.thing is Thing.ANSWER and not is_one:
             raise Unclear("rank_what")  # the best in one is hardly that in the other
         return measures, Order(ranking.is_top, count)
+
+    def _is_worse_more(self, measures: Sequence[Measure]) -> bool:
+        """Whether the worst is surely the highest: of delays, of what is not paid. Raises `Unclear`
+        for rows of which that cannot be told."""
+        columns = [self.material.column(one.column) for one in measures if one.column]
+        flags = [
+            (self.material.column(one.column), one.values)
+            for one in (*self.filters, *self.draft.filters)
+            if one.op is Op.IS and not one.grain and yes_value(self.material.column(one.column))
+        ]
+        if any(is_of_payment(one.name) and values != (yes_value(one),) for one, values in flags):
+            return True
+        if columns:
+            return all(map(is_worse_higher, columns))
+        if any(is_worse_higher(one) for one, _ in flags):
+            return True
+        if flags and self.groups:
+            raise Unclear("rank_what", self._both_ends(measures))
+        return False
 
     def _has_no_best(self, one: Measure) -> bool:
         """Whether "best" may be the lowest: of marks, costs and times; "top 3" only of marks."""
@@ -772,7 +824,11 @@ class Resolved(QueryParts):
         narrows = self.groups or self.time or len(self._value_filters) > 1
         if len(flags) != 1 or flags & set(self.groups) or list(measures) != [ROW_COUNT]:
             return None
-        return Measure(flags.pop(), Aggregate.COUNT, Derivation.RATE) if narrows else None
+        if not narrows:
+            return None
+        if self.draft.style.chart == "donut":
+            raise Unclear("share_what")  # rates are no parts of a whole
+        return Measure(flags.pop(), Aggregate.COUNT, Derivation.RATE)
 
     @property
     def _value_filters(self) -> list[Filter]:
@@ -956,16 +1012,6 @@ class Resolved(QueryParts):
 def _differ(values: Sequence[str | float]) -> bool:
     """Whether there are several values, and not two spellings of one: "Cash" and "cash"."""
     return len({str(value).casefold() for value in values}) > 1
-
-
-def _reaches(column: Column, one: Comparing) -> bool:
-    """Whether a condition leaves some rows of a column: "over 10k" is of no time in minutes."""
-    low, high = column.first, column.last
-    if not (isinstance(low, float) and isinstance(high, float)):
-        return True
-    if one.op in (Op.ABOVE, Op.AT_LEAST):
-        return one.values[0] <= high
-    return one.values[0] >= low if one.op in (Op.BELOW, Op.AT_MOST) else True
 
 
 def _asks_for_list(draft: Draft) -> bool:

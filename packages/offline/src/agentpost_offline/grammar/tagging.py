@@ -34,6 +34,8 @@ from agentpost_offline.grammar.vocabulary import (
 _WHOLE = ("file", "date", "hex", "size")
 _TINY = 3
 """Values and columns up to this length are found only in their own capitals: "IT" is no "it"."""
+_WORD = 40
+"""Letters among which the word before another one begins."""
 _ROOT = 6
 """Letters that two words of one root share."""
 _ENDING = 4
@@ -125,7 +127,7 @@ class _Tagger:
         first = self.tokens[at]
         if first.kind in _WHOLE:
             return [_plain(first)], 1
-        limit = max(self.words.longest, self.material.longest if self.material else 1)
+        limit = max(self.words.longest, self.material.longest + 1 if self.material else 1)
         for size in range(min(limit, len(self.tokens) - at), 0, -1):
             span = self.tokens[at : at + size]
             if any(token.kind in _WHOLE for token in span):
@@ -181,6 +183,10 @@ class _Tagger:
             one.startswith(("concept.", "idle.", "model.")) or one == "kind.grouped"
             for one in meanings
         )  # fmt: skip
+        is_inflected = is_inflected or (  # "minutes" of a column "mins" are not written
+            len(span) == 1 and "model.model" in meanings
+            and all(one.startswith(("model.", "unit.")) for one in meanings)
+        )  # fmt: skip
         if is_inflected and meanings and not (columns or values) and (
             (name := self._translate(span[0])) is not None
         ):  # fmt: skip
@@ -188,8 +194,9 @@ class _Tagger:
             term.meanings = frozenset(meanings)
             return term
         meanings = tuple(one for one in meanings if not one.startswith("value."))
-        if not (meanings or columns or values):
-            return None
+        is_concept = len(span) > 1 and all(one.startswith("concept.") for one in meanings)
+        if not (columns or values) and (not meanings or (is_concept and self.material)):
+            return None  # "total value" of a column "Value"
         kind = span[0].kind if len(span) == 1 else "word"
         figure = number(span[0].text, self.words.decimal) if kind == "number" else None
         return Term(
@@ -236,11 +243,15 @@ class _Tagger:
         columns = material.columns.get(keys) or material.columns.get(plain) or []
         if span[0].start == 0 and any(one.startswith("ask.") for one in meanings):
             columns = []  # "what did we spend", where a column is called so
-        if is_small:
+        columns = columns or self._without_of(span)
+        is_named = is_small and self._follows(span, "by.per")
+        if is_small and not is_named:
             columns = [one for one in columns if _is_written(spelling, one)]
         elif any(one.startswith("not.") for one in meanings):
             columns = [one for one in columns if fold(one) == fold(spelling)]
         is_literal = bool(columns)
+        same = [one for one in columns if fold(one) == fold(spelling)]
+        columns = same or columns  # "cooked" beside "cook"
         if columns and len(plain) == 1:
             columns = self._spelt_alike(plain[0], columns)
         columns = columns or self._columns_meant(plain, keys, meanings)
@@ -266,15 +277,37 @@ class _Tagger:
         has_other = any(one.startswith(("period.", "extreme.", "edit.")) for one in meanings)
         if has_other and spelling.islower():  # "last" is no team called Last
             values = [one for one in values if one[1].islower()]
+        is_value = is_small and len(spelling) > _TINY and self._follows(
+            span, "small.purpose", "small.of"
+        )  # fmt: skip
         is_last = not self.text[span[-1].end :].strip(" .?!。？！؟")  # "how many are out?"
         by_name = tuple(
             (column, value) for column, value in values
-            if (_is_written(spelling, value) and (
+            if is_value or (_is_written(spelling, value) and (
                 not is_small or is_last or len(value) > _TINY or spelling != spelling.casefold()
             ))
             or not (is_small or (len(value) <= _TINY and meanings))
         )  # fmt: skip
         return tuple(columns), is_literal, (*by_name, *by_meaning)
+
+    def _without_of(self, span: Sequence[Token]) -> list[str]:
+        """The columns that a phrase names but for its "of": "precio de compra" is the column
+        "Precio compra"."""
+        words = [token for token in span if "small.of" not in self._meanings_of(token)]
+        if self.material is None or len(words) == len(span) or not 1 < len(words) < len(span):
+            return []
+        return self.material.columns.get(tuple(self.words.key(one.text) for one in words), [])
+
+    def _meanings_of(self, token: Token) -> tuple[str, ...]:
+        return self.words.exact.get((fold(token.text),), ())
+
+    def _follows(self, span: Sequence[Token], *meanings: str) -> bool:
+        """Whether a word of one of the meanings stands before: the "show" of "for every show" is a
+        column, and the "will" of "tips for will" a name."""
+        start = span[0].start
+        before = self.text[max(0, start - _WORD) : start].casefold().split()[-1:]
+        known = self.words.exact.get((fold(before[0]),), ()) if before else ()
+        return not set(meanings).isdisjoint(known)
 
     def _columns_meant(self, plain: Keys, keys: Keys, meanings: Sequence[str]) -> list[str]:
         """The columns that a phrase means where none is called so: by what it is about, by what a

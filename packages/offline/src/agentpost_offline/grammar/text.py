@@ -48,7 +48,7 @@ def normal(text: str) -> str:
     """One form for what is written in several: width, quotes, digits, Arabic letters."""
     text = unicodedata.normalize("NFKC", text)
     text = text.translate({0x2019: "'", 0x2018: "'", 0x2BC: "'"})
-    text = _ARABIC_MARKS.sub("", text)
+    text = re.sub(r"\.{2,}", "…", _ARABIC_MARKS.sub("", text))
     return "".join(
         str(unicodedata.digit(char)) if char.isdigit() and not char.isascii() else char
         for char in text

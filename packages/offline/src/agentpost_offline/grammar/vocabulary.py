@@ -1,6 +1,7 @@
 """The words of requests: one table for each language, from phrases to meanings."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -23,7 +24,7 @@ _ARABIC_PRONOUN: Final = re.compile("(?<=...)(?:هم|ها|هن|هما)$")
 _SPANISH_PRONOUN: Final = re.compile("(.{3,}?)(?:(?:me|nos|se)?(?:lo|la|los|las)|me|nos)")
 """What is joined to a verb: "pásalo", "ponmelo"."""
 _LETTERS: Final = {
-    "en": re.compile(r"(?i)n't\b|'(?:m|ve|re|ll)\b"), "de": re.compile("(?i)[äöß]"),
+    "en": re.compile(r"(?i)n't\b|'(?:m|ve|re|ll)\b"), "de": re.compile("(?i)[äöüß]"),
     "es": re.compile(r"(?i)[ñ¿¡]|\by\b"), "fr": re.compile(r"(?i)[çèêœ]|\b(?:d|l|n|j|qu|s)'"),
 }  # fmt: skip
 """Letters and short forms of one language."""
@@ -36,7 +37,7 @@ _LISTS: Final = {
     "ordinal": ("1", "2", "3", "-1"),
     "language": LANGUAGES,
     "value": ("female", "male", "north", "south", "east", "west", "usd", "eur", "gbp", "chf",
-              "unpaid", "unsold"),
+              "unpaid", "unsold", "income", "expense"),
     "colour": (
         "#1f5fa8", "#c0392b", "#2e8b57", "#e07b39", "#7d5ba6", "#128277", "#c74a85", "#22272e",
         "#6b7580", "#d9a400", "#8a5a3c", "#1b2f5b", "#2a9d9d", "#7fb2e5", "#1d5c3a",
@@ -257,6 +258,16 @@ def _evidence(language: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 @cache
+def _shared_words() -> frozenset[str]:
+    """Words of several languages: the French "je" is "per" in German."""
+    counts = Counter(
+        word for language in _STEMMERS for words in (frozenset[str]().union(*_evidence(language)),)
+        for word in words
+    )  # fmt: skip
+    return frozenset(word for word, count in counts.items() if count > 1)
+
+
+@cache
 def _steering(language: str) -> frozenset[str]:
     """The single words that talk, or steer what runs."""
     return frozenset(
@@ -295,7 +306,8 @@ def _evident(text: str, before: str | None, names: str = "") -> str | None:
     scores: dict[str, float] = {}
     for language in ("en", "de", "es", "fr"):
         small, others = _evidence(language)
-        scores[language] = 2 * len(own_words & small) + len(own_words & (others - small))
+        sure = (own_words & small) - _shared_words()
+        scores[language] = 2 * len(sure) + len(own_words & (small | others) - sure)
         scores[language] += bool(_LETTERS[language].search(text))
     best = max(scores, key=lambda language: scores[language])
     own = scores.get(before or "en", 0)

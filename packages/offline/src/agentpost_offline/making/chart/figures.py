@@ -138,7 +138,8 @@ def _cross(matrix: shape.Grid, result: Result, table: Table, code: str) -> Grid:
     unit = lines[0].unit if lines else None
     columns = [_column(values, unit, code) for values in zip(*series, strict=True)]
     header = [naming.label(query.groups[0 if matrix.is_timed else 1], table), *matrix.labels]
-    if matrix.is_timed and len(matrix.keys) > 1:
+    is_whole = not any(str(key)[:10] in result.partial for key in matrix.keys[-2:])
+    if matrix.is_timed and len(matrix.keys) > 1 and is_whole:
         header.append(phrases["rate"])
         columns.append([_change(values[-2], values[-1], code) for values in series])
     rows = list(zip(names, *columns, strict=True))

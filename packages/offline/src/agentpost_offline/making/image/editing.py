@@ -136,7 +136,11 @@ def apply(path: Path, name: str, edit: Edit, code: str = "en") -> Image:
     if edit.turn:
         image = image if edit.turn % 90 == 0 else image.convert("RGBA")
         image = image.rotate(-edit.turn, expand=True, resample=Image.Resampling.BICUBIC)
-    image = cover(image, size, edit.side)
+    return _finish(cover(image, size, edit.side), edit, code)
+
+
+def _finish(image: Image, edit: Edit, code: str) -> Image:
+    """The picture in grey and with a text, where either is wanted."""
     if edit.grey:
         image = image.convert("LA" if image.mode == "RGBA" else "L")
     if not edit.text:
@@ -206,8 +210,11 @@ def collage_size(ratios: Sequence[float], edit: Edit) -> tuple[int, int]:
     return size
 
 
-def collage(paths: Sequence[Path], names: Sequence[str], size: tuple[int, int]) -> Image:
-    """All pictures in rows of one height, each as large as fits, on white."""
+def collage(
+    paths: Sequence[Path], names: Sequence[str], size: tuple[int, int], edit: Edit,
+    code: str = "en",
+) -> Image:  # fmt: skip
+    """All pictures in rows of one height, each as large as fits, on white; with the edit's text."""
     from PIL import Image
 
     sizes = [pictures.size_of(path, name) for path, name in zip(paths, names, strict=True)]
@@ -217,7 +224,7 @@ def collage(paths: Sequence[Path], names: Sequence[str], size: tuple[int, int]) 
         picture = cover(pictures.upright(path, name, max(wide, tall) * 2), (wide, tall))
         mask = picture if picture.mode == "RGBA" else None
         sheet.paste(picture.convert("RGB"), (left, top), mask)
-    return sheet
+    return _finish(sheet, edit, code)
 
 
 def cells(ratios: Sequence[float], size: tuple[int, int], gap: int) -> list[Box]:

@@ -105,7 +105,7 @@ def write(files: Sequence[File], frame_json: Any, sections: Any, picture: Any) -
     try:
         if edit.is_collage:
             paths, names = [file.local for file in sources], [file.name for file in sources]
-            image = editing.collage(paths, names, one.size)
+            image = editing.collage(paths, names, one.size, edit, frame.language)
         else:
             image = editing.apply(sources[0].local, sources[0].name, edit, frame.language)
     except Unreadable as error:

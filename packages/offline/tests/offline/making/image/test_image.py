@@ -123,6 +123,19 @@ async def test_a_collage_shows_every_picture_whole_or_nearly(tmp_path: Path) -> 
     assert image.format == "JPEG"
 
 
+async def test_a_collage_has_its_text_and_no_colours_where_none_are_wanted(tmp_path: Path) -> None:
+    files = [stories.picture(tmp_path, f"p{n}.png", (400, 300)) for n in range(2)]
+    _, (plain,) = await made(tmp_path, files, collage=True)
+    plain.load()
+    _, (lettered,) = await made(tmp_path, files, collage=True, text="Hello", top=True)
+    wide, tall = plain.size
+    upper, lower = (0, 0, wide, tall // 10), (0, tall // 2, wide, tall)
+    assert lettered.crop(upper).tobytes() != plain.crop(upper).tobytes()
+    assert lettered.crop(lower).tobytes() == plain.crop(lower).tobytes()
+    _, (grey,) = await made(tmp_path, files, collage=True, grayscale=True)
+    assert grey.mode == "L"
+
+
 @pytest.mark.parametrize("count", [2, 3, 4, 7, 12, 20])
 @pytest.mark.parametrize("size", [(1800, 1200), (1080, 1920), (900, 900)])
 def test_the_places_of_a_collage_fill_it(count: int, size: tuple[int, int]) -> None:
