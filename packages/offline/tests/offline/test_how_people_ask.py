@@ -553,12 +553,12 @@ async def test_a_bare_form_behind_an_open_question_is_of_what_was_asked(tmp_path
     assert "a spreadsheet: total Hours by Worker" in turn.questions[0]
 
 
-async def test_a_workbook_has_no_kind_of_chart(tmp_path: Path) -> None:
+async def test_a_kind_of_chart_is_that_of_the_chart_beside_a_workbook(tmp_path: Path) -> None:
     talk = Conversation()
     await talk.say("combien on a encaissé par vendeur", csv_file(tmp_path, VENTES))
-    turn = await talk.say("en camembert stp, et l excel avec")
-    assert not turn.started
-    assert "« camembert »" in turn.questions[0].replace("\u00a0", " ").replace("\u202f", " ")
+    jobs = (await talk.say("en camembert stp, et l excel avec")).started
+    charts = {frame(job).thing: frame(job).style.chart for job in jobs}
+    assert charts == {Thing.CHART: "donut", Thing.TABLE: None}
 
 
 async def test_reasons_are_a_column_where_there_is_one(tmp_path: Path) -> None:

@@ -218,7 +218,6 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (WASTE, "what percent of soup was wasted"),  # of the soup, or of all that was wasted
         (WASTE, "total cooked by dish and wasted as percent of it"),
         (WASTE, "wasted as percent of cooked over 20%"),
-        (WASTE, "wasted by dish // as a chart and in excel"),
         (WASTE, "wasted by dish // excel and chart please"),
         (LATE, "what percent were late // chart that"),
         (RATES, "late rate by rider"),
@@ -253,6 +252,18 @@ async def test_a_workbook_alone_is_of_the_chart_before(tmp_path: Path) -> None:
     (job,) = (await talk.say("excel pls")).started
     assert frame(job).thing is Thing.TABLE
     assert frame(job).queries[0].groups == ("driver",)
+
+
+@pytest.mark.parametrize(
+    "message", ["as a chart and in excel", "in excel and as a chart", "as a donut and in excel too"]
+)
+async def test_two_forms_are_both_of_what_was_answered(tmp_path: Path, message: str) -> None:
+    talk = Conversation()
+    await talk.say("wasted by dish", csv_file(tmp_path, WASTE))
+    first, second = (frame(job) for job in (await talk.say(message)).started)
+    assert {first.thing, second.thing} == {Thing.CHART, Thing.TABLE}
+    assert first.queries == second.queries
+    assert first.queries[0].groups == ("dish",)
 
 
 async def test_a_pie_of_a_yes_or_no_has_both(tmp_path: Path) -> None:

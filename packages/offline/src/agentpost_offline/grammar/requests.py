@@ -208,6 +208,7 @@ def _read_clauses(
             _read_with_figure_of(last, readings[0], material, around)
     for before, one in pairwise(readings):
         _read_as_follow_up(before, one, material)
+        _read_as_form_of(before, one, around)
         if not _read_with_figure_of(before, one, material, around):
             _ask_of_which_rows(before, one)
     return readings
@@ -256,6 +257,24 @@ def _lacks_figure(one: Reading, first: Query) -> bool:
     compares = "versus" in draft.marks and len(draft.periods) > 1
     is_total = first.order is not None and draft.aggregate is not None
     return ranking is not None or compares or is_total
+
+
+def _read_as_form_of(before: Reading, one: Reading, around: Surrounding) -> None:
+    """Another form of what is changed before it: "as a chart, and in Excel" are both of the answer
+    that was given."""
+    draft, frame = one.draft, before.frame
+    is_form = draft.things or draft.formats or draft.style.chart
+    names_more = draft.has_query or draft.asks or draft.unknown or draft.options or draft.aggregate
+    if frame is None or not (before.is_edit and before.is_sure and is_form) or names_more:
+        return
+    thing = thing_of(draft, around)
+    if thing in (Thing.ANSWER, Thing.IMAGE, Thing.DOCUMENT, frame.thing) or not frame.queries:
+        return
+    _check_look(draft, thing)
+    one.frame = msgspec.structs.replace(
+        frame, thing=thing, style=draft.style, formats=tuple(draft.formats), said=draft.text
+    )
+    one.question = None
 
 
 def _read_as_follow_up(before: Reading, one: Reading, material: Material | None) -> None:
@@ -445,7 +464,7 @@ _AHEAD = 12
 
 def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
     """Whether a new clause begins at an "and" or a comma."""
-    if not (phrases[at].has("small.and", "edit.too") or phrases[at].text in ",，،、"):
+    if not (phrases[at].has("small.and", "edit.too", "edit.about") or phrases[at].text in ",，،、"):
         return False
     if not any(one.has("thing", "ask", "kind") or one.columns for one in phrases[start:at]):
         return False
@@ -454,7 +473,8 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
             return False
         if one.has("kind.grouped", "kind.stacked") and not one.has("kind.bar"):
             return False  # "bars by month, stacked"
-        if (one.has("thing") and not one.has("format")) or one.has("kind"):
+        is_thing = one.has("thing") and (one.has("thing.table") or not one.has("format"))
+        if is_thing or one.has("kind"):
             return any(
                 each.has("thing", "kind") and not each.has("kind.grouped", "kind.stacked")
                 for each in phrases[start:at]
@@ -575,7 +595,7 @@ def _shows_rows(draft: Draft) -> bool:
     narrows = draft.values or draft.filters or draft.comparing
     return "show" in draft.marks and bool(narrows) and not (
         bare.has_query or draft.asks or draft.things or draft.aggregate or draft.has_look
-        or draft.marks & {"only", "it", "too", "change"}
+        or draft.marks - {"show", "flag", "dated", "all"}
     )  # fmt: skip
 
 
