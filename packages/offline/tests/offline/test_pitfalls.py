@@ -62,6 +62,8 @@ F4,Dock,Di,650,no
 F5,Dock,Cy,100,no
 """
 COOKS = "dish,cook,cooked,wasted\nsoup,Ann,40,4\npie,Bo,20,6\n"
+CARDS = "order,shop,card,amount\n1,X,credit,10\n2,Y,debit,20\n3,X,debit,40\n"
+SLIMMERS = "member,weight lost,practice (min)\nAnn,5,100\nBob,1,20\nCy,9,60\n"
 VALUES = "item,place,value\nBag,Bus,10\nPhone,Tram,20\n"
 CASH = """Datum,Art,Kategorie,Betrag
 2024-05-02,Einnahme,Beitrag,100
@@ -86,6 +88,10 @@ DEFECTS = (
 RACES = "bird,owner,speed,prize\nb1,Al,1100,5\nb2,Bo,1500,9\nb3,Bo,900,0\n"
 OIL = "Fecha;Socio;Rendimiento %\n2024-11-02;Ana;18\n2024-12-03;Ana;20\n2025-01-04;Bea;30\n"
 MISSED = "name,group,days missed,age\nAnn,A,0,20\nBo,A,2,30\nCy,B,4,25\n"
+SHIFTS = "who,date,late\nA,2026-05-03,yes\nB,2026-05-01,yes\nA,2026-05-02,no\n"
+KEYS = "key,status,fee\nk1,in,10\nk2,out,25\n"
+TEAS = "producto,tienda,cantidad\nTé,N,4\nCafé,N,7\n"
+SPENT = "item,spent\nBag,10\nHat,20\n"
 BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
 
 
@@ -121,6 +127,9 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (WASTE, "total cooked, and the average per entry", "Average Cooked: 33.33."),
         (WASTE, "which dish cooked most", "Soup: 60 (highest: total Cooked)"),
         (WASTE, "how many were cooked by dish", "- soup: 60\n- pie: 40\n"),
+        (CARDS, "how much did we earn by shop", "- X: 50\n- Y: 20\n"),
+        (WASTE, "how can we see total wasted by dish", "- pie: 10\n- soup: 6\n"),
+        (WASTE, "c'est juste pour mon patron, total wasted par dish", "- soup\xa0: 6\n"),
         (GAMES, "list games with 6 players", "- g2: Ann, Vault, no\n- g4: Bo, Lab, no\n"),
         (GAMES, "how many games had 2 players", "Number of rows: 3."),
         (WASTE, "what percent was wasted of the cooked", "Cooked: 16%."),
@@ -175,6 +184,18 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (OIL, "rendimiento medio de noviembre y de diciembre", "- noviembre de 2024: 18"),
         (MISSED, "list who has 2 days missed or more", "- Bo: Days missed 2"),
         (ORDERS, "show the ones not paid", "In all: 2"),
+        (MEALS, "best site and total meals", "A: 50 (highest"),
+        (MEALS, "total meals by site, need it for monday", "“need it for monday” changes nothing"),
+        (MEALS, "meals by site for our annual report", "“for our annual report” changes nothing"),
+        (SHIFTS, "on how many days did A work", "Different values of Date: 2."),
+        (MEALS, "meals by site in may // and in total", "Total Meals: 40."),
+        (KIDS, "average score of class a", "Average Score: 3.50"),
+        (KEYS, "how much did we spend", "Total Fee: 35."),
+        (TEAS, "cantidad de té", "Cantidad en total: 4."),
+        (GAMES, "how many did not escape // what percent is that // by room", "- Vault: 50%"),
+        (MARKS, "highest maths and highest physics", "Highest Maths: 80. Highest Physics: 90.\nC"),
+        (SHIFTS, "list the late ones by date", "- B, 1 May 2026\n- A, 3 May 2026\n"),
+        (SHIFTS, "list the late ones // newest first", "- A, 3 May 2026\n- B,"),
     ],
 )
 async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: str) -> None:
@@ -219,10 +240,22 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (WASTE, "total cooked by dish and wasted as percent of it"),
         (WASTE, "wasted as percent of cooked over 20%"),
         (WASTE, "wasted by dish // excel and chart please"),
+        (MEALS, "total meals in May 2026 // as a pie"),
+        (SLIMMERS, "which member is the worst by weight lost"),
+        (SLIMMERS, "practice by member, worst first"),
         (LATE, "what percent were late // chart that"),
         (RATES, "late rate by rider"),
         (DATES, "late rate by rider // only june"),
         (MEALS, "chart of meals by site for the zorble meeting in june"),
+        (CREWS, "late rate by crew // done rate by crew // both of them as a table"),
+        (MEALS, "total meals in may // and how many were at A"),
+        (ORDERS, "total amount and paid by shop"),
+        (FOUND, "total value and claimed rate"),
+        (CASH, "wieviel prozent der Einnahmen haben wir ausgegeben"),
+        (CASH, "Einnahmen minus Ausgaben"),
+        (RACES, "fastest and cheapest bird"),
+        (KIDS, "average score by class // and the oldest"),
+        (MEALS, "meals by site in may // and which site"),
         (MEALS, "chart of meals by site for the committee meeting on 1 june"),
         (RENTS, "who pays the most"),
         (CASH, "als Balken nur die Ausgaben"),
@@ -244,6 +277,15 @@ async def test_the_rows_of_yes_are_a_choice_where_a_verb_says_paid(tmp_path: Pat
     turn = await talk.say("wie viel ist bezahlt", csv_file(tmp_path, CLIENTS))
     assert turn.choices[0] == "Amount gesamt, Paid = yes"
     assert "15" in (await talk.say(turn.choices[0])).text
+
+
+async def test_a_figure_of_another_table_is_asked_about(tmp_path: Path) -> None:
+    talk = Conversation()
+    other = "order,branch,meals,day\n1,X,10,2025-01-01\n2,Y,50,2025-05-01\n3,Y,5,2025-06-30\n"
+    files = [csv_file(tmp_path, MEALS, "meals.csv"), csv_file(tmp_path, other, "other.csv")]
+    await talk.say("total meals at site A", *files)
+    turn = await talk.say("compare the first quarter with the second for branch Y")
+    assert turn.questions, turn.text
 
 
 async def test_a_workbook_alone_is_of_the_chart_before(tmp_path: Path) -> None:

@@ -186,7 +186,8 @@ class _Answer(wording.TableWords):
                 parts.append(f"{wording.upper(subject)}{self._tongue.colon}{value}.")
         lines = [" ".join(parts)]
         extreme = query.measures[0]
-        if extreme.aggregate in (Aggregate.MIN, Aggregate.MAX) and extreme.column:
+        is_single = len(query.measures) == 1
+        if is_single and extreme.aggregate in (Aggregate.MIN, Aggregate.MAX) and extreme.column:
             where = self._row_of(query, extreme, result.rows[0][0])
             lines += [where] if where else []
         if extreme.aggregate is Aggregate.DISTINCT and extreme.column:

@@ -91,7 +91,7 @@ def equally_long(pair: tuple[Period, Period], calendar: Calendar, language: str)
     if one.grain is Grain.DAY:
         return Cut(Grain.DAY, filters)
     if _are_covered(reaches[0], reaches[1], calendar):
-        is_whole = _are_covered(reaches[0], reaches[1], calendar, calendar.spare)
+        is_whole = calendar.covers(reaches[0][0], reaches[1][1])
         notes = [] if is_whole else [("covered_part", reach_text(calendar, language))]
         return Cut(one.grain, filters, notes)
     both = _common_months(one, other, calendar, language)
@@ -117,19 +117,13 @@ _QUARTER_DAYS = 80
 _HOLIDAYS = dt.timedelta(days=14)
 
 
-def _are_covered(
-    one: _Days, other: _Days, calendar: Calendar, spare: dt.timedelta | None = None
-) -> bool:
-    """Whether the data covers two spans, of which the later ends last. A quarter, a half or a year
-    may lack up to a twelfth at the data's edges: two weeks of holidays, or three times as long as
-    rows are apart."""
-    if spare is None:
-        days = min(one[1] - one[0], other[1] - other[0])
-        spare = calendar.spare
-        if days.days >= _QUARTER_DAYS:
-            spare = max(spare, min(days / _TWELFTH, max(_HOLIDAYS, 3 * calendar.gap)))
-    first, last = min(one[0], other[0]), max(one[1], other[1])
-    return calendar.first - spare <= first and last <= calendar.last + spare
+def _are_covered(one: _Days, other: _Days, calendar: Calendar) -> bool:
+    """Whether the data covers a span and a later one. A quarter, a half or a year may lack up to a
+    twelfth at the data's edges: two weeks of holidays, or three times as long as rows are apart."""
+    days, spare = min(one[1] - one[0], other[1] - other[0]), calendar.spare
+    if days.days >= _QUARTER_DAYS:
+        spare = max(spare, min(days / _TWELFTH, max(_HOLIDAYS, 3 * calendar.gap)))
+    return calendar.covers(one[0], other[1], spare)
 
 
 def _length(days: _Days) -> tuple[int, int]:
@@ -171,7 +165,7 @@ def _is_covered(period: Period, month: int, calendar: Calendar) -> bool:
     assert period.year is not None
     first = dt.date(period.year, month, 1)
     last = first.replace(day=calendars.monthrange(period.year, month)[1])
-    return calendar.first - calendar.spare <= first and last <= calendar.last + calendar.spare
+    return calendar.covers(first, last)
 
 
 def reach_text(calendar: Calendar, language: str) -> dict[str, str]:
@@ -199,7 +193,7 @@ def coverage_note(period: Period, calendar: Calendar, language: str) -> list[Not
     reach = period.reach
     if reach is None or period.edge or period.grain in (Grain.DAY, Grain.WEEK):
         return []
-    if calendar.first - calendar.spare <= reach[0] and reach[1] <= calendar.last + calendar.spare:
+    if calendar.covers(*reach):
         return []
     return [("covered_part", reach_text(calendar, language))]
 

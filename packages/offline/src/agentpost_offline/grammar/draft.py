@@ -181,25 +181,27 @@ class Draft:
     @property
     def is_remark(self) -> bool:
         """Whether a clause only says what somebody does with the result."""
-        return self.is_statement and not (
-            self.has_query or self.has_look or self.things or self.control or self.model
-            or self.asks or self.ambiguous or self.dateless_words or self.aggregate
-        )  # fmt: skip
+        return self.is_statement and not self._demands
 
     @property
     def is_purpose(self) -> bool:
         """Whether a clause only says what somebody needs a result for: "need it for the AGM"."""
         return self.marks == {"it"} and not (
-            self.has_query or self.has_look or self.things or self.unknown or self.talk
-            or self.control or self.model or self.asks or self.ambiguous or self.dateless_words
-            or self.aggregate or self.remarks or self.several_word
-        )  # fmt: skip
+            self._demands or self.unknown or self.talk or self.remarks or self.several_word
+        )
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was named at all."""
         return not (
-            self.has_query or self.has_look or self.things or self.unknown or self.talk
-            or self.control or self.model or self.asks or self.marks or self.ambiguous
-            or self.dateless_words or self.aggregate or self.remarks or self.purposes
+            self._demands or self.unknown or self.talk or self.marks or self.remarks
+            or self.purposes
+        )  # fmt: skip
+
+    @property
+    def _demands(self) -> bool:
+        """Whether anything is asked for, or steered."""
+        return bool(
+            self.has_query or self.has_look or self.things or self.control or self.model
+            or self.asks or self.ambiguous or self.dateless_words or self.aggregate
         )  # fmt: skip

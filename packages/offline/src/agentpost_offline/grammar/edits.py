@@ -37,6 +37,7 @@ from agentpost_offline.grammar.material import (
     calendar_of,
     is_better_higher,
     is_worse_higher,
+    no_value,
     reaches,
     yes_value,
 )
@@ -81,6 +82,10 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         return None
     work = _target(draft, works)
     is_list = work is not None and material is not None and _is_list(work.frame, material)
+    if is_list and work is not None and material is not None and (
+        "dated" in draft.marks or draft.grains == [Grain.DAY]
+    ):  # fmt: skip
+        return _rows_by_date(draft, material, work)
     if is_list and (draft.ranking is not None or (draft.sort is not None and not draft.row_order)):
         raise Unclear("ask_anew")  # "biggest first", of rows that were listed
     _read_count(draft, works, work)
@@ -136,10 +141,30 @@ def _read_which(draft: Draft, works: Sequence[Work]) -> None:
     """A bare "and which branch?" after a figure is by branch."""
     bare = replace(draft, which_columns=[])
     is_asked = draft.asks == {"which"} and "about" in draft.marks and len(draft.which_columns) == 1
-    if is_asked and works and _is_figure(works[0].frame) and not (
+    is_bare = is_asked and works and not (
         bare.has_query or draft.things or draft.unknown or draft.aggregate
-    ):  # fmt: skip
+    )  # fmt: skip
+    if is_bare and not _is_figure(works[0].frame):
+        raise Unclear("ask_anew")
+    if is_bare:
         draft.groups, draft.which_columns, draft.asks = draft.which_columns, [], set()
+
+
+def _rows_by_date(draft: Draft, material: Material, work: Work) -> Edit | None:
+    """The rows that were listed by their date: "newest first", "by date". Raises `Unclear`."""
+    names = [draft.time] if draft.time else [one.name for one in material.date_columns]
+    rest = replace(draft, grains=[], time=None)
+    if rest.has_query or draft.asks or draft.things or draft.unknown:
+        return None
+    if len(names) != 1 or len(work.frame.queries) != 1:
+        raise Unclear("ask_anew")
+    query = msgspec.structs.replace(
+        work.frame.queries[0], measures=(), groups=(), order=Order("dated" in draft.marks
+                                                                  and bool(draft.sort)),
+        rows_by=names[0],
+    )  # fmt: skip
+    frame = msgspec.structs.replace(work.frame, queries=(query,), said=draft.text)
+    return Edit(frame, work.id, False)
 
 
 def _is_figure(frame: Frame) -> bool:
@@ -420,8 +445,7 @@ def _rate_of_count(draft: Draft, material: Material | None, works: Sequence[Work
         return None
     is_list = not query.measures or material.is_row(query.groups)
     speaks = draft.counts or draft.row_nouns or draft.groups or "it" in draft.marks
-    flags = [one for one in query.filters if one.values == (
-        yes_value(material.column(one.column)),)]  # fmt: skip
+    flags = [one for one in query.filters if material.is_yes(one)]
     if query.measures not in ((), (ROW_COUNT,)) or len(flags) != 1 or not speaks:
         return None
     rate = Measure(flags[0].column, Aggregate.COUNT, Derivation.RATE)
@@ -515,6 +539,9 @@ def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
     count = draft.several or 0
     one = together.of(answers[-count:], is_sum=is_sum) if len(answers) >= count else None
     shows_several = any(query.groups or query.time for query in works[0].frame.queries)
+    groups = [[query.groups for query in frame.queries] for frame in answers[-2:]]
+    if len(groups) > 1 and groups[0] == groups[1]:
+        shows_several = False  # both answers by rider, or both riders of the last one
     if one is None and not (shows_several and draft.several == 2):
         raise Unclear("ask_anew")
     return one
@@ -538,7 +565,7 @@ def _is_whole(draft: Draft) -> bool:
     takings"."""
     words = draft.text.casefold().split()
     is_share = draft.derivation is Derivation.SHARE and len(draft.measures) == 1
-    return is_share and draft.whole_at == 0 and (words[0] in _AS or "it" in draft.marks)
+    return is_share and draft.whole_at == 0 and (words[0] in _AS_WHOLE or "it" in draft.marks)
 
 
 def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ...]:
@@ -643,6 +670,7 @@ def _refers(draft: Draft) -> bool:
 
 _BARE = 2
 """A message of so few words that names a workbook is of what was made: "excel pls"."""
+_AS_WHOLE = frozenset(("as", "als", "como", "en", "comme", "in"))
 _AS = frozenset(("as", "als", "como", "en", "comme", "in", "now", "jetzt", "and", "und"))
 
 
@@ -654,25 +682,28 @@ def _calendar(
     date_columns = material.date_columns
     names = {one.name for one in date_columns}
     used = {query.time for query in queries} | {f.column for q in queries for f in q.filters}
-    used_column = next((one.name for one in date_columns if one.name in used), None)
-    draft.time = draft.time or used_column
-    is_open = queries and draft.periods and draft.time not in names and date_columns[1:]
+    name = draft.time or next((one.name for one in date_columns if one.name in used), None)
+    is_open = queries and draft.periods and name not in names and date_columns[1:]
     if is_open and not material.has_plain_date:
         choices = [Choice(one.label, text=f"{draft.text} ({one.name})") for one in date_columns]
         raise Unclear("which_date", choices)
-    match = next((one for one in date_columns if one.name == draft.time), None)
+    match = next((one for one in date_columns if one.name == name), None)
     return calendar_of(match or date_columns[0], today) if date_columns else None
 
 
 def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Material) -> Query:
     fields: dict[str, object] = {}
-    if any(one.derived is Derivation.RATE for one in old.measures):
+    is_total = _asks_total(old, draft)
+    old = _in_total(old) if is_total else old
+    is_rate = any(one.derived is Derivation.RATE for one in old.measures)
+    changes_how = draft.aggregate and not (is_rate or is_total)
+    if is_rate and not is_total:
         old = _of_other_rate(old, draft, material)
     if draft.comparing:
         old = _under_bound(old, draft.comparing[0], material)
         conditions = {draft.comparing[0].column}
         draft.measures = [one for one in draft.measures if one.column not in conditions]
-    if draft.measures or draft.aggregate or draft.derivation or draft.unwanted:
+    if draft.measures or changes_how or draft.derivation or draft.unwanted:
         fields["measures"] = _measures(old, draft, material)
     single = [f for f in old.filters if f.op is Op.IS and len(f.values) == 1 and not f.grain]
     is_part = draft.derivation is Derivation.SHARE and not _is_whole(draft)
@@ -735,19 +766,30 @@ def _as_rate(query: Query, material: Material) -> Query:
     share = Measure(None, Aggregate.COUNT, Derivation.SHARE)
     only = [one for one in query.filters if (one.column,) == query.groups and one.op is Op.IS]
     is_here = query.table == material.table.id and query.measures == (share,) and len(only) == 1
-    if not is_here or only[0].values != (yes_value(material.column(only[0].column)),):
+    column = material.column(only[0].column) if is_here else None
+    if column is None or only[0].values not in ((yes_value(column),), (no_value(column),)):
         return query
     rate = Measure(only[0].column, Aggregate.COUNT, Derivation.RATE)
     return msgspec.structs.replace(query, measures=(rate,), groups=())
 
 
+def _asks_total(old: Query, draft: Draft) -> bool:
+    """Whether what was shown by groups is asked for as a whole: "and in total"."""
+    sums = all(one.aggregate in (Aggregate.SUM, Aggregate.COUNT) for one in old.measures)
+    is_bare = draft.aggregate is Aggregate.SUM and not draft.has_query
+    return is_bare and sums and bool(old.groups or old.time)
+
+
+def _in_total(old: Query) -> Query:
+    """A query without its groups. Raises `Unclear` for some of them, of which no sum is known."""
+    if old.having or (old.order is not None and old.order.count):
+        raise Unclear("ask_anew")
+    return msgspec.structs.replace(old, groups=(), time=None, grain=None, order=None)
+
+
 def _of_other_rate(old: Query, draft: Draft, material: Material) -> Query:
     """Another rate than the one that was shown: "same for done", "and in total"."""
-    flags = [one for one in draft.filters if one.values == (
-        yes_value(material.column(one.column)),)]  # fmt: skip
-    if draft.aggregate is Aggregate.SUM and not draft.has_query:
-        draft.aggregate = None
-        return msgspec.structs.replace(old, groups=(), time=None, grain=None, order=None)
+    flags = [one for one in draft.filters if material.is_yes(one)]
     if draft.aggregate or draft.measures or len(flags) > 1:
         raise Unclear("ask_anew")
     if not flags or "only" in draft.marks:
@@ -817,6 +859,8 @@ def _order(
 ) -> Order | None:
     """The order of what is shown by ``groups`` after a change. Raises `Unclear`."""
     if draft.ranking is not None:
+        if draft.ranking.concept not in ("", "rows", "sold"):
+            raise Unclear("ask_anew")  # "and the oldest" is of another figure
         if draft.ranking.is_judged and any(
             one.column and not is_better_higher(material.column(one.column)) for one in old.measures
         ):  # fmt: skip
@@ -960,13 +1004,11 @@ def _another(
     material: Material | None,
 ) -> Edit:  # fmt: skip
     """Another thing of what was made: its look begins anew."""
-    new_queries = (
-        tuple(_as_picture(query) for query in queries) if frame.thing is Thing.ANSWER else queries
-    )
+    is_answer = frame.thing is Thing.ANSWER
+    new_queries = tuple(map(_as_picture, queries)) if is_answer else queries
     if thing is Thing.ANSWER or (not frame.files and not frame.text):
         raise Unclear("ask_anew")
-    is_answer = frame.thing is Thing.ANSWER
-    is_list = is_answer and material is not None and _is_list(frame, material)
+    is_list = material is not None and _is_list(frame, material)
     if thing is not Thing.TABLE and is_list and frame.queries and not draft.measures:
         raise Unclear("ask_anew")  # of rows nothing is drawn
     if thing is Thing.TABLE:  # "those as Excel": the rows that were counted

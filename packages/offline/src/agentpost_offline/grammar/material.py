@@ -9,7 +9,7 @@ from functools import cached_property
 from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Columns, Sign, by_name, formula
 from agentpost_offline.data.model import Column, Kind, Role, Table
-from agentpost_offline.frame import Grain, Op
+from agentpost_offline.frame import Filter, Grain, Op
 from agentpost_offline.grammar.text import HAN, fold, name_tokens, normal, tokens as text_tokens
 from agentpost_offline.grammar.vocabulary import (
     Lexicon,
@@ -58,6 +58,10 @@ class Material:
     def columns_by_name(self) -> Columns:
         """The columns of the table, and the figures of two of them."""
         return by_name(self.table)
+
+    def is_yes(self, one: Filter) -> bool:
+        """Whether a condition is on the "yes" of a column of yes and no."""
+        return one.values == (yes_value(self.column(one.column)),)
 
     def narrow(self, names: Sequence[str]) -> tuple[str, ...]:
         """Of several columns that a word fits, those that people mean: a name before its number."""
@@ -309,13 +313,14 @@ def is_better_higher(column: Column) -> bool:
 
 def is_better_lower(column: Column) -> bool:
     """Whether the best of a column of numbers is surely the lowest: of a race, of costs."""
-    return is_worse_higher(column) or concept_of(column.name) in _BETTER_LOWER
+    is_time = column.unit in ("min", "s")
+    return is_time or is_worse_higher(column) or concept_of(column.name) in _BETTER_LOWER
 
 
 def is_worse_higher(column: Column) -> bool:
-    """Whether the worst of a column of numbers is surely the highest: of delays, of what is
-    wasted."""
-    return column.unit in ("min", "s") or words_of_tables.names(column.name, "worse")
+    """Whether the worst of a column of numbers is surely the highest: of delays, of what is wasted,
+    and not of every time in minutes, which may be practice."""
+    return words_of_tables.names(column.name, "worse")
 
 
 _MEANT = {
@@ -330,12 +335,12 @@ _MEANT = {
     "east": frozenset(("east", "ost", "este", "est", "东", "东部", "شرق", "الشرق")),
     "west": frozenset(("west", "oeste", "ouest", "西", "西部", "غرب", "الغرب")),
     "income": frozenset((
-        "income", "in", "money in", "receipts", "credit", "einnahme", "einnahmen", "eingang",
-        "ingreso", "ingresos", "recette", "recettes", "crédit", "收入", "进账", "إيراد", "إيرادات",
+        "income", "in", "money in", "receipts", "einnahme", "einnahmen", "eingang",
+        "ingreso", "ingresos", "recette", "recettes", "收入", "进账", "إيراد", "إيرادات",
     )),
     "expense": frozenset((
-        "expense", "expenses", "out", "money out", "debit", "ausgabe", "ausgaben", "ausgang",
-        "gasto", "gastos", "dépense", "dépenses", "débit", "支出", "开支", "مصروف", "مصروفات",
+        "expense", "expenses", "out", "money out", "ausgabe", "ausgaben", "ausgang",
+        "gasto", "gastos", "dépense", "dépenses", "支出", "开支", "مصروف", "مصروفات",
     )),
     "unpaid": frozenset((
         "unpaid", "open", "overdue", "outstanding", "due", "not paid", "offen", "überfällig",
@@ -344,6 +349,8 @@ _MEANT = {
         "متأخر",
     )),
 }  # fmt: skip
+_WAYS = frozenset(("in", "out"))
+"""Values that are of money only in a column of kinds: keys are in and out, too."""
 _PAID = frozenset(("paid", "bezahlt", "pagado", "pagada", "payé", "payée", "已付", "已缴", "已缴费",
                    "已付款", "缴费", "付款", "已支付", "مدفوع", "مدفوعة"))  # fmt: skip
 
@@ -357,6 +364,8 @@ def value_meant(material: Material, meaning: str) -> list[tuple[str, str]]:
         for value in column.values if value.casefold() in _MEANT.get(meaning, ())
     ]  # fmt: skip
     if meaning in ("income", "expense"):  # of a cash book, which has both
+        pairs = [(name, value) for name, value in pairs
+                 if value.casefold() not in _WAYS or concept_of(name) == "category"]  # fmt: skip
         other = _MEANT["expense" if meaning == "income" else "income"]
         return [(name, value) for name, value in pairs
                 if other & {one.casefold() for one in material.column(name).values}]  # fmt: skip
@@ -474,6 +483,11 @@ class Calendar:
     that begins on the sixth of January lacks nothing."""
     gap: dt.timedelta = dt.timedelta()
     """How far two days with rows are apart on the average."""
+
+    def covers(self, first: dt.date, last: dt.date, spare: dt.timedelta | None = None) -> bool:
+        """Whether the data has a span of days, of which ``spare`` may lack at the data's edges."""
+        spare = self.spare if spare is None else spare
+        return self.first - spare <= first and last <= self.last + spare
 
 
 def calendar_of(column: Column, today: str) -> Calendar | None:

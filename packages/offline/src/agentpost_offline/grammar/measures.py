@@ -5,9 +5,18 @@ import msgspec
 from agentpost_offline.data import roles, words
 from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
-from agentpost_offline.frame import ROW_COUNT, Aggregate, Derivation, Filter, Measure, Op, Thing
+from agentpost_offline.frame import (
+    ROW_COUNT,
+    Aggregate,
+    Derivation,
+    Filter,
+    Grain,
+    Measure,
+    Op,
+    Thing,
+)
 from agentpost_offline.grammar.draft import ROWS, MeasureRequest, Ranking
-from agentpost_offline.grammar.material import is_of_payment, yes_value
+from agentpost_offline.grammar.material import yes_value
 from agentpost_offline.grammar.query_parts import QueryParts
 from agentpost_offline.grammar.reading import Choice, Unclear
 from agentpost_offline.grammar.text import name_tokens
@@ -61,11 +70,7 @@ def measures_of(parts: QueryParts) -> list[Measure]:
     lists = draft.ranking or draft.comparing or draft.asks & {"which", "who", "list"}
     if "count_too" in draft.marks and draft.measures and not lists:
         return [ROW_COUNT, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
-    of_payment = any(
-        is_of_payment(name)
-        for name in (*(one.column for one in draft.filters), *(name for name, _ in draft.values))
-    )
-    is_open = of_payment and "many" not in draft.marks  # "combien" may ask for either
+    is_open = parts.narrows_payment and "many" not in draft.marks  # "combien" may ask for either
     if "much" in draft.asks and (draft.asks & {"who", "which"} or is_open) and not (
         draft.measures or draft.derivation or draft.counts
     ):  # fmt: skip
@@ -235,6 +240,14 @@ def _counting(parts: QueryParts) -> list[Measure]:
         return [Measure(None, Aggregate.COUNT, Derivation.AVERAGE)]
     conditions = {one.measure_at for one in draft.comparing}
     quantities = [one for at, one in enumerate(draft.measures) if at not in conditions]
+    if (
+        "days" in draft.marks
+        and not quantities
+        and parts.calendar is not None
+        and draft.grains == [Grain.DAY]
+    ):
+        parts.time, parts.grain, draft.marks = None, None, draft.marks - {"sold"}
+        return [Measure(parts.calendar.column, Aggregate.DISTINCT)]  # "on how many days"
     if draft.aggregate is Aggregate.SUM and not parts.is_counting:
         sums = [one for one in parts.material.numbers if roles.is_additive(one)]
         if len(sums) == 1 and draft.aggregate_word.casefold().startswith(_SUM_WORDS):

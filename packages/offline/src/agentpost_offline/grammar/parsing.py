@@ -407,6 +407,8 @@ class _Parser(Clause):
             if before.count not in (None, count):
                 return 0
         side, _, concept = key.partition("_")
+        if before is not None and before.concept and concept not in ("", before.concept):
+            return 0  # "fastest and cheapest"
         concept = concept or (before.concept if before is not None else "")
         is_judged = concept == "good"
         self.draft.ranking = Ranking(
@@ -699,13 +701,13 @@ class _Parser(Clause):
     def _is_preposition(self, at: int) -> bool:
         """Whether "من" is no "who" but the "of" that it is where a sentence does not begin."""
         before, after = self.terms[max(0, at - _OPENING) : at], self.term(at + 1)
-        narrows = after is not None and any(
-            not yes_value(self.material.column(name)) for name in (
-                *after.columns, *(column for column, _ in after.values)
-            )
-        ) if self.material is not None else False  # fmt: skip
-        begins = all(one.is_glue for one in before) and not narrows
-        return self.terms[at].has("small.in") and not begins
+        names = (*after.columns, *(name for name, _ in after.values)) if after is not None else ()
+        narrows = self.material is not None and any(
+            not yes_value(self.material.column(name)) for name in names
+        )
+        return self.terms[at].has("small.in") and (
+            narrows or not all(one.is_glue for one in before)
+        )
 
     def _measure_comes(self, at: int) -> bool:
         """Whether a figure or how it is computed stands behind a word that asks."""
@@ -727,6 +729,10 @@ class _Parser(Clause):
             return int(averages and after is not None and self.is_measure(after))
         if term.has("ask.many"):
             first = self.term(self.skip(at + 1, "small.of"))
+            if first is not None and first.has("grain.day") and not self.names(first) and (
+                self.calendar is not None
+            ):  # fmt: skip
+                self.draft.marks.add("days")
             self.draft.counts_measure = first is not None and self.is_measure(first)
         key = str(term.key("ask"))
         for name in ("passage", "many", "much", "list"):
@@ -826,6 +832,7 @@ class _Parser(Clause):
         term = self.terms[at]
         if self._is_no_column(at):
             term.columns = ()
+            self._ends.clear()
         columns = term.columns
         column = self.column(term)
         if column is None:
@@ -868,7 +875,6 @@ class _Parser(Clause):
         English; the "escape rate", which is no rating; "who pays the most", where one is "Paid"."""
         term, before = self.terms[at], self.term(at - 1)
         if self._is_language(at):
-            self._ends.clear()
             return True
         names_it = any(fold(name) == fold(term.text) for name in term.columns)
         flag = self.column(before) if before is not None and term.has("derived") else None
@@ -998,6 +1004,10 @@ class _Parser(Clause):
             and any(one.values for one in self.terms)
             and self.draft.derivation is None
         )
+        joint = self.term(at - 1)
+        if yes and joint is not None and joint.has("small.and") and self.last_measure_at == at - 2:
+            self.draft.unknown.append(self.terms[at].text)  # "qty and returned by shop"
+            return 1
         if yes and not is_looked_up:
             self.draft.filters.append(Filter(column.name, Op.IS, (yes,)))
             self.draft.marks.add("flag")
@@ -1142,7 +1152,10 @@ class _Parser(Clause):
         if self.names(term):
             return 0
         draft = self.draft
-        if term.has("unable"):
+        beside = [self.term(at - 1), self.term(self.skip(at + 1))]
+        if term.has("formula") and all(one is not None and one.values for one in beside):
+            draft.unknown.append(term.text)  # "income less expenses", of one column
+        elif term.has("unable"):
             draft.unknown.append(term.text)
             draft.marks.add("unable")
         elif term.has("model") and (
@@ -1186,6 +1199,8 @@ class _Parser(Clause):
         elif term.has("talk") and not ((term.has("small.glue") and at) or self._denies(at)):
             draft.talk = draft.talk or term.key("talk")
         elif term.has("ordinal"):
+            if draft.ordinal is not None:  # "the first and the third"
+                draft.unknown.append(term.text)
             draft.ordinal = int(term.key("ordinal") or 1)
         else:
             return 0

@@ -8,7 +8,7 @@ import msgspec
 from agentpost_offline.frame import Act, Filter, Frame, Grain, Measure, Op, Order, Query, Thing
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.draft import Draft, MeasureRequest
-from agentpost_offline.grammar.material import Calendar, Material, calendar_of
+from agentpost_offline.grammar.material import Calendar, Material, calendar_of, is_of_payment
 from agentpost_offline.grammar.reading import Choice, Unclear
 
 MOST_CHOICES = 4
@@ -51,6 +51,13 @@ class QueryParts:
     def is_counting(self) -> bool:
         """Whether "how many" is asked."""
         return "many" in self.draft.asks
+
+    @property
+    def narrows_payment(self) -> bool:
+        """Whether a condition is on what was paid."""
+        columns = [one.column for one in self.draft.filters]
+        columns += [column for column, _ in self.draft.values]
+        return any(map(is_of_payment, columns))
 
     @property
     def counts_all(self) -> bool:

@@ -21,6 +21,8 @@ def take_purpose(clause: Clause, at: int) -> int:
     """As in "for the area manager": for whom a result is, which changes nothing about it."""
     if not clause.terms[at].has("small.purpose"):
         return 0
+    if size := _take_deadline(clause, at) or _take_report(clause, at):
+        return size
     end, others = at + 1, list[Term]()
     while (one := clause.term(end)) is not None and end - at <= _PURPOSE:
         is_day = one.has("weekday") and clause.material is None  # "slides for Tuesday"
@@ -50,6 +52,44 @@ def take_purpose(clause: Clause, at: int) -> int:
         purpose = clause.text[clause.terms[at].start : clause.terms[end - 1].end]
         clause.draft.purposes.append(purpose)
     return end - at
+
+
+def _take_deadline(clause: Clause, at: int) -> int:
+    """As in "need it for Monday", which says when a result is needed."""
+    day = clause.term(clause.skip(at + 1))
+    start = clause.start_of_part(at)
+    needs = any(one.has("small.it") for one in clause.terms[start:at])
+    if day is None or not (needs and day.has("weekday")) or any(
+        map(clause.names, clause.terms[start:at])
+    ):  # fmt: skip
+        return 0
+    clause.draft.purposes.append(clause.text[clause.terms[start].start : day.end])
+    return clause.skip(at + 1) + 1 - at
+
+
+def _take_report(clause: Clause, at: int) -> int:
+    """As in "for the May report", for which something else is wanted."""
+    first, end = clause.term(at + 1), at + 1
+    if first is None or not first.is_glue or first.has("number"):
+        return 0  # "data for a report"
+    while (one := clause.term(end)) is not None and end - at <= _PURPOSE:
+        if one.has("thing.report", "thing.deck", "thing.site") and not clause.names(one):
+            break
+        if clause.names(one) or not (
+            one.is_glue
+            or one.has("month", "grain", "number")
+            or one.number is not None
+            or is_without_sense(one)
+        ):
+            return 0
+        end += 1
+    else:
+        return 0
+    others = [*clause.terms[:at], *clause.terms[end + 1 :]]
+    if one is None or not any(clause.names(each) or each.has("thing") for each in others):
+        return 0
+    clause.draft.purposes.append(clause.text[clause.terms[at].start : one.end])
+    return end + 1 - at
 
 
 def _is_of_weekday(clause: Clause, at: int) -> bool:

@@ -8,7 +8,16 @@ from itertools import pairwise
 import msgspec
 
 from agentpost_offline.data.model import Role, Table
-from agentpost_offline.frame import Act, Aggregate, Derivation, Frame, Measure, Query, Thing
+from agentpost_offline.frame import (
+    Act,
+    Aggregate,
+    Derivation,
+    Frame,
+    Grain,
+    Measure,
+    Query,
+    Thing,
+)
 from agentpost_offline.grammar import edits
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.draft import Draft
@@ -204,21 +213,30 @@ def _read_clauses(
     readings = [one for one in readings if not _is_courtesy(one, len(readings))]
     if len(readings) == 1 and around.works and not (around.has_files or around.is_unanswered):
         last = Reading(Draft(""), around.works[0].frame)
-        if len(readings[0].draft.periods) > 1:  # "compare the first quarter with the second"
+        assert last.frame is not None, "it was answered or made"
+        is_lent = len(readings[0].draft.periods) > 1 and (
             _read_with_figure_of(last, readings[0], material, around)
+        )  # "compare the first quarter with the second"
+        goes_on = "about" in readings[0].draft.marks and last.frame.thing is Thing.ANSWER
+        if goes_on and not is_lent and readings[0].is_sure:
+            _ask_of_which_rows(last, readings[0], is_later=True)  # "and how many were returned?"
     for before, one in pairwise(readings):
         _read_as_follow_up(before, one, material)
         _read_as_form_of(before, one, around)
         if not _read_with_figure_of(before, one, material, around):
             _ask_of_which_rows(before, one)
+    if len(readings) == _PAIR and not readings[0].is_sure:
+        _read_with_figure_of(
+            readings[1], readings[0], material, around
+        )  # "best shop and total qty"
     return readings
 
 
 def _read_with_figure_of(
     before: Reading, one: Reading, material: Material | None, around: Surrounding
 ) -> bool:
-    """Whether a demand that only ranks, or compares periods, is of the figure of the one before it:
-    "total meals in May and which site had the most"."""
+    """Read a demand that only ranks, or compares periods, as one about the figure of the one before
+    it: "total meals in May and which site had the most"; whether it is one."""
     first = before.frame.queries[0] if before.frame and len(before.frame.queries) == 1 else None
     if first is None or not before.is_sure or not _lacks_figure(one, first):
         return False
@@ -229,14 +247,17 @@ def _read_with_figure_of(
     draft = parse(text, terms(text, around.language, material), material, around.today,
                   around.language, around.names)  # fmt: skip
     whole = _reading(draft, material, around, [draft], is_later=True)
-    if not whole.is_sure or whole.frame is None or len(whole.frame.queries) != 1:
+    queries = whole.frame.queries if whole.is_sure and whole.frame is not None else ()
+    if whole.frame is None or len(queries) != 1 or queries[0].table != first.table:
         return False
-    (query,) = whole.frame.queries
+    (query,) = queries
     own_columns = {query.time, *(each.column for each in query.filters)}
     others = [each for each in first.filters if each.column not in own_columns]
     if one.draft.ranking is not None and one.draft.aggregate_word:  # "… had the most overall"
         others = []
     query = msgspec.structs.replace(query, filters=(*query.filters, *others))
+    if not (query.groups or before.draft.text) and len(first.groups) == 1:
+        query = msgspec.structs.replace(query, groups=first.groups)  # "june vs july", by shop
     if query.groups and [m.column for m in query.measures] == [m.column for m in first.measures]:
         query = msgspec.structs.replace(query, measures=first.measures)
     one.frame, one.question = msgspec.structs.replace(whole.frame, queries=(query,)), None
@@ -297,8 +318,9 @@ def _with_remarks(drafts: list[Draft]) -> list[Draft]:
     return [one for one in drafts if not (requests and one.is_remark)]
 
 
-def _ask_of_which_rows(before: Reading, one: Reading) -> None:
-    """A demand without a condition behind one that has some may be about the same rows."""
+def _ask_of_which_rows(before: Reading, one: Reading, *, is_later: bool = False) -> None:
+    """A demand without a condition behind one that has some may be about the same rows; in a later
+    message, also one with another condition."""
     if before.frame is None or one.frame is None or one.is_edit:
         return
     if len(before.frame.queries) != 1 or len(one.frame.queries) != 1:
@@ -309,6 +331,7 @@ def _ask_of_which_rows(before: Reading, one: Reading) -> None:
         first.order is not None
         and first.order.count
         and not has_own
+        and not one.draft.aggregate_word  # "best site and total meals"
         and (first.table == second.table)
     ):  # "which site has the most hours, and how many shifts"
         _ask_which_data(one, msgspec.structs.replace(
@@ -325,9 +348,8 @@ def _ask_of_which_rows(before: Reading, one: Reading) -> None:
     if is_contrast and second.measures == first.measures and second.groups == first.groups:
         one.frame = msgspec.structs.replace(one.frame, queries=(query,))
         return  # "how much did we take in 2025, and how much did we spend"
-    if second.filters and not is_compared:
+    if second.filters and not (is_compared or is_later):
         return
-    query = msgspec.structs.replace(second, filters=(*second.filters, *others))
     if is_compared and not (second.groups or second.time):
         measures = tuple(msgspec.structs.replace(each, derived=Derivation.GROWTH)
                          for each in second.measures)  # fmt: skip
@@ -489,8 +511,8 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
             return False  # "revenue and number of bookings by channel"
         if one.has("extreme") and _sums(phrases[start:at]):
             return True  # "total meals and the top site"
-        if one.has("aggregate") and _ranks(phrases[start:at]) and _ends(phrases, at + 1):
-            return True  # "which site had the most meals and the total"
+        if one.has("aggregate") and _ranks(phrases[start:at]):
+            return True  # "which site had the most meals and the total", "best shop and total qty"
         if one.has("ask.many", "ask.much", "ask.which", "ask.who", "ask.why") or (
             one.has("ask.what") and any(each.has("aggregate") for each in phrases[at : at + 6])
         ):  # fmt: skip
@@ -502,7 +524,7 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
 
 def _sums(phrases: Sequence[Term]) -> bool:
     """Whether a sum of a column is asked for, and nothing is ranked."""
-    has_sum = any(one.has("aggregate.sum") for one in phrases)
+    has_sum = any(one.has("aggregate.sum", "aggregate.mean") for one in phrases)
     return has_sum and any(one.columns for one in phrases) and not any(
         one.has("extreme") for one in phrases
     )  # fmt: skip
@@ -511,16 +533,6 @@ def _sums(phrases: Sequence[Term]) -> bool:
 def _ranks(phrases: Sequence[Term]) -> bool:
     """Whether the best or worst by a column is asked for."""
     return any(one.has("extreme") for one in phrases) and any(one.columns for one in phrases)
-
-
-def _ends(phrases: Sequence[Term], at: int) -> bool:
-    """Whether a clause has nothing from a place on but how something is computed."""
-    for one in phrases[at:]:
-        if one.kind == "mark" and one.text in _BREAKS + ".":
-            break
-        if not (one.is_glue or one.has("aggregate", "small.polite")):
-            return False
-    return True
 
 
 def _reading(
@@ -617,7 +629,7 @@ def _is_for_model(draft: Draft) -> bool:
     by volunteer, thank you cards are going out"."""
     is_picture = bool(draft.options.keys() & _IMAGE_OPTIONS)
     kinds = {kind for kind, _ in draft.model}
-    names_figure = draft.measures or draft.counts or draft.aggregate
+    names_figure = draft.measures or draft.counts or draft.aggregate or draft.ranking
     is_unknown = kinds & {"why", "future", "written"} or ("judge" in kinds and not names_figure)
     return bool(is_unknown) or not (draft.has_query or is_picture)
 
@@ -730,6 +742,10 @@ def _ask_of_which_data(
 def _order_rows(draft: Draft, material: Material | None) -> None:
     """The rows of a table may stand in the order of one column. Where figures are computed, an
     order by another column is named as not understood."""
+    asks_figure = draft.measures or draft.asks or draft.groups or draft.aggregate or draft.ranking
+    if draft.time and draft.grains == [Grain.DAY] and draft.row_nouns and not asks_figure:
+        draft.row_order, draft.sort = draft.time, False  # "excel of jobs by date"
+        draft.grains, draft.row_nouns, draft.counts = [], [], []
     if material is None or not draft.sort_by:
         return
     names = {name for name, _ in draft.sort_by}

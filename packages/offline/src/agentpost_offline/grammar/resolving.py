@@ -33,6 +33,7 @@ from agentpost_offline.grammar.material import (
     is_of_payment,
     is_worse_higher,
     reaches,
+    value_meant,
     yes_value,
 )
 from agentpost_offline.grammar.measures import NAMED, measure_of, measures_of
@@ -88,8 +89,13 @@ class Resolved(QueryParts):
             return self._compare_periods(measures)
         self._averages(measures)
         if draft.row_order is not None and not (measures or self.groups or self.time):
-            query = self.over((), Order(bool(draft.sort)))
-            return msgspec.structs.replace(query, rows_by=draft.row_order)
+            return self._rows_by(draft.row_order)
+        if draft.asks == {"list"} and draft.time and draft.grains == [Grain.DAY] and (
+            list(measures) in ([], [ROW_COUNT]) and not self.groups
+        ):  # fmt: skip  # "list late jobs by date"
+            self.time, self.grain, draft.sort = None, None, False
+            draft.look_words.setdefault("sort", draft.text)
+            draft.marks.add("dated")
         if "dated" in draft.marks:
             return self._rows_by_date(measures)
         measures, order = self._rank(measures)
@@ -174,16 +180,22 @@ class Resolved(QueryParts):
         names = list(dict.fromkeys(bounds)) or money
         if len(names) != 1:
             raise Unclear("which_measure")
+        return self._rows_by(names[0])
+
+    def _rows_by(self, name: str) -> Query:
+        """The rows in the order of a column."""
         self.groups = []
-        return msgspec.structs.replace(
-            self.over((), Order(bool(self.draft.sort))), rows_by=names[0]
-        )
+        return msgspec.structs.replace(self.over((), Order(bool(self.draft.sort))), rows_by=name)
 
     def _rows_by_date(self, measures: Sequence[Measure]) -> Query:
         """The rows of "list the urgent ones, oldest first": by the only date that no condition is
         on. Raises `Unclear` where another order may be meant."""
         conditions = {one.column for one in (*self.filters, *self.draft.filters)}
-        names = [one.name for one in self.material.date_columns if one.name not in conditions]
+        names = (
+            [self.draft.time]
+            if self.draft.time
+            else [one.name for one in self.material.date_columns if one.name not in conditions]
+        )
         is_list = self.draft.asks & {"list", "which", "who"} and (
             not self.groups or self.material.is_row(self.groups)
         )  # fmt: skip
@@ -191,9 +203,7 @@ class Resolved(QueryParts):
         if not names or has_age or not is_list or list(measures) not in ([], [ROW_COUNT]):
             self.draft.unknown.append(self.draft.look_words["sort"])
             raise Unclear("which_measure")
-        self.groups = []
-        query = self.over((), Order(bool(self.draft.sort)))
-        queries = [msgspec.structs.replace(query, rows_by=name) for name in names]
+        queries = [self._rows_by(name) for name in names]
         if len(queries) > 1:
             raise Unclear("which_date", [self.choice(one) for one in queries])
         return queries[0]
@@ -372,9 +382,7 @@ class Resolved(QueryParts):
     @property
     def _pays(self) -> bool:
         """Whether a question is about who pays, or has paid."""
-        columns = [one.column for one in self.draft.filters]
-        columns += [column for column, _ in self.draft.values]
-        return "spent" in self.draft.marks or any(map(is_of_payment, columns))
+        return "spent" in self.draft.marks or self.narrows_payment
 
     def _flags(self) -> None:
         """Of "insured and not insured" both stand side by side."""
@@ -385,9 +393,7 @@ class Resolved(QueryParts):
             draft.measures or draft.groups or draft.mentions or draft.values or draft.grains
             or draft.asks or draft.row_nouns or draft.is_trend
         )  # fmt: skip
-        if is_bare and draft.filters[0].values == (
-            yes_value(self.material.column(draft.filters[0].column)),
-        ):  # "a pie of paid" has both
+        if is_bare and self.material.is_yes(draft.filters[0]):  # "a pie of paid" has both
             draft.groups.append(draft.filters.pop().column)
             draft.counts.append("")
             return
@@ -686,15 +692,14 @@ class Resolved(QueryParts):
         for rows of which that cannot be told."""
         columns = [self.material.column(one.column) for one in measures if one.column]
         flags = [
-            (self.material.column(one.column), one.values)
-            for one in (*self.filters, *self.draft.filters)
+            one for one in (*self.filters, *self.draft.filters)
             if one.op is Op.IS and not one.grain and yes_value(self.material.column(one.column))
-        ]
-        if any(is_of_payment(one.name) and values != (yes_value(one),) for one, values in flags):
+        ]  # fmt: skip
+        if any(is_of_payment(one.column) and not self.material.is_yes(one) for one in flags):
             return True
         if columns:
             return all(map(is_worse_higher, columns))
-        if any(is_worse_higher(one) for one, _ in flags):
+        if any(is_worse_higher(self.material.column(one.column)) for one in flags):
             return True
         if flags and self.groups:
             raise Unclear("rank_what", self._both_ends(measures))
@@ -763,6 +768,11 @@ class Resolved(QueryParts):
         raise Unclear("average_of_what", choices if self.time is not None else choices[::-1])
 
     def _extreme(self, one: Measure, is_top: bool) -> Measure:
+        draft = self.draft
+        if draft.asks == {"what"} and draft.ranking is not None and draft.ranking.asks_sum and (
+            self._value_filters
+        ):  # fmt: skip
+            raise Unclear("rank_what")  # "what did we spend most on" asks for a kind of it
         how = Aggregate.MAX if is_top else Aggregate.MIN
         if one.column is None or self.draft.ranking is None or self.draft.ranking.count:
             raise Unclear("rank_what")
@@ -794,6 +804,8 @@ class Resolved(QueryParts):
             ):
                 raise Unclear("share_what")
             value_filters = self._value_filters
+            if any(len(one.values) > 1 and self._has_both_kinds(one) for one in value_filters):
+                raise Unclear("share_what")  # "what percent of the income did we spend"
             if (self.groups or self.time) and any(
                 f.column not in self.groups for f in value_filters
             ):
@@ -805,6 +817,14 @@ class Resolved(QueryParts):
             elif not self.groups and not self.time:
                 raise Unclear("share_what")
         return [Measure(one.column, one.aggregate, derivation) for one in measures]
+
+    def _has_both_kinds(self, one: Filter) -> bool:
+        """Whether a condition has the income and the expenses of a cash book."""
+        pairs = [value_meant(self.material, kind) for kind in ("income", "expense")]
+        return all(
+            any(name == one.column and value in one.values for name, value in kind)
+            for kind in pairs
+        )
 
     def _rates(self, measures: Sequence[Measure]) -> list[Choice]:
         """How many percent of each group's rows a condition leaves, where rows are counted."""
@@ -821,10 +841,12 @@ class Resolved(QueryParts):
             one.column for one in self.draft.filters
             if one.op is Op.IS and yes_value(self.material.column(one.column))
         }  # fmt: skip
-        narrows = self.groups or self.time or len(self._value_filters) > 1
-        if len(flags) != 1 or flags & set(self.groups) or list(measures) != [ROW_COUNT]:
-            return None
-        if not narrows:
+        if flags and any(one.column for one in measures) and "flag" in self.draft.marks:
+            raise Unclear("share_what")  # "total qty and return rate"
+        is_of_part = self.groups or self.time or len(self._value_filters) > 1
+        if len(flags) != 1 or flags & set(self.groups) or list(measures) != [ROW_COUNT] or (
+            not is_of_part
+        ):  # fmt: skip
             return None
         if self.draft.style.chart == "donut":
             raise Unclear("share_what")  # rates are no parts of a whole

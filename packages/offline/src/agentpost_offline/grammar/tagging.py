@@ -26,6 +26,7 @@ from agentpost_offline.grammar.text import (
 )
 from agentpost_offline.grammar.vocabulary import (
     Lexicon,
+    carry_of,
     english_things,
     lexicon,
     things_called,
@@ -207,7 +208,7 @@ class _Tagger:
     def _begins_rank(self, span: Sequence[Token]) -> bool:
         """Whether a phrase that is written otherwise in the table begins with a word that ranks:
         "mejores en" is no "mejor en"."""
-        first = self.words.exact.get((fold(span[0].text),), ())
+        first = self._meanings_of(span[0].text)
         forms = tuple(fold(token.text) for token in span)
         return forms not in self.words.exact and any(one.startswith("extreme.") for one in first)
 
@@ -226,7 +227,7 @@ class _Tagger:
 
     def _asks(self, form: str) -> bool:
         """Whether a word is one of questions."""
-        return any(one.startswith("ask.") for one in self.words.exact.get((form,), ()))
+        return any(one.startswith("ask.") for one in self._meanings_of(form))
 
     def _names(
         self, spelling: str, span: Sequence[Token], keys: Keys, meanings: Sequence[str]
@@ -280,6 +281,11 @@ class _Tagger:
         is_value = is_small and len(spelling) > _TINY and self._follows(
             span, "small.purpose", "small.of"
         )  # fmt: skip
+        is_value = is_value or (is_small and any(
+            spelling.casefold() == value.casefold() and (
+                self._follows_name(span, column) or fold(spelling) != spelling.casefold()
+            ) for column, value in values
+        ))  # fmt: skip  # "crew a", "té"
         is_last = not self.text[span[-1].end :].strip(" .?!。？！؟")  # "how many are out?"
         by_name = tuple(
             (column, value) for column, value in values
@@ -293,21 +299,26 @@ class _Tagger:
     def _without_of(self, span: Sequence[Token]) -> list[str]:
         """The columns that a phrase names but for its "of": "precio de compra" is the column
         "Precio compra"."""
-        words = [token for token in span if "small.of" not in self._meanings_of(token)]
+        words = [token for token in span if "small.of" not in self._meanings_of(token.text)]
         if self.material is None or len(words) == len(span) or not 1 < len(words) < len(span):
             return []
         return self.material.columns.get(tuple(self.words.key(one.text) for one in words), [])
 
-    def _meanings_of(self, token: Token) -> tuple[str, ...]:
-        return self.words.exact.get((fold(token.text),), ())
+    def _meanings_of(self, word: str) -> tuple[str, ...]:
+        return self.words.exact.get((fold(word),), ())
 
     def _follows(self, span: Sequence[Token], *meanings: str) -> bool:
         """Whether a word of one of the meanings stands before: the "show" of "for every show" is a
         column, and the "will" of "tips for will" a name."""
         start = span[0].start
-        before = self.text[max(0, start - _WORD) : start].casefold().split()[-1:]
-        known = self.words.exact.get((fold(before[0]),), ()) if before else ()
-        return not set(meanings).isdisjoint(known)
+        before = self.text[max(0, start - _WORD) : start].split()[-1:]
+        return bool(before) and not set(meanings).isdisjoint(self._meanings_of(before[0]))
+
+    def _follows_name(self, span: Sequence[Token], column: str) -> bool:
+        """Whether the name of a column stands before: the "a" of "crew a" is one of its values."""
+        start = span[0].start
+        before = fold(self.text[max(0, start - _WORD) : start].strip())
+        return before.endswith(fold(column))
 
     def _columns_meant(self, plain: Keys, keys: Keys, meanings: Sequence[str]) -> list[str]:
         """The columns that a phrase means where none is called so: by what it is about, by what a
@@ -327,7 +338,7 @@ class _Tagger:
             if not columns and meaning.startswith("concept."):
                 columns = material.concepts.get(meaning.removeprefix("concept."), [])
         if not columns and "concept.revenue" in meanings:
-            columns = material.takings
+            columns = [one for one in material.takings if carry_of(one) != "spent"]
         if not columns and "concept.cost" in meanings:
             columns = material.spendings
         if not columns and len(plain) == 1 and any(one.startswith("carry.") for one in meanings):

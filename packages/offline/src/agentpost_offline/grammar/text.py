@@ -45,7 +45,7 @@ class Token(NamedTuple):
 
 
 def normal(text: str) -> str:
-    """One form for what is written in several: width, quotes, digits, Arabic letters."""
+    """One form for what is written in several: width, quotes, dots, digits, Arabic letters."""
     text = unicodedata.normalize("NFKC", text)
     text = text.translate({0x2019: "'", 0x2018: "'", 0x2BC: "'"})
     text = re.sub(r"\.{2,}", "…", _ARABIC_MARKS.sub("", text))

@@ -259,7 +259,6 @@ def open_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[s
         ("sales.csv", "red and blue chart of revenue by shop", ASKED),
         ("sales.csv", "line or bar chart of revenue by shop", ASKED),
         ("sales.csv", "chart of revenue by shop, and tell me the total", ASKED),
-        ("sales.csv", "revenue by shop for my report", ASKED),
         ("sales.csv", "top 3 products and top 2 shops by revenue", ASKED),
         ("sales.csv", "revenue by shop, and where they came from", ASKED),
         ("sales.csv", "revenue where shop is North", "Revenue: 495"),
