@@ -58,8 +58,41 @@ IMPORTED = (
     "uvicorn.lifespan.off",
     "uvicorn.protocols.http.httptools_impl",
     "uvloop",
+    # What many servers import when they are first asked for it, or send something.
+    "agentpost.backups.actions",
+    "agentpost.db.postgres_backup",
+    "agentpost.db.postgres_check",
+    "agentpost.db.postgres_pool",
+    "agentpost.doors.a2a.http",
+    "agentpost.doors.mcp.http",
+    "agentpost.doors.openai.chat.http",
+    "agentpost.doors.openai.responses.http",
+    "agentpost.egress.connections",
+    "agentpost.storage.s3",
+    "agentpost.storage.s3_incoming",
+    "anyio._backends._asyncio",
+    "anyio.streams.stapled",
+    "boto3.session",
+    "encodings.idna",
+    "getpass",
+    "jinja2",
+    "nacl.secret",
+    "prometheus_client",
+    "pwd",
+    "snowballstemmer",
+    "typer._adapters",
+    "typer._click.decorators",
 )
-"""What the commands import until a server is ready, on either database, or has answered them."""
+"""What the commands import until a server is ready, on either database, or has answered them. Not
+what a few servers import, such as frameworks of agents: each fork copies the page tables of all."""
+
+MODEL_ALONE = (
+    "agentpost.agents.adapters.pydantic_ai",
+    "agentpost.agents.llm.agent",
+    "agentpost.agents.llm.calls",
+    "pydantic_ai.models.openai",
+)
+"""What a server imports whose agent is a model alone, a second of CPU: ``imported`` of `start`."""
 
 
 class Process(Protocol):
@@ -151,6 +184,7 @@ def start(
     without: Sequence[str] = (),
     constants: Mapping[str, float | str] = MappingProxyType({}),
     clock: Path | None = None,
+    imported: Sequence[str] = (),
 ) -> Process:
     """Start `agentpost <arguments>` in a session of its own.
 
@@ -160,6 +194,8 @@ def start(
         constants: numbers and paths of the program by their places (``package.module.NAME``), such
             as how long it waits, that are others for this process.
         clock: a file that says by how many microseconds its clock is wrong; see `SetClock`.
+        imported: modules that it will import, and others too: they are imported once, for all that
+            this process starts from now on.
     """
     errors = errors or output
     if sys.platform != "linux":
@@ -182,6 +218,7 @@ def start(
         "without": list(without),
         "constants": dict(constants),
         "clock": None if clock is None else str(clock),
+        "imported": list(imported),
     }
     reader, writer = os.pipe()
     line, lock = _parent()
@@ -269,17 +306,30 @@ def _serve(line: socket.socket) -> dict[str, Any] | None:
                 os.kill(pid, signal.SIGKILL)
             return None
         output, errors, status = handles
+        request = json.loads(sent)
+        _import(*request["imported"])
         pid = os.fork()
         if pid == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for handle in (line.detach(), woken, wakes, status, *running.values()):
                 os.close(handle)
-            return {**json.loads(sent), "output": output, "errors": errors}
+            return {**request, "output": output, "errors": errors}
         running[pid] = status
         os.close(output)
         os.close(errors)
         line.send(str(pid).encode())
+
+
+def _import(*names: str) -> None:
+    """Import what the processes to come would; the collector leaves it alone in each of them."""
+    if not sys.modules.keys() >= {*names}:
+        gc.disable()
+        for name in names:
+            import_module(name)
+        gc.freeze()
+        gc.enable()
+    assert threading.active_count() == 1, "a process with threads cannot be forked"
 
 
 def _report(running: dict[int, int]) -> None:
@@ -377,12 +427,9 @@ def _end(code: object) -> NoReturn:
 
 
 def main() -> None:
-    for name in IMPORTED:
-        __import__(name)
     for name in PLACES:
         load_command(name)
-    assert threading.active_count() == 1, "a process with threads cannot be forked"
-    gc.freeze()
+    _import(*IMPORTED)
     line = copy_for_each(socket.socket(fileno=int(sys.argv[1])), patience=UNASKED_SECONDS_MAX)
     if line is None:
         return

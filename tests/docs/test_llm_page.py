@@ -13,6 +13,7 @@ from tests.agents.llm.openai_stub import Calls, OpenAIStub, Reply, Request, Says
 from tests.docs.snippets import blocks
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
+from tests.forking import MODEL_ALONE
 from tests.house.tree import DOCS
 from tests.waiting import PATIENCE
 
@@ -38,7 +39,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, stub: OpenAIStub) -> Iterat
     (home / "agentpost.toml").write_text(settings)
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv(CONFIG_ENV, raising=False)
-        with AgentServer(home, agent="llm:openai:qwen3:8b").start() as made:
+        with AgentServer(home, agent="llm:openai:qwen3:8b", imported=MODEL_ALONE).start() as made:
             yield made
 
 

@@ -52,7 +52,7 @@ class AgentServer:
     Args:
         home: an empty folder: data, gates, traces and the log go there.
         settings: names and values of settings; ``agent`` is ours unless given. ``constants`` is
-            none of them, nor is ``clock``: see `tests.forking.start`.
+            none of them, nor are ``clock`` and ``imported``: see `tests.forking.start`.
     """
 
     def __init__(self, home: Path, **settings: Any) -> None:
@@ -66,6 +66,7 @@ class AgentServer:
         self.constants: Mapping[str, float | str] = settings.pop("constants", {})
         self.without: tuple[str, ...] = settings.pop("without", ())
         self.clock: Path | None = settings.pop("clock", None)
+        self.imported: tuple[str, ...] = settings.pop("imported", ())
         self.wrapped_by: tuple[str, ...] = ()
         """A command that starts the server: itself with other words behind."""
         self._settings = {
@@ -111,6 +112,7 @@ class AgentServer:
                     constants=self.constants,
                     without=self.without,
                     clock=self.clock,
+                    imported=self.imported,
                 )
         try:
             eventually(self._is_ready, START_SECONDS_MAX, "readiness")

@@ -21,6 +21,7 @@ from tests.e2e.caller import Caller, kinds
 from tests.e2e.fixtures import ServerMaker, pytest_runtest_makereport, start_server
 from tests.e2e.server import AgentServer
 from tests.e2e.sse import stream
+from tests.forking import MODEL_ALONE
 from tests.house.tree import DOCS
 from tests.waiting import eventually
 
@@ -57,6 +58,7 @@ def server(start_server: ServerMaker) -> Iterator[AgentServer]:
             egress_allow="127.0.0.0/8",
             running_jobs_max=100,
             llm_base_url=model.url,
+            imported=(*MODEL_ALONE, "agents", "langgraph.graph"),
         )
         service.server = other[1].server = model.server = server
         yield server

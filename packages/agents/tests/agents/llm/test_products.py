@@ -20,6 +20,7 @@ from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.hostile_inputs import MARKDOWN, PAGE, no_scripts
 from tests.e2e.server import AgentServer
+from tests.forking import MODEL_ALONE
 from tests.libraries import docx, openpyxl, pptx
 from tests.offline.making import stories
 
@@ -35,7 +36,7 @@ SALES = "day,region,revenue\n" + "".join(
 
 @pytest.fixture(scope="module")
 def server(stub: OpenAIStub, start_server: ServerMaker) -> AgentServer:
-    return start_server(agent="llm:openai:stub-1", llm_base_url=stub.url)
+    return start_server(agent="llm:openai:stub-1", llm_base_url=stub.url, imported=MODEL_ALONE)
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from tests.agents.llm.test_tools import SALES, call
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
+from tests.forking import MODEL_ALONE
 from tests.waiting import PATIENCE, eventually
 
 CONTEXT_TOKENS = 4_096
@@ -29,6 +30,7 @@ def server(stub: OpenAIStub, start_server: ServerMaker) -> AgentServer:
         llm_context_tokens=CONTEXT_TOKENS,
         llm_retries=0,
         constants=IMPATIENT,
+        imported=MODEL_ALONE,
     )
 
 

@@ -20,6 +20,7 @@ from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.e2e.test_logs import lines
+from tests.forking import MODEL_ALONE
 from tests.waiting import eventually
 
 ROWS = b"day,region,revenue\n2026-01-05,North,10\n2026-01-06,South,30\n2026-02-03,North,5\n"
@@ -28,7 +29,9 @@ SALES = {"name": "sales.csv", "base64": base64.b64encode(ROWS).decode()}
 
 @pytest.fixture(scope="module")
 def server(stub: OpenAIStub, start_server: ServerMaker) -> AgentServer:
-    return start_server(agent="llm:openai:stub-1", llm_base_url=stub.url, agent_processes=2)
+    return start_server(
+        agent="llm:openai:stub-1", llm_base_url=stub.url, agent_processes=2, imported=MODEL_ALONE
+    )
 
 
 def call(tool: str, /, **args: Any) -> tuple[str, str]:
