@@ -24,7 +24,7 @@ from tests.waiting import PATIENCE
 RUN_OWNER = "TEST_RUN_OWNER"
 ROOT = Path(__file__).parent
 LONG = (
-    "packages/server/tests/web/browser/test_every_page.py",
+    "packages/server/tests/web/browser",
     "packages/server/tests/api/test_schemathesis.py",
     "packages/server/tests/doors/test_worst_bodies.py",
     "tests/e2e/test_failover.py",
@@ -37,7 +37,6 @@ LONG = (
     "tests/docs/test_readme.py",
     "tests/docs/test_site.py",
     "tests/e2e/test_postgres.py",
-    "packages/server/tests/web/browser/test_hostile.py",
     "packages/verify/tests/verify/test_deployments.py",
     "tests/e2e/test_isolation.py",
     "tests/e2e/test_dead_stores.py",
@@ -46,7 +45,8 @@ LONG = (
     "tests/docs/test_tutorial.py",
     "packages/server/tests/serving/test_first_start.py",
 )
-"""Files with tests that take ten seconds or more, the longest first."""
+"""Files with tests that take ten seconds or more, the longest first; and a folder whose tests share
+what takes seconds to start, a browser."""
 # A certificate whose key nobody has. Reading the system's hundred authorities takes 30 ms of CPU
 # for each client that is made and each server that connects; tests talk to this machine only.
 AUTHORITIES = ROOT / "tests" / "authorities.pem"
@@ -122,12 +122,16 @@ def long_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     numbers = {ROOT / name: number for number, name in enumerate(LONG)}
     shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
     short: list[pytest.Item] = []
+
+    def number_of(item: pytest.Item) -> int | None:
+        return numbers.get(item.path, numbers.get(item.path.parent))
+
     for item in items:
-        number = numbers.get(item.path)
+        number = number_of(item)
         (short if number is None else shares[number % workers]).append(item)
     ordered: list[pytest.Item] = []
     for number, share in enumerate(shares):
-        share.sort(key=lambda item: numbers[item.path])
+        share.sort(key=lambda item: number_of(item) or 0)
         size = max((len(items) - len(ordered)) // (workers - number) - len(share), 0)
         ordered += share + short[:size]
         del short[:size]
