@@ -282,16 +282,20 @@ def test_killed_at_random_moments(
 def kill_at_a_random_moment(
     caller: Caller, server: AgentServer, pool: ThreadPoolExecutor, seed: int
 ) -> None:
-    """Eight jobs, a crash among them; every job is done as if nothing had been."""
+    """Eight jobs, a crash among them, while the turn that starts the last one is under way; every
+    job is done as if nothing had been."""
     before = caller.credits()
     chance = random.Random(seed)
     names = [f"round{seed}-{n}" for n in range(8)]
     scripts: dict[str, Script] = {name: [["start", name, job_of(name)]] for name in names}
+    scripts[names[-1]].insert(0, ["gate", names[-1]])
     calls = {name: pool.submit(lost, caller, scripts[name], name) for name in names}
-    begun = chance.randrange(len(names) * STEPS - 2)
+    begun = chance.randrange((len(names) - 1) * STEPS - 2)
     eventually(lambda: sum(step.startswith(f"round{seed}-") for step in server.steps()) >= begun)
+    server.await_gate(names[-1])
     threading.Event().wait(chance.uniform(0, 0.02))  # anywhere between two steps
     server.restart()
+    server.open_gate(names[-1])
 
     answers = {name: call.result() for name, call in calls.items()}
     messages = {}
