@@ -221,8 +221,10 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     elif len(others) == 1 and not for_model:
         unclear(here, others[0])
         return
+    whole_text = here.turn.message.text
     choices += [
-        _with_files(here, _with_sure(choice, sure, one.question))
+        _with_files(here, _with_sure(_in_whole(choice, one.draft.text, whole_text), sure,
+                                     one.question))
         for one in others if one.question is not None for choice in one.question.choices
     ]  # fmt: skip
     if words:
@@ -245,6 +247,13 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     questions.ask(
         here, " ".join(dict.fromkeys(parts)), choices, text=here.turn.message.text
     )  # fmt: skip
+
+
+def _in_whole(choice: Choice, text: str, whole: str) -> Choice:
+    """A choice that stands for the message of one demand, as that of the whole message."""
+    if choice.frames or not choice.text or text not in whole:
+        return choice
+    return msgspec.structs.replace(choice, text=whole.replace(text, choice.text, 1))
 
 
 def _with_sure(choice: Choice, sure: Sequence[Reading], question: Question) -> Choice:

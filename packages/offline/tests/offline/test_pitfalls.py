@@ -92,6 +92,16 @@ SHIFTS = "who,date,late\nA,2026-05-03,yes\nB,2026-05-01,yes\nA,2026-05-02,no\n"
 KEYS = "key,status,fee\nk1,in,10\nk2,out,25\n"
 TEAS = "producto,tienda,cantidad\nTé,N,4\nCafé,N,7\n"
 SPENT = "item,spent\nBag,10\nHat,20\n"
+BIKES = """job,kind,parts £,status,hours
+J1,E-bike,90,done,3
+J2,Road,100,cancelled,0
+J3,E-bike,20,done,5
+"""
+WOOD = (
+    "Kunde,Art,Holz,Rechnung €\nMeier,Bank,Eiche,100\nHuber,Tisch,Buche,200\nHuber,Tisch,Buche,20\n"
+)
+GIFTS = "Ville,Montant,Moyen\nVertou,250,espèces\nRezé,20,chèque\n"
+BILLS = "date,bill\n2023-01-02,10\n2023-12-20,20\n2024-01-03,30\n2024-12-28,50\n"
 BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
 
 
@@ -184,6 +194,10 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (OIL, "rendimiento medio de noviembre y de diciembre", "- noviembre de 2024: 18"),
         (MISSED, "list who has 2 days missed or more", "- Bo: Days missed 2"),
         (ORDERS, "show the ones not paid", "In all: 2"),
+        (BIKES, "show me every e-bike job where the parts were over 80 quid", "- J1: Parts £90"),
+        (BIKES, "average hours // take the cancelled jobs out", "Average Hours: 4."),
+        (WOOD, "Rechnung je Holzart", "- Buche: 220"),
+        (GIFTS, "montant par moyen", "total par Moyen"),
         (MEALS, "best site and total meals", "A: 50 (highest"),
         (MEALS, "total meals by site, need it for monday", "“need it for monday” changes nothing"),
         (MEALS, "meals by site for our annual report", "“for our annual report” changes nothing"),
@@ -254,6 +268,9 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (CASH, "wieviel prozent der Einnahmen haben wir ausgegeben"),
         (CASH, "Einnahmen minus Ausgaben"),
         (RACES, "fastest and cheapest bird"),
+        (GIFTS, "un camembert des dons par ville, et le don moyen"),
+        (BILLS, "was 2024 dearer than 2023"),
+        (WASTE, "total wasted // as a donut"),
         (KIDS, "average score by class // and the oldest"),
         (MEALS, "meals by site in may // and which site"),
         (MEALS, "chart of meals by site for the committee meeting on 1 june"),

@@ -43,6 +43,9 @@ def take_comparison(clause: Clause, at: int) -> int:
     if op is None and not between:
         return 0
     end = clause.skip(at + 1)
+    if op in (Op.ABOVE, Op.BELOW) and _is_year(clause, end) and clause.draft.periods:
+        clause.draft.marks |= {"versus", "more"}  # "was 2024 dearer than 2023"
+        return 1
     value, end = _figure(clause, end)
     if value is None:
         return _compare_columns(clause, at, end, op)
@@ -83,6 +86,13 @@ def take_comparison(clause: Clause, at: int) -> int:
         return end + 1 - at
     end += _take_own_column(clause, end)
     return end + _take_fields(clause, end) - at
+
+
+def _is_year(clause: Clause, at: int) -> bool:
+    """Whether a number is one of the years of the table's dates."""
+    term, calendar = clause.term(at), clause.calendar
+    number = term.number if term is not None else None
+    return calendar is not None and number in range(calendar.first.year, calendar.last.year + 1)
 
 
 def _take_fields(clause: Clause, at: int) -> int:

@@ -123,7 +123,9 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if style.chart == "donut" and draft.style.chart is None and (draft.grains or draft.is_trend):
         style = msgspec.structs.replace(style, chart=None)  # months are no parts of a whole
     if thing is Thing.CHART and not draft.has_query and _is_figure(frame):
-        raise Unclear("ask_anew", _drawn_before(work, thing, draft, material))
+        choices = _drawn_before(work, thing, draft, material)
+        if choices or draft.style.chart:  # a pie of one figure has one part
+            raise Unclear("ask_anew", choices)
     if thing is not None:
         return _another(frame, thing, queries, style, draft, material)
     if frame.thing is Thing.ANSWER and (draft.formats or style != frame.style):

@@ -152,7 +152,8 @@ def _leaves_out(clause: Clause, at: int) -> int:
             inside = clause.terms[at + 1 : end]
             values = [one for one in inside if one.values and one.kind != "number"]
             if not values or any(
-                not (one.values or one.is_glue or one.has("small", "rows")) for one in inside
+                not (one.values or one.is_glue or one.has("small", "rows", "goods"))
+                for one in inside
             ):  # fmt: skip
                 return 0
             for one in values:

@@ -349,7 +349,7 @@ _MEANT = {
         "متأخر",
     )),
 }  # fmt: skip
-_WAYS = frozenset(("in", "out"))
+_DIRECTIONS = frozenset(("in", "out"))
 """Values that are of money only in a column of kinds: keys are in and out, too."""
 _PAID = frozenset(("paid", "bezahlt", "pagado", "pagada", "payé", "payée", "已付", "已缴", "已缴费",
                    "已付款", "缴费", "付款", "已支付", "مدفوع", "مدفوعة"))  # fmt: skip
@@ -364,8 +364,10 @@ def value_meant(material: Material, meaning: str) -> list[tuple[str, str]]:
         for value in column.values if value.casefold() in _MEANT.get(meaning, ())
     ]  # fmt: skip
     if meaning in ("income", "expense"):  # of a cash book, which has both
-        pairs = [(name, value) for name, value in pairs
-                 if value.casefold() not in _WAYS or concept_of(name) == "category"]  # fmt: skip
+        pairs = [
+            (name, value) for name, value in pairs
+            if value.casefold() not in _DIRECTIONS or concept_of(name) == "category"
+        ]  # fmt: skip
         other = _MEANT["expense" if meaning == "income" else "income"]
         return [(name, value) for name, value in pairs
                 if other & {one.casefold() for one in material.column(name).values}]  # fmt: skip

@@ -755,6 +755,13 @@ class _Parser(Clause):
     def take_aggregate(self, at: int) -> int:
         term = self.terms[at]
         key = term.key("aggregate")
+        before = self.term_before(at) if key == "mean" and term.columns else None
+        if key == "mean" and term.columns and not (
+            at == 0 or before is None or before.has("by", "ask", "small.and", "aggregate")
+            or term.text[:1].isupper()
+        ):  # fmt: skip
+            self.draft.unknown.append(term.text)  # "le don moyen", where a column is "Moyen"
+            return 1
         if key is None or (term.columns and not self._measure_follows(at)):
             return 0
         before, joint = self.term(at - 2), self.term(at - 1)

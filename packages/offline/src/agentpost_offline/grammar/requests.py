@@ -587,6 +587,8 @@ def _reading(
             draft.unknown.append(draft.several_word)
         if _shows_rows(draft):
             draft.asks.add("list")
+            draft.measures = []
+            draft.comparing = [replace(one, measure_at=None) for one in draft.comparing]
         result.frame = _frame(draft, material, around, drafts, result)
         _tell_remarks(result)
         if result.frame is not None and "among" in draft.marks and _last_queries(around):
@@ -603,11 +605,19 @@ def _reading(
 
 def _shows_rows(draft: Draft) -> bool:
     """Whether rows are to be shown under a condition: "show the unpaid ones over 200"."""
-    bare = replace(draft, values=[], filters=[], comparing=[], periods=[])
+    conditions = {one.column for one in draft.comparing}
+    others = [one for one in draft.measures if one.aggregate or one.column not in conditions]
+    bare = replace(
+        draft, values=[], filters=[], comparing=[], periods=[], measures=others, counts=[],
+        row_nouns=[],
+    )  # fmt: skip
+    names_rows = bool(draft.counts or draft.row_nouns)
     narrows = draft.values or draft.filters or draft.comparing
+    if (draft.measures or "only" in draft.marks) and not names_rows:
+        return False
     return "show" in draft.marks and bool(narrows) and not (
         bare.has_query or draft.asks or draft.things or draft.aggregate or draft.has_look
-        or draft.marks - {"show", "flag", "dated", "all"}
+        or draft.marks - {"show", "flag", "dated", "all", "only"}
     )  # fmt: skip
 
 

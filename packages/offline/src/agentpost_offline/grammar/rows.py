@@ -42,6 +42,8 @@ def is_own(clause: Clause, term: Term) -> bool:
     are meant."""
     if clause.material is None or term.kind != "word" or term.has("carry", *_FIGURES):
         return False
+    if term.has("grain") and clause.calendar is not None:  # "over the weeks", of a weekly table
+        return False
     key, typed = lexicon(clause.language).key(term.text), fold(term.text)
     things = things_called(term.text, *_ROWS)
     if things and all(one.startswith("model.") for one in term.meanings) and any(

@@ -428,7 +428,8 @@ class _Tagger:
                 head = [Token(bare, "word", token.start, token.start + cut)]
                 begin = self._meaning(head, (self.words.key(bare),))
                 if begin is not None and not (begin.is_glue or begin.has("language")):
-                    return [begin, end]
+                    is_kind = bool(begin.columns) and end.has("concept.category")  # "Holzart"
+                    return [begin] if is_kind else [begin, end]
         return []
 
     @staticmethod

@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from agentpost_offline.making import fit
 
 RATE = 25
+MOST_BARS = 10
+"""So many bars race at a time, the largest."""
 """Pictures a second."""
 _SHORTEST, _LONGEST = 1.2, 12.0
 _WORDS_A_SECOND = 2.7

@@ -25,6 +25,7 @@ from agentpost_offline.making.content import Section
 from agentpost_offline.making.deck.slides import of_paper
 from agentpost_offline.making.maker import Output, Plan, file_name
 from agentpost_offline.making.video.film import (
+    MOST_BARS,
     Film,
     Race,
     Runner,
@@ -102,11 +103,13 @@ def film_of(
             query = _query(table, frame)
             laid_out = shape.grid(dataset.run(query), table, frame.language) if query else None
             race = _race(laid_out, query, table, frame) if query and laid_out else None
-            if race is not None:
+            if race is not None and laid_out is not None:
                 seconds = style.seconds or min(30.0, max(8.0, 0.8 * len(race.periods)))
-                used = (naming.with_rows(table, frame.language),)
+                used, count = (naming.with_rows(table, frame.language),), len(laid_out.lines)
+                few = phrases["few"].format(count=count, most=MOST_BARS)
                 return Film(race.title, _size(frame), (), race, seconds, frame.language,
-                            style.colour, used, dataset.skipped), None, []  # fmt: skip
+                            style.colour, used, dataset.skipped,
+                            (few,) if count > MOST_BARS else ()), None, []  # fmt: skip
         raise CannotSucceed("; ".join([*dataset.skipped, phrases["race"]]))
 
 
@@ -143,7 +146,7 @@ def _query(table: Table, frame: Frame) -> Query | None:
     usual = next((one for one in queries.usual([table]) if one.time), own)
     return Query(
         table.id, own.measures[:1] or (queries.main_measure(table),), groups[:1], time,
-        own.grain or usual.grain, own.filters,
+        own.grain or (None if own.time else usual.grain), own.filters,
     )  # fmt: skip
 
 

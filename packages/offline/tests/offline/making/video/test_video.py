@@ -116,6 +116,22 @@ def test_columns_race_where_no_column_has_names(tmp_path: Path) -> None:
     assert alone.question is not None
 
 
+def test_a_weekly_table_races_by_the_week_and_says_that_not_all_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "sales.csv"
+    rows = [f"2025-{1 + week // 4:02}-{1 + 7 * (week % 4):02},p{name},{1 + week + name}"
+            for week in range(12) for name in range(11)]  # fmt: skip
+    path.write_text("\n".join(["week,product,sold", *rows]))
+    weeks = stories.local([file(path, "text/csv")])
+    with open_tables(weeks) as data:
+        around = Surrounding(data.tables, frozenset({"table"}))
+        (one,) = read("a bar race of sold by product over the weeks", around)
+    assert one.frame is not None
+    film = making.film_of(weeks, one.frame, [])[0]
+    assert film.race is not None
+    assert len(film.race.periods) == 12
+    assert film.notes == ("Of 11 names, the film shows the 10 largest at a time.",)
+
+
 async def test_sections_are_captioned_in_a_strip_of_their_own(tmp_path: Path) -> None:
     parts = (Section("Opening", text="In May.", notes="We open in May."), Section("Thanks"))
     frame = stories.frame(Thing.VIDEO, style=Style(seconds=6, title="Kiosk"))
