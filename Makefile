@@ -12,7 +12,7 @@ GENERATORS := .tools/generators/.ready
 ARGS ?=
 # Test processes: five more than processors, since tests wait for what they started for a good part of
 # the time; each further one takes two seconds of CPU to collect all tests.
-WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 5))
+WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 4))
 
 # Prints the interpreter's own path; prints nothing and fails in one that is too old.
 NEW_ENOUGH := import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)
