@@ -10,7 +10,7 @@ SERVES := .venv/.serves
 GENERATORS := .tools/generators/.ready
 # Arguments of serve, test and bench: make serve ARGS="--port 9000"
 ARGS ?=
-# Test processes: five more than processors, since tests wait for what they started for a good part of
+# Test processes: four more than processors, since tests wait for what they started for a good part of
 # the time; each further one takes two seconds of CPU to collect all tests.
 WORKERS ?= $$(($$(getconf _NPROCESSORS_ONLN) + 4))
 

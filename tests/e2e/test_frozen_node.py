@@ -57,8 +57,8 @@ def test_a_woken_node_runs_no_step_of_a_job_that_went_on_elsewhere(
 
 
 def stopped_runs(node: AgentServer) -> int:
-    """How many jobs it has noticed not to be its own."""
-    ends = ('"run_stopped"', '"job_aborted"')
+    """How many jobs it has noticed not to be its own, by a step of theirs or when it looked."""
+    ends = ('"run_stopped"', '"job_aborted"', '"run_not_owned"')
     found = [json.loads(line) for line in node.log_lines() if any(end in line for end in ends)]
     return len({line.get("job_id") or line.get("owner") for line in found})
 

@@ -44,7 +44,7 @@ def play(client: httpx2.Client, recorder: Recorder, receiver: Receiver) -> dict[
 
     def record(name: str, way: Callable[[], None]) -> None:
         way()
-        recorder.take()
+        _await_quiet(recorder)
         recorder.is_on = True
         way()
         recorder.is_on = False
@@ -57,6 +57,17 @@ def play(client: httpx2.Client, recorder: Recorder, receiver: Receiver) -> dict[
     endpoint = call(client, "/v1/webhooks", body)["id"]
     record("webhook", lambda: webhook(client, endpoint, receiver))
     return results
+
+
+def _await_quiet(recorder: Recorder) -> None:
+    """Wait until what the last request left to be written is written: no function is entered."""
+    until, recorder.is_on = time.monotonic() + READY_SECONDS, True
+    recorder.take()
+    while time.monotonic() < until:
+        time.sleep(0.05)
+        if not recorder.take():
+            break
+    recorder.is_on = False
 
 
 def call(client: httpx2.Client, path: str, body: object = None) -> Any:
