@@ -67,6 +67,8 @@ def _await_quiet(recorder: Recorder) -> None:
         time.sleep(0.05)
         if not recorder.take():
             break
+    else:
+        raise AssertionError("the server does not come to rest")
     recorder.is_on = False
 
 

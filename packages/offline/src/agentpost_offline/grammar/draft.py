@@ -179,6 +179,11 @@ class Draft:
         )  # fmt: skip
 
     @property
+    def value_filters(self) -> list[Filter]:
+        """The conditions that the values are."""
+        return [Filter(column, Op.IS, (value,)) for column, value in self.values]
+
+    @property
     def is_remark(self) -> bool:
         """Whether a clause only says what somebody does with the result."""
         return self.is_statement and not self._demands

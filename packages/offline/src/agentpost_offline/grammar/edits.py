@@ -352,8 +352,8 @@ def _among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Qu
     is_count = query.measures == (ROW_COUNT,) and not query.groups  # "how many of those are new"
     if not (is_count or (query.groups and material.is_row(query.groups))) or not query.filters:
         return None
-    values = (Filter(column, Op.IS, (value,)) for column, value in draft.values)
-    return msgspec.structs.replace(query, filters=(*query.filters, *draft.filters, *values))
+    conditions = (*draft.filters, *draft.value_filters)
+    return msgspec.structs.replace(query, filters=(*query.filters, *conditions))
 
 
 _ASKED_OF_THEM = frozenset(("many", "which", "who", "list", "what"))
@@ -413,8 +413,7 @@ def _asks_money_of(draft: Draft, measures: Sequence[Measure], material: Material
 def _part_of_sum(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """How much of a sum that was shown last its rows under one more condition have: "how much of
     that is not paid?"; None for a share in percent, and where no sum was shown."""
-    conditions = [Filter(column, Op.IS, (value,)) for column, value in draft.values]
-    conditions += draft.filters
+    conditions = [*draft.value_filters, *draft.filters]
     calendar = _calendar(draft, material, "") if material is not None else None
     if calendar is not None:
         conditions += [one.filter(calendar) for one in draft.periods]
@@ -489,11 +488,10 @@ def _list_of_count(draft: Draft, material: Material | None, works: Sequence[Work
     """What was counted last, by its names: "who are they?", "who are they, just the juniors"; None
     where no count came last."""
     asks_which = bool(draft.asks) and draft.asks <= {"who", "which", "what", "list"}
-    conditions = [Filter(column, Op.IS, (value,)) for column, value in draft.values]
+    conditions = [*draft.value_filters, *draft.filters]
     rest = replace(draft, values=[], filters=[])
     if not asks_which or rest.has_query or draft.things or draft.has_look or draft.unknown:
         return None
-    conditions += draft.filters
     if conditions and not ("it" in draft.marks and "only" in draft.marks):
         return None
     query = _last_query(works, material)
@@ -673,7 +671,7 @@ def _refers(draft: Draft) -> bool:
 _BARE = 2
 """A message of so few words that names a workbook is of what was made: "excel pls"."""
 _AS_WHOLE = frozenset(("as", "als", "como", "en", "comme", "in"))
-_AS = frozenset(("as", "als", "como", "en", "comme", "in", "now", "jetzt", "and", "und"))
+_AS = _AS_WHOLE | {"now", "jetzt", "and", "und"}
 
 
 def _calendar(

@@ -36,7 +36,7 @@ from agentpost_offline.grammar.rows import (
 )
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold, name_tokens
-from agentpost_offline.grammar.vocabulary import concept_of, lexicon, things_called, word_list
+from agentpost_offline.grammar.vocabulary import concept_of, lexicon, things_called
 
 _CURRENCIES: Final = {"eur": "€", "dol": "$", "usd": "$", "dól": "$", "pou": "£", "欧元": "€"}
 _DAYS_MAX: Final = 366
@@ -135,8 +135,8 @@ class _Parser(Clause):
 
     def _opens_with_or(self, term: Term) -> bool:
         """Whether a bound is one that stands behind its number, as in "100 or over"."""
-        words = word_list(self.language)["small"]["or"].split(";")
-        return term.has("op") and term.text.casefold().split()[0] in map(str.strip, words)
+        opens = lexicon(self.language).meanings_of
+        return term.has("op") and "small.or" in opens(term.text.split()[0])
 
     def _condition_columns(self, term: Term) -> set[str]:
         """The columns of which a term says what they are: by a value, or by yes."""
@@ -1120,8 +1120,8 @@ class _Parser(Clause):
         them: "the percentage of late jobs by rider", but not "what percent of jobs were late"."""
         of, after = self.term(at + 1), self.term(self.skip(at + 1, "small.of"))
         column = self.column(after) if after is not None else None
-        last = (fold(self.terms[at].text.split()[-1]),)
-        ends = "small.of" in lexicon(self.language).exact.get(last, ())  # "percentage of"
+        last = self.terms[at].text.split()[-1]
+        ends = "small.of" in lexicon(self.language).meanings_of(last)  # "percentage of"
         is_of = ends or (of is not None and of.has("small.of"))
         return is_of and column is not None and bool(yes_value(column))
 

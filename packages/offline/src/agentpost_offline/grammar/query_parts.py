@@ -53,6 +53,11 @@ class QueryParts:
         return "many" in self.draft.asks
 
     @property
+    def all_filters(self) -> tuple[Filter, ...]:
+        """The conditions, also those that the clause names as such."""
+        return (*self.filters, *self.draft.filters)
+
+    @property
     def narrows_payment(self) -> bool:
         """Whether a condition is on what was paid."""
         columns = [one.column for one in self.draft.filters]

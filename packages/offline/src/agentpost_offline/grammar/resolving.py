@@ -58,7 +58,7 @@ class Resolved(QueryParts):
         super().__init__(draft, material, thing, today, language, is_choice=is_choice)
         for one in draft.filters:
             column = self.material.column(one.column)
-            if one.op is Op.IS_NOT and one.values == (yes_value(column),) and column.missing:
+            if one.op is Op.IS_NOT and column.missing and self.material.is_yes(one):
                 self.notes.append(("blank_too", {"column": column.label}))
         if draft.ambiguous:
             word, columns = draft.ambiguous[0]
@@ -148,7 +148,7 @@ class Resolved(QueryParts):
         """Raise `Unclear` where a column would have to be two things: "paid amount and unpaid
         amount" are two demands."""
         values_by_column: dict[str, set[str | float]] = {}
-        for one in (*self.filters, *self.draft.filters):
+        for one in self.all_filters:
             if one.op is Op.IS and one.grain is None:
                 values = values_by_column.setdefault(one.column, set(one.values))
                 values &= set(one.values)
@@ -159,7 +159,7 @@ class Resolved(QueryParts):
         """Raise `Unclear` where a verb for "paid" stands, and a column that says what was paid is
         called in another language."""
         draft = self.draft
-        conditions = {one.column for one in (*self.filters, *draft.filters)} | {*self.groups}
+        conditions = {one.column for one in self.all_filters} | {*self.groups}
         flags = [
             one for one in self.material.table.columns
             if yes_value(one) and is_of_payment(one.name) and one.name not in conditions
@@ -173,7 +173,7 @@ class Resolved(QueryParts):
     def _rows_in_order(self) -> Query:
         """The rows of "which are not paid, biggest first": by the figure that a condition is on, or
         by the only money."""
-        conditions = (*self.filters, *self.draft.filters)
+        conditions = self.all_filters
         bounds = [one.column for one in conditions if self.material.column(one.column).kind
                     is Kind.NUMBER]  # fmt: skip
         money = [one.name for one in self.material.numbers if is_currency(one.unit)]
@@ -190,7 +190,7 @@ class Resolved(QueryParts):
     def _rows_by_date(self, measures: Sequence[Measure]) -> Query:
         """The rows of "list the urgent ones, oldest first": by the only date that no condition is
         on. Raises `Unclear` where another order may be meant."""
-        conditions = {one.column for one in (*self.filters, *self.draft.filters)}
+        conditions = {one.column for one in self.all_filters}
         names = (
             [self.draft.time]
             if self.draft.time
@@ -692,7 +692,7 @@ class Resolved(QueryParts):
         for rows of which that cannot be told."""
         columns = [self.material.column(one.column) for one in measures if one.column]
         flags = [
-            one for one in (*self.filters, *self.draft.filters)
+            one for one in self.all_filters
             if one.op is Op.IS and not one.grain and yes_value(self.material.column(one.column))
         ]  # fmt: skip
         if any(is_of_payment(one.column) and not self.material.is_yes(one) for one in flags):
@@ -989,7 +989,7 @@ class Resolved(QueryParts):
         """Whether every part of the draft went into the query; what did not is unknown."""
         draft = self.draft
         used = {measure.column for measure in measures} | set(self.groups)
-        used |= {one.column for one in (*self.filters, *draft.filters)}
+        used |= {one.column for one in self.all_filters}
         used |= set(draft.row_nouns)
         draft.unknown += [self.material.column(name).label for name in draft.unwanted]
         if "change" in draft.marks and len(measures) > 1:  # "use units instead"

@@ -208,7 +208,7 @@ class _Tagger:
     def _begins_rank(self, span: Sequence[Token]) -> bool:
         """Whether a phrase that is written otherwise in the table begins with a word that ranks:
         "mejores en" is no "mejor en"."""
-        first = self._meanings_of(span[0].text)
+        first = self.words.meanings_of(span[0].text)
         forms = tuple(fold(token.text) for token in span)
         return forms not in self.words.exact and any(one.startswith("extreme.") for one in first)
 
@@ -227,7 +227,7 @@ class _Tagger:
 
     def _asks(self, form: str) -> bool:
         """Whether a word is one of questions."""
-        return any(one.startswith("ask.") for one in self._meanings_of(form))
+        return any(one.startswith("ask.") for one in self.words.meanings_of(form))
 
     def _names(
         self, spelling: str, span: Sequence[Token], keys: Keys, meanings: Sequence[str]
@@ -299,20 +299,17 @@ class _Tagger:
     def _without_of(self, span: Sequence[Token]) -> list[str]:
         """The columns that a phrase names but for its "of": "precio de compra" is the column
         "Precio compra"."""
-        words = [token for token in span if "small.of" not in self._meanings_of(token.text)]
+        words = [token for token in span if "small.of" not in self.words.meanings_of(token.text)]
         if self.material is None or len(words) == len(span) or not 1 < len(words) < len(span):
             return []
         return self.material.columns.get(tuple(self.words.key(one.text) for one in words), [])
-
-    def _meanings_of(self, word: str) -> tuple[str, ...]:
-        return self.words.exact.get((fold(word),), ())
 
     def _follows(self, span: Sequence[Token], *meanings: str) -> bool:
         """Whether a word of one of the meanings stands before: the "show" of "for every show" is a
         column, and the "will" of "tips for will" a name."""
         start = span[0].start
         before = self.text[max(0, start - _WORD) : start].split()[-1:]
-        return bool(before) and not set(meanings).isdisjoint(self._meanings_of(before[0]))
+        return bool(before) and not set(meanings).isdisjoint(self.words.meanings_of(before[0]))
 
     def _follows_name(self, span: Sequence[Token], column: str) -> bool:
         """Whether the name of a column stands before: the "a" of "crew a" is one of its values."""

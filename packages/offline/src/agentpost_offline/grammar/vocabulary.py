@@ -84,6 +84,10 @@ class Lexicon:
             return own, self.key(match[1])
         return (own,)
 
+    def meanings_of(self, word: str) -> tuple[str, ...]:
+        """What a word means as it is written."""
+        return self.exact.get((fold(word),), ())
+
     def pronoun(self, word: str) -> set[str]:
         """What a pronoun means that is joined to a word's end, as in "pásalo" and "ponlos"."""
         pattern = {"es": _SPANISH_PRONOUN, "ar": _ARABIC_PRONOUN}.get(self.language)
@@ -235,7 +239,7 @@ def carry_of(name: str) -> str | None:
     ``sold``."""
     for word in name_tokens(name):
         for language in LANGUAGES:
-            for meaning in lexicon(language).exact.get((fold(word),), ()):
+            for meaning in lexicon(language).meanings_of(word):
                 if meaning.startswith("carry."):
                     return meaning.removeprefix("carry.")
     return None

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from agentpost_offline.making import fit
 
 RATE = 25
+"""Pictures a second."""
 MOST_BARS = 10
 """So many bars race at a time, the largest."""
-"""Pictures a second."""
 _SHORTEST, _LONGEST = 1.2, 12.0
 _WORDS_A_SECOND = 2.7
 _CHARACTERS_A_SECOND = 15.0
