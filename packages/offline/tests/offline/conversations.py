@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,12 @@ class Conversation:
 
 
 def csv_file(folder: Path, text: str, name: str = "table.csv") -> File:
-    """A table as somebody attaches it."""
-    path = folder / name
-    path.write_text(text)
+    """A table as somebody attaches it: the same text is the same file beside ``folder``, which the
+    agent then need not read again."""
+    path = folder.parent / f"table-{sha256(text.encode()).hexdigest()[:16]}" / name
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
     return file(path, "text/csv")
 
 

@@ -17,6 +17,9 @@ from agentpost.agents import File, JobFailed, StepFailed, values
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.values import MissingFunction
 from agentpost.processes import pool
+from agentpost.processes.interpreter import Interpreter
+from agentpost.processes.starting import Starter
+from agentpost.processes.worker import WorkerProcess
 from tests.processes.pools import ON_BOTH_LOOPS, Bench, anyio_backend, bench, steps
 from tests.processes.watching import gone, pid_in
 from tests.waiting import eventually_async
@@ -247,6 +250,29 @@ async def test_there_is_no_worker_more_than_may_be_busy(
     for n in range(2):
         await pid_in(tmp_path / str(n))
     assert len(list(one.scratch.iterdir())) == 2
+    await await_all(*calls)
+
+
+async def test_a_worker_that_starts_is_counted_before_a_spare_one_is_started(
+    bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_SPARE_SECONDS", 0.0)
+    one = bench(2)
+    start, starts = Starter.start, 0
+
+    async def start_second_late(
+        self: Starter[WorkerProcess], interpreter: Interpreter
+    ) -> WorkerProcess:
+        nonlocal starts
+        starts += 1
+        if starts == 2:  # the first one has a call, whose spare is due
+            await pid_in(tmp_path / "0")
+        return await start(self, interpreter)
+
+    monkeypatch.setattr(Starter, "start", start_second_late)
+    calls = [one.begin("hang", f"{tmp_path}/{n}", account=str(n)) for n in range(2)]
+    await pid_in(tmp_path / "1")
+    assert starts == 2
     await await_all(*calls)
 
 

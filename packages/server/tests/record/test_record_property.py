@@ -362,6 +362,22 @@ def lives(count: int, *phases: Phase) -> settings:
     )
 
 
+def test_a_busy_message_that_was_sent_again_starts_work_and_says_nothing() -> None:
+    state = Account()
+    try:
+        state.send("a", "", None, WhenBusy.WAIT)
+        state.send("a", "", "k1", WhenBusy.WAIT)
+        state.time_passes(100)
+        state.holds()
+        state.end_turn(0, None, None)
+        state.send("a", "", "k1", WhenBusy.WAIT)
+        state.start(0, 1)
+        state.end_turn(0, None, None)
+        state.holds()
+    finally:
+        state.teardown()
+
+
 @pytest.mark.rule("What the service does 3")
 @pytest.mark.filterwarnings("error")
 def test_a_life_on_sqlite() -> None:

@@ -105,6 +105,7 @@ class WorkerPool:
         self._idle_seconds = idle_seconds
         self._idle: dict[WorkerProcess, asyncio.TimerHandle] = {}  # the last one in was used last
         self._workers: set[WorkerProcess] = set()
+        self._starts = 0  # of processes that are not among the workers yet
         self._busy: dict[WorkerProcess, float] = {}  # with the loop's time when the call began
         self._spare: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
@@ -306,7 +307,7 @@ class WorkerPool:
         """Start a process for the next call, which would else wait for that while the processors
         are busy, unless one is ready or there are as many as there may be."""
         is_served = self._idle or self._spare or self._closed.is_set()
-        if not is_served and len(self._workers) < self._most:
+        if not is_served and len(self._workers) + self._starts < self._most:
             self._spare = asyncio.create_task(self._start_spare())
 
     async def _start_spare(self) -> None:
@@ -354,10 +355,13 @@ class WorkerPool:
     async def _spawn(self, interpreter: Interpreter) -> WorkerProcess:
         if self._closed.is_set():
             raise NoWorker("the worker pool is closed")
+        self._starts += 1
         try:
             worker = await self._starter.start(interpreter)
         except OSError as error:
             raise NoWorker(f"a worker process could not be started: {error}") from error
+        finally:
+            self._starts -= 1
         self._workers.add(worker)
         worker.when_ended(self._workers.discard)
         if self._closed.is_set():
