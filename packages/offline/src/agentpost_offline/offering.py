@@ -134,7 +134,8 @@ def needs_model(here: Surroundings, reading: Reading) -> None:
     """Say that something needs a model, and offer what can be done."""
     language = here.language
     words = quote_words(language, [word for _, word in reading.draft.model], "and")
-    text = say(language, "needs_model", words=words)
+    sends = all(kind == "send" for kind, _ in reading.draft.model)
+    text = say(language, "sends_nothing" if sends else "needs_model", words=words)
     choices = sentences(here, reading.draft)
     if choices:
         leave = Choice(say(language, "leave_it"))

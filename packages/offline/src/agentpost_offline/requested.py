@@ -136,11 +136,22 @@ def remember_answer(turn: Turn, frame: dict[str, Any]) -> None:
     answers = [*(before if isinstance(before, list) else []), *([last] if last else [])]
     turn.state["answered_before"] = answers[-_MOST:]
     turn.state["answered"] = frame
+    message, count = _answered_in(turn)
+    same = message == turn.message.message_id
+    turn.state["answered_in"] = [turn.message.message_id, min(count + 1, _MOST) if same else 0]
+
+
+def _answered_in(turn: Turn) -> tuple[str, int]:
+    """The message that was answered last, and how many other answers it got before its last."""
+    match turn.state.get("answered_in"):
+        case [str(message), int(count)]:
+            return message, count
+    return "", 0
 
 
 def forget_answers(turn: Turn) -> None:
     """What is made next is changed, and no answer before it."""
-    for key in ("answered", "answered_before"):
+    for key in ("answered", "answered_before", "answered_in"):
         turn.state.pop(key, None)
 
 
@@ -158,7 +169,8 @@ def works_of(turn: Turn) -> list[Work]:
         before = turn.state.get("answered_before")
         answers = [frame_of(one) for one in before] if isinstance(before, list) else []
         earlier = tuple(one for one in answers if one is not None)
-        results.insert(0, Work(ANSWERED, last, earlier))
+        beside = min(_answered_in(turn)[1], len(earlier))
+        results.insert(0, Work(ANSWERED, last, earlier, beside=beside))
     running = {job.job_id for job in turn.running}
     return [Work(one.job, one.read_frame) for one in _requests(turn) if one.job in running][
         ::-1

@@ -223,6 +223,10 @@ def _complete(
     keys = {one.question.key for one in first if one.question is not None}
     if not first or "ask_anew" in keys or any(one.is_edit for one in first):
         return readings  # a change is not completed
+    if not is_form and any(
+        "it" in one.draft.marks and not one.draft.has_query for one in first
+    ):  # fmt: skip
+        return readings  # nor what is about something that was not made: "list who they are"
     is_bare = is_form and not any("as" in one.draft.marks for one in readings)
     if is_bare and any(one.draft.model for one in first):
         return readings  # a report, in place of the letter that needs a model

@@ -541,7 +541,7 @@ async def test_what_is_sent_to_the_asker_is_made(tmp_path: Path) -> None:
     (job,) = (await talk.say("send it to me as an excel file")).started
     assert frame(job).thing is Thing.TABLE
     turn = await talk.say("and send it to Bob")
-    assert "For “send it to” this server needs a model" in turn.questions[0]
+    assert "Nothing is sent from here (“send it to”)" in turn.questions[0]
 
 
 async def test_a_bare_form_behind_an_open_question_is_of_what_was_asked(tmp_path: Path) -> None:
@@ -693,3 +693,27 @@ async def test_a_number_that_a_column_cannot_have_is_of_another(tmp_path: Path) 
         "which donors over 70 had hb below 13", csv_file(tmp_path, table)
     )
     assert not turn.text or "Age > 70" in turn.text
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("put Regatta 2025 on it", {"text": "Regatta 2025"}),
+        ("crop it square and put Hello World on it", {"text": "Hello World", "square": True}),
+        ('Kannst du unten auf das Bild "Markt 14. Juni" schreiben und es auf 600 px verkleinern?',
+         {"text": "Markt 14. Juni", "top": False}),
+        ("add the words Summer Fair to the picture", {"text": "Summer Fair"}),
+    ],
+)  # fmt: skip
+async def test_words_are_put_on_a_picture(
+    tmp_path: Path, text: str, options: dict[str, object]
+) -> None:
+    turn = await Conversation().say(text, picture(tmp_path, "regatta.png"))
+    assert turn.started, (turn.questions, turn.text)
+    drawn = frame(turn.started[0]).style.options
+    assert {name: drawn[name] for name in options} == options
+
+
+@pytest.mark.parametrize("text", ["put a border on it", "put my logo on it", "put it on it"])
+async def test_what_is_no_text_is_not_written_on_a_picture(tmp_path: Path, text: str) -> None:
+    assert (await Conversation().say(text, picture(tmp_path, "regatta.png"))).questions

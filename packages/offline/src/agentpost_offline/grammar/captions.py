@@ -47,20 +47,36 @@ def take_title(clause: Clause, at: int) -> int:
 def take_caption(clause: Clause, at: int) -> int:
     """The words to stand on a picture: "write “Hello” on it", "put “Hello” at the bottom"."""
     term = clause.terms[at]
-    if not (term.has("option.caption") or (term.has("small.verb") and clause.has_images)):
+    if term.kind == "mark" and _is_written_later(clause, at):  # "auf das Bild “Hallo” schreiben"
+        quoted = QUOTED.match(clause.text, term.start)
+    elif term.has("option.caption") or (term.has("small.verb") and clause.has_images):
+        quoted = QUOTED.match(clause.text, term.end)
+    else:
         return 0
-    quoted = QUOTED.match(clause.text, term.end)
     if quoted is None:
         end = at + 1
         while end < len(clause.terms) and not _goes_on(clause, end):
             end += 1
+        is_name = clause.language != "de" and at + 1 < end and (  # and no border, and no logo
+            clause.terms[at + 1].text[:1].isupper()
+        )  # fmt: skip
         is_placed = clause.material is None and any(
-            one.has("place") for one in clause.terms[at + 2 : end]
-        )  # "put Summer fete at the bottom"
+            one.has("place")
+            or (is_name and one.has("small.in", "small.to") and _says_where(clause, place + 1))
+            for place, one in enumerate(clause.terms[at + 2 : end], at + 2)
+        )  # "put Summer fete at the bottom", "put Summer fete on it"
         is_caption = clause.has_images and (term.has("option.caption") or is_placed)
         return _bare_caption(clause, at) if is_caption else 0
     clause.draft.options["text"] = str(quoted[quoted.lastindex or 1]).strip()
     return sum(clause.terms[at].start <= one.start < quoted.end() for one in clause.terms)
+
+
+def _is_written_later(clause: Clause, at: int) -> bool:
+    """Whether a quotation mark opens a text that a verb behind it puts on a picture."""
+    opens = clause.terms[at].text in '"“„«「『' and "text" not in clause.draft.options
+    return opens and clause.has_images and clause.material is None and any(
+        one.has("option.caption", "small.verb") for one in clause.terms[at + 1 :]
+    )  # fmt: skip
 
 
 def _bare_caption(clause: Clause, at: int) -> int:
@@ -69,7 +85,7 @@ def _bare_caption(clause: Clause, at: int) -> int:
     first = end = at + 1
     while (one := clause.term(end)) is not None and not _goes_on(clause, end):
         is_place = any(_says_where(clause, place) for place in (end + 1, clause.skip(end + 1)))
-        if one.has("place") or (one.has("small.in") and is_place):
+        if one.has("place") or (one.has("small.in", "small.to") and is_place):
             break
         end += 1
     if first == end:

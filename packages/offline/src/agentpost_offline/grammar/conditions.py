@@ -67,7 +67,7 @@ def take_comparison(clause: Clause, at: int) -> int:
     if after is not None and is_row_word(clause, end, after):
         clause.draft.comparing[-1].column = ROWS
         return end + 1 - at
-    has_money = any(one.has("unit.money") for one in clause.terms[at:end])
+    has_money = term.has("worth") or any(one.has("unit.money") for one in clause.terms[at:end])
     clause.draft.comparing[-1].has_unit = clause.draft.comparing[-1].has_money = has_money
     name = clause.draft.comparing[-1].column
     if (factor := _factor(clause, name, after)) is not None:  # "over 5 min" of seconds

@@ -56,13 +56,14 @@ _MARKS = frozenset(
 @dataclass(frozen=True)
 class Work:
     """Something made before: its frame, and the frames that it had earlier, oldest first; of the
-    last answer, the answers before it."""
+    last answer, the answers before it, of which the last ``beside`` are of the same message."""
 
     id: str
     frame: Frame
     earlier: tuple[Frame, ...] = ()
     formats: tuple[str, ...] = ()
     """The formats that its maker writes when none is named."""
+    beside: int = 0
 
 
 @dataclass(slots=True)
@@ -101,7 +102,7 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         return None
     if "undo" in draft.marks:
         return _undone(draft, work)
-    frame, thing = work.frame, _thing(draft, work.frame)
+    frame, thing = _frame_to_change(draft, work), _thing(draft, work.frame)
     if frame.thing is Thing.ANSWER and material is not None:
         frame = msgspec.structs.replace(
             frame, queries=tuple(_as_rate(query, material) for query in frame.queries)
@@ -137,6 +138,20 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if msgspec.structs.replace(result, said=frame.said) == frame:
         return None
     return Edit(result, work.id, _only_renders(frame, result))
+
+
+def _frame_to_change(draft: Draft, work: Work) -> Frame:
+    """What is changed: of "and just July" behind two answers of one message, both."""
+    beside = work.earlier[len(work.earlier) - work.beside :]
+    asks_more = draft.asks or draft.things or draft.has_look or draft.measures or draft.groups or (
+        draft.mentions or draft.grains or draft.is_trend or draft.ranking or draft.derivation
+        or draft.aggregate or draft.counts or draft.row_nouns
+    )  # fmt: skip
+    is_alike = all(one.files == work.frame.files for one in beside)
+    if asks_more or not (draft.has_query and is_alike):
+        return work.frame
+    queries = [query for one in (*beside, work.frame) for query in one.queries]
+    return msgspec.structs.replace(work.frame, queries=tuple(dict.fromkeys(queries)))
 
 
 def _read_which(draft: Draft, works: Sequence[Work]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from agentpost_offline.data.model import Column
+from agentpost_offline.data.model import Column, Kind
 from agentpost_offline.frame import Filter, Grain, Op
 from agentpost_offline.grammar import periods
 from agentpost_offline.grammar.clause import Clause
@@ -10,9 +10,15 @@ from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.material import no_value, yes_value
 from agentpost_offline.grammar.rows import PRONOUNS
 from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.text import name_tokens
+from agentpost_offline.grammar.vocabulary import lexicon
 
 _LEFT_OUT_MAX: Final = 6
 """So many terms stand at most between "leave" and "out"."""
+_LACKING_MAX: Final = 4
+"""Among so many terms behind "no" is the column that has no value."""
+_SHORT: Final = 2
+"""A word of so many characters is no part of a column's name: the "on" of "Done on"."""
 
 
 def take_exclusion(clause: Clause, at: int) -> int:
@@ -39,7 +45,7 @@ def take_exclusion(clause: Clause, at: int) -> int:
         )
         return end + 1 - at
     start = end
-    if size := _denied_thing(clause, at, start):
+    if size := _denied_thing(clause, at, start) or _lacking_date(clause, at):
         return size
     lacking = clause.term(at + 1) if clause.language == "zh" else clause.term(end)
     if lacking is not None and (flag := _flag_with(clause, lacking.text)) is not None:
@@ -57,6 +63,25 @@ def take_exclusion(clause: Clause, at: int) -> int:
     if end == start and term.has("not.after"):
         return _exclude_before(clause, at)
     return end - at if end > start else 0
+
+
+def _lacking_date(clause: Clause, at: int) -> int:
+    """As in "with no done date" and "not done", where a column of dates is "Done on": how many
+    terms."""
+    key = lexicon(clause.language).key
+    columns = clause.material.table.columns if clause.material is not None else ()
+    for end in range(at + 1, min(at + _LACKING_MAX, len(clause.terms))):
+        term = clause.terms[end]
+        if term.kind != "word" or term.values or not (term.is_glue or term.columns):
+            return 0
+        same = [one for one in columns if key(term.text) in map(key, name_tokens(one.name))]
+        is_lacking = len(same) == 1 and same[0].kind is Kind.DATE and bool(same[0].missing)
+        if is_lacking and len(term.text) > _SHORT:
+            clause.draft.filters.append(Filter(same[0].name, Op.MISSING))
+            after = clause.term(end + 1)
+            is_date = after is not None and after.has("concept.date")
+            return end + 1 + is_date - at
+    return 0
 
 
 def _exclude_more(clause: Clause, at: int) -> int:

@@ -124,6 +124,21 @@ class Material:
         """The columns of money that "sales" or "takings" may mean where none is called so."""
         return [] if self.own_concepts & _SPENT else self._money
 
+    @cached_property
+    def owed(self) -> str | None:
+        """What is due and was not paid, as a figure of two columns; None unless there is one of
+        each."""
+        amounts = [one for one in self.numbers if one.role is Role.AMOUNT and not one.formula]
+        paid = [one for one in amounts if is_of_payment(one.name)]
+        due = [one for one in amounts if one not in paid and (
+            is_currency(one.unit) or any(
+                words_of_tables.names(one.name, key) for key in ("money", "due")
+            )
+        )]  # fmt: skip
+        if len(paid) != 1 or len(due) != 1:
+            return None
+        return formula(due[0], Sign.MINUS, paid[0])
+
     @property
     def spendings(self) -> list[str]:
         """The columns of money that "costs" may mean where no figure is called takings or costs."""
@@ -374,6 +389,14 @@ def value_meant(material: Material, meaning: str) -> list[tuple[str, str]]:
     if meaning == "unsold" and not pairs:
         return [(one.name, no_value(one)) for one in material.table.columns
                 if carry_of(one.name) == "sold" and no_value(one)]  # fmt: skip
+    if meaning == "undone":
+        if value_meant(material, "unpaid"):
+            return []
+        done = [one for one in material.table.columns if words_of_tables.names(one.name, "done")]
+        flags = [(one.name, no_value(one)) for one in done if no_value(one)]
+        return flags or [
+            (one.name, "") for one in done if one.kind is Kind.DATE and one.missing
+        ]  # fmt: skip
     if meaning != "unpaid":
         return pairs
     paid = [one for one in material.table.columns if is_of_payment(one.name)]

@@ -20,7 +20,7 @@ from agentpost_offline.grammar.material import yes_value
 from agentpost_offline.grammar.query_parts import QueryParts
 from agentpost_offline.grammar.reading import Choice, Unclear
 from agentpost_offline.grammar.text import name_tokens
-from agentpost_offline.grammar.vocabulary import carry_of, concept_of
+from agentpost_offline.grammar.vocabulary import carry_of, concept_of, lexicon
 from agentpost_offline.style.numbers import is_currency
 
 _OVERALL = ("overall", "insgesamt", "en general", "globalement", "总体", "إجمالا")
@@ -75,6 +75,11 @@ def measures_of(parts: QueryParts) -> list[Measure]:
         draft.measures or draft.derivation or draft.counts
     ):  # fmt: skip
         return [Measure(_only_money(parts), Aggregate.SUM)]  # "who has not paid, and how much"
+    if "time" in draft.marks and draft.time and _is_called_by(parts, draft.time) and not (
+        draft.measures or draft.aggregate or draft.asks & {"when", "list"}
+    ):  # fmt: skip
+        draft.counts.append("")  # "how many sailings" of ``sailings.csv`` with a sailing date
+        return [ROW_COUNT]
     if parts.is_counting or (draft.counts and not draft.measures and not is_of_row):
         return _counting(parts)
     if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
@@ -83,6 +88,8 @@ def measures_of(parts: QueryParts) -> list[Measure]:
         return [ROW_COUNT]
     conditions = {one.measure_at for one in draft.comparing if one.measure_at is not None}
     targets = [one for at, one in enumerate(draft.measures) if at not in conditions]
+    if conditions and not targets and _lists_rows_under_condition(parts):
+        return []
     if targets or (draft.measures and not (parts.groups or draft.counts or is_of_row)):
         if not targets:
             raise Unclear("condition_alone", _condition_choices(parts))
@@ -100,6 +107,20 @@ def measures_of(parts: QueryParts) -> list[Measure]:
         draft.counts.append("")
         return [ROW_COUNT]
     return _implied_measure(parts)
+
+
+def _lists_rows_under_condition(parts: QueryParts) -> bool:
+    """Whether the rows themselves are asked for: "which invoices over 250 are unpaid?"."""
+    draft = parts.draft
+    is_figure = draft.aggregate or draft.aggregate_word or draft.derivation or draft.ranking or (
+        parts.is_counting or draft.marks & {"versus", "more", "difference", "sold", "earned"}
+    )  # fmt: skip
+    has_axis = parts.groups or draft.grains or draft.is_trend or draft.which_columns
+    lists = draft.asks & {"list", "which"} and draft.asks <= {"list", "which", "what"}
+    writes = parts.thing is Thing.TABLE and not draft.asks and "pivot" not in draft.options
+    return not (is_figure or has_axis) and (
+        writes or (bool(lists) and parts.thing is Thing.ANSWER)
+    )  # fmt: skip
 
 
 def _put_in_percent(parts: QueryParts) -> None:
@@ -297,6 +318,12 @@ def _counting(parts: QueryParts) -> list[Measure]:
         draft.counts.append("")
         return [ROW_COUNT]
     raise Unclear("count_what", words=draft.text)
+
+
+def _is_called_by(parts: QueryParts, column: str) -> bool:
+    """Whether a column's name has the table's own: the sailing date of ``sailings.csv``."""
+    key = lexicon(parts.language).key
+    return any(key(word) in parts.material.own for word in name_tokens(column))
 
 
 def _counted_quantities(parts: QueryParts, quantities: list[MeasureRequest]) -> list[Measure]:

@@ -15,6 +15,7 @@ from agentpost_offline.grammar import (
     conditions,
     exclusions,
     looks,
+    owing,
     periods,
     remarks,
     rows,
@@ -265,20 +266,27 @@ class _Parser(Clause):
     def _first_of_two(self, at: int, calendar: Calendar) -> int:
         """The "first" of "the first and the second half", and the "second" of "the first half and
         the second"."""
-        joint, number = self.term(at + 1), int(self.terms[at].key("ordinal") or 0)
+        place, number = at + 1, int(self.terms[at].key("ordinal") or 0)
+        joint = self.term(place)
+        figure = self.terms[at].number
+        if figure is not None and figure in range(1, _QUARTERS + 1):  # "das 2. und 3. Quartal"
+            number, place = int(figure), at + 1 + (joint is not None and joint.text == ".")
+            joint = self.term(place)
         if number < 1:
             return 0
         other = self.draft.periods[-1] if self.draft.periods else None
         if joint is not None and joint.has("small.and"):
-            other, _ = periods.read(self.terms, self.skip(at + 2), calendar)
+            other, _ = periods.read(self.terms, self.skip(place + 1), calendar)
         most = 0 if other is None else _HALVES if other.half else _QUARTERS if other.quarter else 0
-        if other is None or number > most or number in (other.half, other.quarter):
+        if other is None or number > most or number in (other.half, other.quarter) or (
+            figure is not None and not (joint is not None and joint.has("small.and"))
+        ):  # fmt: skip
             return 0
         if other.half is not None:
             self.draft.periods.append(dataclasses.replace(other, half=number))
         else:
             self.draft.periods.append(dataclasses.replace(other, quarter=number))
-        return 1
+        return place - at
 
     def _dateless(self, at: int) -> int:
         """A period where the table has no dates: months may be values of its columns."""
@@ -556,6 +564,8 @@ class _Parser(Clause):
             if (column is None and self._is_of_next(end)) or self._is_explained_beside(end):
                 end += 1  # "by booking channel"
                 continue
+            if column is not None and (size := self._take_members(at, end, column)):
+                return size
             if column is not None:
                 self._note_order(end, column)
             if column is not None and len(one.columns) > 1 and not one.is_literal:
@@ -604,6 +614,19 @@ class _Parser(Clause):
         if end > start and term.has("by.split"):
             self.draft.marks.add("split")
         return end - at if end > start else 0
+
+    def _take_members(self, at: int, end: int, column: Column) -> int:
+        """As in "paid by the gift aid people": those that a column of yes and no affirms."""
+        after = self.term(end + 1)
+        if not self.terms[at].text.endswith(" the") or not yes_value(column) or after is None or (
+            self.term(end + 2) is not None or after.values or not (
+                after.has("concept.person", "rows") or after.text in rows.PRONOUNS
+            )
+        ):  # fmt: skip
+            return 0
+        self.draft.filters.append(Filter(column.name, Op.IS, (yes_value(column),)))
+        self.draft.marks.add("flag")
+        return end + 2 - at
 
     def _counted_at(self, at: int) -> int:
         """The place behind the "number of" of "by number of bedrooms"."""
@@ -1342,11 +1365,12 @@ _ALONE = 2
 """As many terms a word and a comma are."""
 
 _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (
-    captions.take_title, captions.take_caption, remarks.take_purpose, captions.take_place,
-    looks.take_amount, _Parser.take_sorting, exclusions.take_exclusion, _Parser.take_period,
-    conditions.take_comparison, conditions.take_postfix, conditions.take_exact, _Parser.take_which,
-    _Parser.take_ranking, _Parser.take_counted_group, _Parser.take_figure_of_two,
-    _Parser.take_value, _Parser.take_axis, _Parser.take_aggregate, _Parser.take_column,
-    _Parser.take_grain, _Parser.take_derivation, _Parser.take_asking, looks.take_thing,
-    looks.take_look, _Parser.take_several, rows.take_people, _Parser.take_word, _Parser.take_glue,
+    captions.take_title, captions.take_caption, remarks.take_closing, remarks.take_purpose,
+    captions.take_place, looks.take_amount, _Parser.take_sorting, exclusions.take_exclusion,
+    _Parser.take_period, owing.take_owing, conditions.take_comparison, conditions.take_postfix,
+    conditions.take_exact, _Parser.take_which, _Parser.take_ranking, _Parser.take_counted_group,
+    _Parser.take_figure_of_two, _Parser.take_value, _Parser.take_axis, _Parser.take_aggregate,
+    _Parser.take_column, _Parser.take_grain, _Parser.take_derivation, _Parser.take_asking,
+    looks.take_thing, looks.take_look, _Parser.take_several, rows.take_people, _Parser.take_word,
+    _Parser.take_glue,
 )  # fmt: skip

@@ -12,6 +12,8 @@ _PURPOSE: Final = 6
 """So many terms a purpose has at most: "for the annual meeting of the parents"."""
 _STARTS: Final = 4
 """Among so many terms of a remark one is a subject or a verb: "the housekeeper has to …"."""
+_SIGNATURE: Final = 2
+"""Who wrote a message is so many terms at most."""
 _OF_REMARKS: Final = ("small", "concept", "idle", "statement", "greeting", "audience", "having",
                       "there", "carry", "talk", "them")  # fmt: skip
 """What the words of a remark may mean otherwise."""
@@ -52,6 +54,21 @@ def take_purpose(clause: Clause, at: int) -> int:
         purpose = clause.text[clause.terms[at].start : clause.terms[end - 1].end]
         clause.draft.purposes.append(purpose)
     return end - at
+
+
+def take_closing(clause: Clause, at: int) -> int:
+    """As the "cheers, Terry" at the end of a message: who wrote it is no condition."""
+    if not clause.terms[at].has("closing"):
+        return 0
+    names = [one for one in clause.terms[at + 1 :] if one.kind != "mark"]
+    if len(names) > _SIGNATURE or any(one.kind != "word" for one in names):
+        return 0
+    if not all(one.text[:1].isupper() or not (clause.names(one) or one.meanings) for one in names):
+        if len(names) == 1 and names[0].values:  # "thanks terry": who wrote it, or whose rows?
+            clause.draft.unknown.append(names[0].text)
+            return len(clause.terms) - at
+        return 0
+    return len(clause.terms) - at
 
 
 def _take_deadline(clause: Clause, at: int) -> int:
@@ -134,7 +151,9 @@ def set_remarks_apart(clause: Clause) -> None:
 
 def is_remark(terms: Sequence[Term]) -> bool:
     """Whether terms only say what somebody does or feels: "they get a cake"."""
-    states = any(one.has("statement.statement") for one in terms[:_STARTS])
+    states = any(one.has("statement.statement") for one in terms[:_STARTS]) or (
+        bool(terms) and terms[0].has("audience")  # "committee meets tonight"
+    )
     return states and not any(one.has("statement.demand") for one in terms) and all(
         one.is_glue or (one.kind == "word" and not (one.columns or one.values)
                         and one.number is None and is_without_sense(one))

@@ -84,6 +84,10 @@ class Resolved(QueryParts):
         self._check_payment(measures)
         if self._lists_figure(measures):
             return self.over(())
+        if self.thing is Thing.TABLE and draft.sort is not None and self.all_filters and not (
+            measures or self.groups or self.time or draft.sort_by or draft.row_order
+        ):  # fmt: skip
+            return self._rows_in_order()
         self._compare_each(measures)
         if draft.derivation is Derivation.GROWTH or (self._compares_periods() and measures):
             return self._compare_periods(measures)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentpost_offline.data.model import Role
+from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
@@ -70,7 +71,10 @@ def is_article(clause: Clause, term: Term) -> bool:
     if clause.material is None or not term.has("concept.product", "goods"):
         return False
     says_which = clause.material.concepts.keys() & {"product", "quantity", "sold"}
-    return "many" in clause.draft.asks and not says_which
+    lists = term.has("goods") and (
+        clause.draft.asks & {"list", "which"} or Thing.TABLE in clause.draft.things
+    )  # fmt: skip
+    return bool("many" in clause.draft.asks or lists) and not says_which
 
 
 def is_of_rows(clause: Clause, at: int) -> bool:

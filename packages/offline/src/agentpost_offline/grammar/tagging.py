@@ -194,7 +194,11 @@ class _Tagger:
             term = self._other_name(span[0], name)
             term.meanings = frozenset(meanings)
             return term
-        meanings = tuple(one for one in meanings if not one.startswith("value."))
+        is_owed = not (columns or values) and self.material is not None and self.material.owed
+        meanings = tuple(
+            one for one in meanings
+            if not one.startswith("value.") or (is_owed and one == "value.unpaid")
+        )  # fmt: skip
         is_concept = len(span) > 1 and all(one.startswith("concept.") for one in meanings)
         if not (columns or values) and (not meanings or (is_concept and self.material)):
             return None  # "total value" of a column "Value"

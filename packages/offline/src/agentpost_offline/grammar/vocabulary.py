@@ -37,7 +37,7 @@ _LISTS: Final = {
     "ordinal": ("1", "2", "3", "-1"),
     "language": LANGUAGES,
     "value": ("female", "male", "north", "south", "east", "west", "usd", "eur", "gbp", "chf",
-              "unpaid", "unsold", "income", "expense"),
+              "unpaid", "unsold", "income", "expense", "undone"),
     "colour": (
         "#1f5fa8", "#c0392b", "#2e8b57", "#e07b39", "#7d5ba6", "#128277", "#c74a85", "#22272e",
         "#6b7580", "#d9a400", "#8a5a3c", "#1b2f5b", "#2a9d9d", "#7fb2e5", "#1d5c3a",

@@ -1,0 +1,103 @@
+"""What is still owed, and what is still open: figures and rows that no column says outright."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.offline.conversations import Conversation, csv_file, frame
+
+SUBS = """player,team,fee,paid,how,gift aid
+Jo,U9,90,90,cash,yes
+Kim,U9,90,0,,no
+Lee,U11,110,110,card,yes
+Max,U11,110,55,cash,no
+"""
+JOBS = """No,Reported,Building,Problem,Done on,Cost,Who
+1,2024-09-08,Main,Latch,2024-09-27,7.50,Terry
+2,2024-09-10,Main,Door,,36,Sue
+3,2024-09-12,Annexe,Radiator,,7.50,Terry
+4,2024-10-12,Annexe,Radiator,2024-11-01,12,Sue
+"""
+SAILINGS = """sailing_date,route,vessel,cancelled,delay min,passengers
+2025-04-01,North,Annag,no,26,97
+2025-04-01,North,Corran,yes,0,0
+2025-04-02,South,Annag,no,70,52
+2025-04-02,South,Annag,no,0,40
+"""
+FOUND = """Ref,Found on,Item,Est value,Claimed,Claimed on
+F1,2025-01-02,phone,120,Y,2025-01-09
+F2,2025-01-04,scarf,14,N,
+F3,2025-02-04,phone,180,N,
+F4,2025-05-04,bag,33,Y,2025-05-05
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "message", "answer"),
+    [
+        (SUBS, "how much is still outstanding", "Total Fee − total Paid: 145."),
+        (SUBS, "how much money is still outstanding? committee meets tonite", "total Paid: 145."),
+        (SUBS, "which players still owe", "- Kim: Fee 90, Paid 0\n- Max: Fee 110, Paid 55\n"),
+        (SUBS, "how many players still owe something", "Number of rows: 2."),
+        (SUBS, "who owes the most", "Kim: 90 (highest"),
+        (SUBS, "outstanding by team", "- U9: 90\n- U11: 55\n"),
+        (SUBS, "total fee and outstanding by team", "- U11: 220, 55\n- U9: 180, 90\n"),
+        (SUBS, "how much does Max owe", "total Paid: 55."),
+        (SUBS, "how much was paid by the gift aid people", "Total Paid: 200."),
+        (JOBS, "how many jobs have no done date", "Done on missing, 2 rows"),
+        (JOBS, "how many jobs are still open (no done date)", "Done on missing, 2 rows"),
+        (JOBS, "which jobs are not done", "- 2: 10 September 2024, Main, Door"),
+        (JOBS, "list the unfinished jobs", "- 3: 12 September 2024, Annexe, Radiator"),
+        # Who wrote a message is no condition.
+        (JOBS, "cost by building? cheers, Terry", "- Main: 43.50\n"),
+        (JOBS, "cost by building. Kind regards, Terry", "- Main: 43.50\n"),
+        # What each row is, stands in the names of the file and of its dates.
+        (SAILINGS, "how many sailings were cancelled", "Number of rows: 1."),
+        (SAILINGS, "which vessel had the most sailings", "Annag: 3 (highest: number of rows)"),
+        (
+            SAILINGS,
+            "which sailings had a delay over 60",
+            "- 2 April 2025, South, Annag, no, 70, 52\n",
+        ),
+        (FOUND, "list everything worth more than 60 that nobody claimed", "- F3: Est value 180"),
+        (FOUND, "how many are not claimed", "Claimed = N, 2 rows"),
+    ],
+)
+async def test_it_is_answered(tmp_path: Path, table: str, message: str, answer: str) -> None:
+    name = "sailings.csv" if table is SAILINGS else "table.csv"
+    turn = await Conversation().say(message, csv_file(tmp_path, table, name))
+    assert answer in turn.text, (turn.text, turn.questions, turn.choices)
+
+
+@pytest.mark.parametrize(
+    "message", ["cost by building thanks terry", "when was the first sailing", "who has not paid"]
+)
+async def test_what_may_be_otherwise_is_asked_about(tmp_path: Path, message: str) -> None:
+    table = {"cost": JOBS, "when": SAILINGS}.get(message.split(maxsplit=1)[0], SUBS)
+    turn = await Conversation().say(message, csv_file(tmp_path, table, "sailings.csv"))
+    assert turn.questions, turn.text
+
+
+async def test_a_condition_alone_is_of_both_answers_of_a_message(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say(
+        "passengers by route, and which vessel had the most?", csv_file(tmp_path, SAILINGS)
+    )
+    turn = await talk.say("and just the south ones")
+    assert turn.text.startswith("South: 92.")
+    assert "Annag: 92 (highest" in turn.text
+
+
+async def test_rows_under_a_condition_are_written_largest_first(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "excel with all the jobs with a cost over 10, biggest first", csv_file(tmp_path, JOBS)
+    )
+    query = frame(turn.started[0]).queries[0]
+    assert (query.rows_by, query.order and query.order.descending) == ("Cost", True)
+
+
+async def test_what_was_not_made_is_not_narrowed(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("zorble of the subs", csv_file(tmp_path, SUBS))
+    await talk.say("list who they are pls")
+    assert (await talk.say("just the u9s")).questions
