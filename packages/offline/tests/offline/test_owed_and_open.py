@@ -1,4 +1,5 @@
-"""What is still owed, and what is still open: figures and rows that no column says outright."""
+"""What is still owed, what is still open, and which marks are of subjects: figures and rows that no
+column says outright."""
 
 from pathlib import Path
 
@@ -31,6 +32,28 @@ F3,2025-02-04,phone,180,N,
 F4,2025-05-04,bag,33,Y,2025-05-05
 """
 
+FALLS = """Ref,Date,Wing,Injury,Witnessed
+F1,2025-01-02,Hazel,minor,N
+F2,2025-02-02,Hazel,,Y
+F3,2025-02-05,Alder,major,N
+F4,2025-03-01,Hazel,minor,N
+"""
+MARKS = """Name,Group,Reading,Writing,Maths,Missed,Sessions
+Ann,A,40,60,50,12,124
+Bo,B,60,80,70,3,124
+Cy,A,80,70,90,14,124
+"""
+SEANCES = """Date;Film;Salle;Entrées;Annulée
+06/02/2025;Phare;1;38;non
+07/02/2025;Phare;2;50;oui
+08/02/2025;Loup;1;45;non
+"""
+PARCELS = """日期,快递公司,重量,运费
+2025-05-01,顺丰,4,20
+2025-05-02,顺丰,2,10
+2025-05-03,圆通,9,30
+"""
+
 
 @pytest.mark.parametrize(
     ("table", "message", "answer"),
@@ -61,10 +84,23 @@ F4,2025-05-04,bag,33,Y,2025-05-05
         ),
         (FOUND, "list everything worth more than 60 that nobody claimed", "- F3: Est value 180"),
         (FOUND, "how many are not claimed", "Claimed = N, 2 rows"),
+        (FALLS, "how many falls on each wing", "- Hazel: 3\n- Alder: 1\n"),  # no growth
+        (FALLS, "how many of the falls were unwitnessed", "Witnessed = N, 3 rows"),
+        (
+            FALLS,
+            "how many falls on each wing and how many of those were unwitnessed",
+            "by Wing, Witnessed = N, 3 rows",
+        ),
+        (MARKS, "avg in each subject pls", "Reading: 60. Average Writing: 70. Average Maths: 70."),
+        (MARKS, "average of each subject by group", "- A: 60, 65, 70\n- B: 60, 80, 70\n"),
+        (MARKS, "who missed more than 10 sessions", "- Cy: 14\n- Ann: 12\n"),
+        (SEANCES, "total des entrées sans les séances annulées", "Annulée = non"),
+        (PARCELS, "每家快递公司多少件，总运费多少", "- 顺丰：2, 30\n"),
     ],
 )
 async def test_it_is_answered(tmp_path: Path, table: str, message: str, answer: str) -> None:
-    name = "sailings.csv" if table is SAILINGS else "table.csv"
+    names = {SAILINGS: "sailings.csv", FALLS: "falls.csv", SEANCES: "seances.csv"}
+    name = names.get(table, "table.csv")
     turn = await Conversation().say(message, csv_file(tmp_path, table, name))
     assert answer in turn.text, (turn.text, turn.questions, turn.choices)
 
@@ -101,3 +137,17 @@ async def test_what_was_not_made_is_not_narrowed(tmp_path: Path) -> None:
     await talk.say("zorble of the subs", csv_file(tmp_path, SUBS))
     await talk.say("list who they are pls")
     assert (await talk.say("just the u9s")).questions
+
+
+async def test_two_groups_against_each_other_stand_side_by_side(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("avg in each subject", csv_file(tmp_path, MARKS))
+    assert "- B: 60, 80, 70\n" in (await talk.say("group a against group b")).text
+
+
+@pytest.mark.parametrize("purpose", ["it's for the wall", "would look great in the foyer"])
+async def test_what_it_is_for_changes_nothing_about_a_chart(tmp_path: Path, purpose: str) -> None:
+    message = f"bar chart of fee by team, {purpose}"
+    turn = await Conversation().say(message, csv_file(tmp_path, SUBS))
+    assert len(turn.started) == 1
+    assert f"“{purpose}” changes nothing about it." in turn.text

@@ -131,8 +131,10 @@ def _take_own_column(clause: Clause, at: int) -> int:
         clause.material.column(name).role is Role.IDENTIFIER
         or name in clause.draft.row_nouns or clause.material.is_row([name])
     )  # fmt: skip
-    if name is not None and not names_rows:
-        return 0
+    if name is not None and not names_rows:  # "missed more than 10 sessions", of all sessions
+        asks_rows = clause.draft.asks & {"who", "which", "many", "list"}
+        is_alone = condition.measure_at is not None and len(clause.draft.measures) == 1
+        return int(bool(asks_rows) and is_alone)
     condition.column, condition.measure_at = column.name, None
     return 1
 

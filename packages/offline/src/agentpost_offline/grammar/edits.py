@@ -342,12 +342,13 @@ def _count_of_list(draft: Draft, material: Material | None, works: Sequence[Work
 
 
 def _count_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
-    """The number of those listed last that have more in common: "how many of them are in 8B?"; None
-    where no rows were listed last."""
+    """The number of those listed last that have more in common: "how many of them are in 8B?", in
+    each group where they were counted so; None where no rows were listed last."""
     query = _among(draft, material, works) if draft.asks == {"many"} else None
-    if query is None:
+    if query is None or material is None:
         return None
-    return _over_same_rows(works[0].frame, query, (ROW_COUNT,), draft.text)
+    groups = [] if material.is_row(query.groups) else list(query.groups)
+    return _over_same_rows(works[0].frame, query, (ROW_COUNT,), draft.text, groups)
 
 
 def _list_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
@@ -364,8 +365,9 @@ def _among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Qu
     query = _last_query(works, material) if asks_among(draft) else None
     if query is None or material is None or query.having or query.order or query.time:
         return None
-    is_count = query.measures == (ROW_COUNT,) and not query.groups  # "how many of those are new"
-    if not (is_count or (query.groups and material.is_row(query.groups))) or not query.filters:
+    is_of_rows = bool(query.groups) and material.is_row(query.groups)
+    is_count = query.measures == (ROW_COUNT,) and draft.asks == {"many"}  # "… of those are new"
+    if not (is_count or (is_of_rows and query.filters)):
         return None
     conditions = (*draft.filters, *draft.value_filters)
     return msgspec.structs.replace(query, filters=(*query.filters, *conditions))
@@ -747,6 +749,9 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         raise Unclear("ask_anew")  # "and in May?", then "by month"
     filters, joint = _combined(old, _filters(draft, calendar, old.filters), draft)
     has_room = old.measures and len(old.groups) + bool(old.time) < 2
+    sides = {column for column, _ in draft.values} if "versus" in draft.marks else set()
+    if len(sides) == 1 and len(draft.values) > 1:  # "group a against group b"
+        joint = sides.pop()
     if joint and has_room and joint not in (*old.groups, *groups):
         fields["groups"] = (*old.groups, joint)
     if filters:

@@ -1,5 +1,6 @@
 """What a clause leaves out: values, periods, rows that a column denies, and parts of a result."""
 
+import re
 from typing import Final
 
 from agentpost_offline.data.model import Column, Kind
@@ -8,13 +9,14 @@ from agentpost_offline.grammar import periods
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.material import no_value, yes_value
-from agentpost_offline.grammar.rows import PRONOUNS
+from agentpost_offline.grammar.rows import PRONOUNS, is_own
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _LEFT_OUT_MAX: Final = 6
 """So many terms stand at most between "leave" and "out"."""
+_OPPOSITE: Final = re.compile(r"(?i)(?:un|non-?|in|im)(\w{4,})")
 _LACKING_MAX: Final = 4
 """Among so many terms behind "no" is the column that has no value."""
 _SHORT: Final = 2
@@ -44,7 +46,7 @@ def take_exclusion(clause: Clause, at: int) -> int:
             _answers_no(column) if is_flag else Filter(column.name, Op.MISSING)
         )
         return end + 1 - at
-    start = end
+    start = end = _behind_row_noun(clause, end)
     if size := _denied_thing(clause, at, start) or _lacking_date(clause, at):
         return size
     lacking = clause.term(at + 1) if clause.language == "zh" else clause.term(end)
@@ -63,6 +65,34 @@ def take_exclusion(clause: Clause, at: int) -> int:
     if end == start and term.has("not.after"):
         return _exclude_before(clause, at)
     return end - at if end > start else 0
+
+
+def take_opposite(clause: Clause, at: int) -> int:
+    """As "unwitnessed" where a column of yes and no is "Witnessed"."""
+    term = clause.terms[at]
+    if clause.material is None or clause.names(term) or term.meanings or term.kind != "word":
+        return 0
+    match = _OPPOSITE.fullmatch(term.text)
+    key = lexicon(clause.language).key
+    flags = [] if match is None else [
+        one for one in clause.material.table.columns
+        if no_value(one) and key(match[1]) in map(key, name_tokens(one.name))
+    ]  # fmt: skip
+    if len(flags) != 1:
+        return 0
+    clause.draft.filters.append(_answers_no(flags[0]))
+    clause.draft.marks.add("flag")
+    return 1
+
+
+def _behind_row_noun(clause: Clause, at: int) -> int:
+    """The place behind the word for rows of "sans les séances annulées"."""
+    noun, after = clause.term(at), clause.term(clause.skip(at + 1))
+    if noun is None or after is None or clause.names(noun) or not (
+        noun.has("rows", "goods") or is_own(clause, noun)
+    ):  # fmt: skip
+        return at
+    return clause.skip(at + 1) if after.values or _is_flag(clause, after) else at
 
 
 def _lacking_date(clause: Clause, at: int) -> int:
@@ -202,7 +232,9 @@ def _exclude_before(clause: Clause, at: int) -> int:
     for one in flags:
         draft.filters.remove(Filter(one.name, Op.IS, (yes_value(one),)))
         draft.filters.append(_answers_no(one))
-    grains = {Grain(key) for one in terms if (key := one.key("grain"))}  # "sick days"
+    grains = {
+        one for one in Grain if any(term.has(f"grain.{one}") for term in terms)
+    }  # "sick days"
     draft.grains = [one for one in draft.grains if one not in grains]
     names = {name for term in terms for name in term.columns}
     for noun in names & {*draft.row_nouns, *draft.mentions}:

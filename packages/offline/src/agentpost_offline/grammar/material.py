@@ -48,6 +48,8 @@ class Material:
     """The words of the table's own name, stemmed: "orders" of ``orders.csv`` are its rows."""
     own_words: frozenset[str] = frozenset()
     """The same words, folded."""
+    names: frozenset[str] = frozenset()
+    """These, and those of the workbook's name where the table is its main sheet."""
     longest: int = 1
 
     def column(self, name: str) -> Column:
@@ -222,13 +224,19 @@ def material_of(table: Table, words: Lexicon) -> Material:
         if len(tokens) == _PAIR and not any(map(str.isdigit, tokens)):  # "pagado marzo"
             for keys in _spellings(tokens[::-1], words):
                 result.columns.setdefault(keys, [column.name])
-    stem = table.name.rpartition(", ")[2].rpartition(".")[0] or table.name.rpartition(", ")[2]
+    file, _, sheet = table.name.rpartition(", ")
+    stem = sheet.rpartition(".")[0] or sheet
     items = [word for word in name_tokens(stem) if len(word) > 2]
     items += [word[-_PAIR:] for word in re.findall(f"[{HAN}]{{2,}}", stem)]  # "印刷店订单"
-    result.own, result.own_words = frozenset(map(words.key, items)), frozenset(map(fold, items))
+    result.own_words = frozenset(map(fold, items))
+    if file and table.rows >= _LOG_ROWS:  # the falls of the sheet "Incidents" of ``falls.xlsx``
+        items += [word for word in name_tokens(file.rpartition(".")[0]) if len(word) > 2]
+    result.own, result.names = frozenset(map(words.key, items)), frozenset(map(fold, items))
     return result
 
 
+_LOG_ROWS = 30
+"""Fewer rows of a sheet hardly are what its workbook is called by."""
 _FULL_NAMES = (
     frozenset(("vorname", "first name", "firstname", "first_name", "forename", "given name",
                "prenom", "nombre", "名", "الاسم الاول")),

@@ -19,6 +19,7 @@ from agentpost_offline.grammar import (
     periods,
     remarks,
     rows,
+    subjects,
 )
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import Draft, MeasureRequest, Ranking
@@ -1089,7 +1090,9 @@ class _Parser(Clause):
 
     def take_derivation(self, at: int) -> int:
         term = self.terms[at]
-        if not term.has("derived") or self.names(term):
+        if not term.has("derived") or self.names(term) or (
+            term.has("derived.growth") and is_own(self, term)  # the falls of ``falls.csv``
+        ):  # fmt: skip
             return 0
         before = self.term(at - 1)
         column = self.column(before) if before is not None and term.text == "%" else None
@@ -1369,8 +1372,8 @@ _PRODUCTIONS: tuple[Callable[[_Parser, int], int], ...] = (
     captions.take_place, looks.take_amount, _Parser.take_sorting, exclusions.take_exclusion,
     _Parser.take_period, owing.take_owing, conditions.take_comparison, conditions.take_postfix,
     conditions.take_exact, _Parser.take_which, _Parser.take_ranking, _Parser.take_counted_group,
-    _Parser.take_figure_of_two, _Parser.take_value, _Parser.take_axis, _Parser.take_aggregate,
-    _Parser.take_column, _Parser.take_grain, _Parser.take_derivation, _Parser.take_asking,
-    looks.take_thing, looks.take_look, _Parser.take_several, rows.take_people, _Parser.take_word,
-    _Parser.take_glue,
+    _Parser.take_figure_of_two, _Parser.take_value, subjects.take_subjects, _Parser.take_axis,
+    _Parser.take_aggregate, _Parser.take_column, _Parser.take_grain, _Parser.take_derivation,
+    _Parser.take_asking, looks.take_thing, looks.take_look, _Parser.take_several, rows.take_people,
+    exclusions.take_opposite, _Parser.take_word, _Parser.take_glue,
 )  # fmt: skip

@@ -15,7 +15,7 @@ _STARTS: Final = 4
 _SIGNATURE: Final = 2
 """Who wrote a message is so many terms at most."""
 _OF_REMARKS: Final = ("small", "concept", "idle", "statement", "greeting", "audience", "having",
-                      "there", "carry", "talk", "them")  # fmt: skip
+                      "reason", "there", "carry", "talk", "them")  # fmt: skip
 """What the words of a remark may mean otherwise."""
 
 
@@ -145,13 +145,18 @@ def set_remarks_apart(clause: Clause) -> None:
         first, last = terms[0].start, terms[-1].end
         inside = [one for one in clause.unknown if first <= one[0] < last]
         if inside:
-            clause.draft.remarks.append(clause.text[first:last])
+            is_reason = len(terms) <= _PURPOSE and (
+                terms[0].has("reason")
+                or any(one.has("small.purpose") for one in terms[1:2])  # "it's for the wall"
+            )
+            texts = clause.draft.purposes if is_reason else clause.draft.remarks
+            texts.append(clause.text[first:last])
             clause.unknown = [one for one in clause.unknown if one not in inside]
 
 
 def is_remark(terms: Sequence[Term]) -> bool:
     """Whether terms only say what somebody does or feels: "they get a cake"."""
-    states = any(one.has("statement.statement") for one in terms[:_STARTS]) or (
+    states = any(one.has("statement.statement", "reason") for one in terms[:_STARTS]) or (
         bool(terms) and terms[0].has("audience")  # "committee meets tonight"
     )
     return states and not any(one.has("statement.demand") for one in terms) and all(

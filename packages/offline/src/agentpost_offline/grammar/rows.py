@@ -53,7 +53,7 @@ def is_own(clause: Clause, term: Term) -> bool:
         return True
     return key in clause.material.own and (
         clause.language == "ar"  # a word has its article joined to it
-        or any(is_inflection(typed, one) for one in clause.material.own_words)
+        or any(is_inflection(typed, one) for one in clause.material.names)
     )
 
 

@@ -44,6 +44,8 @@ class Race(Struct, frozen=True, omit_defaults=True):
     periods: tuple[str, ...]
     runners: tuple[Runner, ...]
     unit: str | None = None
+    bars: int = MOST_BARS
+    """How many of them are shown at a time, the largest."""
 
 
 class Film(Struct, frozen=True, omit_defaults=True):

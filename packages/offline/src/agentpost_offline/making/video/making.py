@@ -101,15 +101,16 @@ def film_of(
     with open_tables(sheets, message_text, frame.language) as dataset:
         for table in dataset.tables:
             query = _query(table, frame)
-            laid_out = shape.grid(dataset.run(query), table, frame.language) if query else None
+            rows = dataset.run(replace(query, order=None)) if query else None  # all of them race
+            laid_out = shape.grid(rows, table, frame.language) if rows else None
             race = _race(laid_out, query, table, frame) if query and laid_out else None
             if race is not None and laid_out is not None:
                 seconds = style.seconds or min(30.0, max(8.0, 0.8 * len(race.periods)))
                 used, count = (naming.with_rows(table, frame.language),), len(laid_out.lines)
-                few = phrases["few"].format(count=count, most=MOST_BARS)
+                few = phrases["few"].format(count=count, most=race.bars)
                 return Film(race.title, _size(frame), (), race, seconds, frame.language,
                             style.colour, used, dataset.skipped,
-                            (few,) if count > MOST_BARS else ()), None, []  # fmt: skip
+                            (few,) if count > race.bars else ()), None, []  # fmt: skip
         raise CannotSucceed("; ".join([*dataset.skipped, phrases["race"]]))
 
 
@@ -140,13 +141,13 @@ def _query(table: Table, frame: Frame) -> Query | None:
     time = own.time or (times.name if times is not None else None)
     groups = own.groups or tuple(one.name for one in queries.groups_of(table, _GROUPS))
     if len(own.measures) > 1 and not own.groups and time is not None:
-        return replace(own, time=time, order=None)
+        return replace(own, time=time)
     if time is None or not groups:
         return None
     usual = next((one for one in queries.usual([table]) if one.time), own)
     return Query(
         table.id, own.measures[:1] or (queries.main_measure(table),), groups[:1], time,
-        own.grain or (None if own.time else usual.grain), own.filters,
+        own.grain or (None if own.time else usual.grain), own.filters, order=own.order,
     )  # fmt: skip
 
 
@@ -170,11 +171,12 @@ def _race(grid: shape.Grid, query: Query, table: Table, frame: Frame) -> Race | 
     runners.sort(key=lambda runner: -max(runner.values))
     periods = [dates.period(key, grid.grain, code, short=True) for key in grid.keys[-_PERIODS:]]
     what = naming.subtitle(replace(query, time=None, grain=None), table, code)
+    most = query.order.count if query.order is not None and query.order.descending else None
     return Race(
         frame.style.title or _leader(runners, code) or what,
         phrases["summed"].format(what=what, first=periods[0]) if is_sum else what,
         naming.source_line([table], code), tuple(periods), tuple(runners[:_RUNNERS]),
-        grid.lines[0].unit,
+        grid.lines[0].unit, min(most or MOST_BARS, MOST_BARS),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from PIL import Image, ImageDraw, ImageFont
 
 from agentpost_offline.making import fit
-from agentpost_offline.making.video.film import MOST_BARS, RATE, Film, Race
+from agentpost_offline.making.video.film import RATE, Film, Race
 from agentpost_offline.style import fonts, numbers, palette
 from agentpost_offline.style.typeset import typeset
 
@@ -50,7 +50,7 @@ class _Drawing:
         self.total = max(2, round(film.duration * RATE))
         self.colours = palette.series(len(race.runners), palette.accent(film.accent))
         self.head, self.foot, self.margin = (round(n * unit) for n in (112, 96, 40))
-        self.slot = (self.tall - self.head - self.foot) / min(MOST_BARS, len(race.runners))
+        self.slot = (self.tall - self.head - self.foot) / min(race.bars, len(race.runners))
         self.size = min(26 * unit, self.slot * 0.42)
         widest = max(fit.width(runner.name, self.size, True) for runner in race.runners)
         self.left = round(min(self.wide * 0.3, widest * 1.04) + 40 * unit)

@@ -16,6 +16,7 @@ from agentpost_offline.frame import (
     Grain,
     Measure,
     Op,
+    Order,
     Query,
     Style,
     Thing,
@@ -97,6 +98,18 @@ def test_a_race_is_of_what_was_named(orders: File) -> None:
     rows = [line.split(",") for line in Path(orders.blob).read_text().splitlines()[1:]]
     east = sum(int(row[4]) for row in rows if row[2] == "East")
     assert sum(runner.values[-1] for runner in race.runners) == east
+
+
+def test_a_race_shows_as_many_bars_as_asked(orders: File) -> None:
+    query = Query(
+        f"{orders.id}#0", (Measure("quantity", Aggregate.SUM),), ("product",), "date",
+        Grain.MONTH, order=Order(True, 2),
+    )  # fmt: skip
+    frame = structs.replace(stories.frame(Thing.VIDEO, [orders], said="race"), queries=(query,))
+    one = making.film_of(stories.local([orders]), frame, [])[0]
+    assert one.race is not None
+    assert (one.race.bars, len(one.race.runners)) == (2, 3)
+    assert one.notes == ("Of 3 names, the film shows the 2 largest at a time.",)
 
 
 def test_columns_race_where_no_column_has_names(tmp_path: Path) -> None:
