@@ -96,6 +96,7 @@ PARCELS = """日期,快递公司,重量,运费
         (MARKS, "who missed more than 10 sessions", "- Cy: 14\n- Ann: 12\n"),
         (SEANCES, "total des entrées sans les séances annulées", "Annulée = non"),
         (PARCELS, "每家快递公司多少件，总运费多少", "- 顺丰：2, 30\n"),
+        (SAILINGS, "number of sailings and passengers by route", "- South: 2, 92\n"),
     ],
 )
 async def test_it_is_answered(tmp_path: Path, table: str, message: str, answer: str) -> None:
@@ -143,6 +144,12 @@ async def test_two_groups_against_each_other_stand_side_by_side(tmp_path: Path) 
     talk = Conversation()
     await talk.say("avg in each subject", csv_file(tmp_path, MARKS))
     assert "- B: 60, 80, 70\n" in (await talk.say("group a against group b")).text
+
+
+async def test_a_blank_divides_two_chinese_demands(tmp_path: Path) -> None:
+    weights = PARCELS.replace("重量", "重量(kg)")
+    turn = await Conversation().say("顺丰有多少件 超过3公斤的列出来", csv_file(tmp_path, weights))
+    assert turn.questions, turn.text  # of those of one company, or of all?
 
 
 @pytest.mark.parametrize("purpose", ["it's for the wall", "would look great in the foyer"])

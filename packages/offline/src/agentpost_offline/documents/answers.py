@@ -1,5 +1,5 @@
-"""Questions about documents: the closest passages, quoted and cited, those with every content word
-of the question first. None is claimed to be the answer."""
+"""Questions about documents: the closest passages, quoted in their paragraphs and cited, those with
+every content word of the question first. None is claimed to be the answer."""
 
 import functools
 import math
@@ -25,6 +25,8 @@ _FAR_BELOW = 0.5
 """A passage with less than this part of the first one's score is not shown beside it."""
 _CHARACTERS = 4_000_000
 _QUOTE = 700
+_PARAGRAPH = 400
+"""A paragraph of so many characters is quoted whole."""
 _END = re.compile(
     r"(?<=[.!?…])[\"'”“’»)\]]*\s+(?=[\"'“‘«(\[¿¡„]*[A-Z0-9À-ÖØ-ÞА-ЯΑ-Ω\u0600-\u06ff])"
     r"|(?<=[。！？])|(?<=؟)\s+"
@@ -43,6 +45,7 @@ class Sentence:
         stems: of its words.
         above: the stems of its heading and the document's title.
         block: the document and the number of the block in it.
+        stands_alone: whether it is an item or a row, and no sentence of a paragraph.
     """
 
     text: str
@@ -50,6 +53,7 @@ class Sentence:
     stems: Counter[str]
     above: frozenset[str]
     block: tuple[str, int]
+    stands_alone: bool
 
 
 def answer(
@@ -84,7 +88,7 @@ def answer(
     codes = list(dict.fromkeys(codes))[:3]
     forms = _forms_of(sentences, question, codes)
     passages = _search(sentences, forms, codes)
-    text = _quoted(passages, language)
+    text = _quoted(_with_context(passages, sentences), language)
     outcome = Outcome.PASSAGES if passages else Outcome.ABSENT
     missing = tuple(
         word for word, one in forms.items() if passages and not one and not _is_empty(word, codes)
@@ -93,12 +97,30 @@ def answer(
     return msgspec.to_builtins(result)
 
 
-def _quoted(passages: Sequence[Sentence], language: str) -> str:
+def _with_context(
+    passages: Sequence[Sentence], sentences: Sequence[Sentence]
+) -> list[tuple[str, str]]:
+    """The texts and citations of passages: a sentence stands in its paragraph, or before the next
+    one where that is long, since an answer may begin with "it"."""
+    results: dict[tuple[str, str], None] = {}
+    for passage in passages:
+        text = passage.text
+        if not passage.stands_alone:
+            paragraph = [one.text for one in sentences if one.block == passage.block]
+            at = paragraph.index(text)
+            if sum(map(len, paragraph)) > _PARAGRAPH:
+                paragraph = paragraph[at : at + 2]
+            text = " ".join(paragraph)
+        results[text, passage.citation] = None
+    return list(results)
+
+
+def _quoted(passages: Sequence[tuple[str, str]], language: str) -> str:
     opening, closing = language_of(language).quotes
     lines = [
-        f"{opening}{one.text if len(one.text) <= _QUOTE else one.text[:_QUOTE].rstrip() + ' …'}"
-        f"{closing}{f' — {one.citation}' if one.citation else ''}"
-        for one in passages
+        f"{opening}{text if len(text) <= _QUOTE else text[:_QUOTE].rstrip() + ' …'}"
+        f"{closing}{f' — {citation}' if citation else ''}"
+        for text, citation in passages
     ]  # fmt: skip
     return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
 
@@ -194,11 +216,13 @@ def _sentences(document: Document, code: str) -> Iterator[Sentence]:
             continue
         above = frozenset(tongues.terms(f"{heading} {document.title}", code))
         citation = ", ".join(filter(None, (document.name, block.place)))
+        is_code = block.kind is BlockKind.CODE
         for text in _rows(block.rows) if block.rows else (
-            [block.text] if block.kind is BlockKind.CODE else cut(block.text, code)
+            [block.text] if is_code else cut(block.text, code)
         ):  # fmt: skip
             stems = Counter(tongues.terms(text, code))
-            yield Sentence(text, citation, stems, above, (document.name, number))
+            place, stands_alone = (document.name, number), bool(block.rows) or is_code
+            yield Sentence(text, citation, stems, above, place, stands_alone)
 
 
 def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:

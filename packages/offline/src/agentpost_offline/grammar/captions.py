@@ -53,6 +53,8 @@ def take_caption(clause: Clause, at: int) -> int:
         quoted = QUOTED.match(clause.text, term.end)
     else:
         return 0
+    if quoted is None and term.has("option.caption") and "text" in clause.draft.options:
+        return 1  # "“Open day” written at the bottom"
     if quoted is None:
         end = at + 1
         while end < len(clause.terms) and not _goes_on(clause, end):

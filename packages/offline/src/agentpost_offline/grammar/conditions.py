@@ -217,12 +217,15 @@ def _spans_time(clause: Clause, at: int, end: int, value: float) -> bool:
 
 
 def _measured_in(clause: Clause, term: Term) -> list[str]:
-    """The columns that a unit belongs to, as the days of "over 100 days" to "Waiting time
-    days"."""
+    """The columns that a unit belongs to, as the kilos of "over 10 kilos" to a weight in kg, and
+    the days of "over 100 days" to "Waiting time days"."""
     if clause.material is None or term.kind != "word" or term.values or term.is_literal:
         return []
-    key = lexicon(clause.language).key
-    return [
+    key, unit = lexicon(clause.language).key, _UNITS.get(term.text.casefold())
+    same = [
+        one.name for one in clause.material.numbers if unit and _UNITS.get(one.unit or "") == unit
+    ]
+    return same or [
         one.name for one in clause.material.numbers
         if key(term.text) in map(key, name_tokens(one.name)) and len(name_tokens(one.name)) > 1
     ]  # fmt: skip

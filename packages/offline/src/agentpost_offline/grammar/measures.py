@@ -75,11 +75,12 @@ def measures_of(parts: QueryParts) -> list[Measure]:
         draft.measures or draft.derivation or draft.counts
     ):  # fmt: skip
         return [Measure(_only_money(parts), Aggregate.SUM)]  # "who has not paid, and how much"
-    if "time" in draft.marks and draft.time and _is_called_by(parts, draft.time) and not (
-        draft.measures or draft.aggregate or draft.asks & {"when", "list"}
-    ):  # fmt: skip
+    is_called = bool(draft.time) and "time" in draft.marks and _is_called_by(parts, draft.time)
+    if is_called and not (draft.measures or draft.aggregate or draft.asks & {"when", "list"}):
         draft.counts.append("")  # "how many sailings" of ``sailings.csv`` with a sailing date
         return [ROW_COUNT]
+    if is_called and draft.measures and draft.asks == {"many"} and not draft.comparing:
+        return [ROW_COUNT, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
     if parts.is_counting or (draft.counts and not draft.measures and not is_of_row):
         return _counting(parts)
     if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
@@ -320,10 +321,10 @@ def _counting(parts: QueryParts) -> list[Measure]:
     raise Unclear("count_what", words=draft.text)
 
 
-def _is_called_by(parts: QueryParts, column: str) -> bool:
+def _is_called_by(parts: QueryParts, column: str | None) -> bool:
     """Whether a column's name has the table's own: the sailing date of ``sailings.csv``."""
     key = lexicon(parts.language).key
-    return any(key(word) in parts.material.own for word in name_tokens(column))
+    return any(key(word) in parts.material.own for word in name_tokens(column or ""))
 
 
 def _counted_quantities(parts: QueryParts, quantities: list[MeasureRequest]) -> list[Measure]:
@@ -506,6 +507,8 @@ def _carried_measure(parts: QueryParts) -> Measure | None:
     """The measure that a verb speaks of: what was sold, earned or spent. "Make a chart" and
     "bikes brought in" speak of none."""
     draft = parts.draft
+    if "spent" in draft.marks and any(concept_of(one) == "customer" for one in parts.groups):
+        return _of_concept(parts, "revenue", "amount")  # what customers spent was taken
     for mark, concepts in _CARRIED.items():
         is_other = (mark == "spent" and "revenue" in parts.material.concepts) or (
             mark == "earned" and not (draft.asks or draft.marks & {"more", "versus"})

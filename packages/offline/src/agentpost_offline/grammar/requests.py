@@ -27,7 +27,7 @@ from agentpost_offline.grammar.parsing import parse
 from agentpost_offline.grammar.reading import Choice, Question, Reading, Unclear
 from agentpost_offline.grammar.resolving import Resolved
 from agentpost_offline.grammar.tagging import Term, terms
-from agentpost_offline.grammar.text import WISH_CHARACTERS, fold, name_tokens, normal, tokens
+from agentpost_offline.grammar.text import HAN, WISH_CHARACTERS, fold, name_tokens, normal, tokens
 from agentpost_offline.grammar.vocabulary import lexicon, word_list
 
 _BREAKS = "!?;。！？；؟؛…"
@@ -348,7 +348,8 @@ def _ask_of_which_rows(before: Reading, one: Reading, *, is_later: bool = False)
     if is_contrast and second.measures == first.measures and second.groups == first.groups:
         one.frame = msgspec.structs.replace(one.frame, queries=(query,))
         return  # "how much did we take in 2025, and how much did we spend"
-    if second.filters and not (is_compared or is_later):
+    lists = one.draft.asks == {"list"} and bool(one.draft.comparing)  # "list those over 10 kg"
+    if second.filters and not (is_compared or is_later or lists):
         return
     if is_compared and not (second.groups or second.time):
         measures = tuple(msgspec.structs.replace(each, derived=Derivation.GROWTH)
@@ -381,7 +382,8 @@ def _clauses(text: str, phrases: Sequence[Term]) -> list[Sequence[Term]]:
     start = 0
     for at, term in enumerate(phrases):
         ends = term.kind == "mark" and (term.text in _BREAKS or _is_stop(text, phrases, at))
-        line = at > start and "\n" in text[phrases[at - 1].end : term.start]
+        gap = text[phrases[at - 1].end : term.start] if at > start else ""
+        line = "\n" in gap or (" " in gap and _begins_behind_space(phrases, start, at))
         if ends and at > start:
             results.append(phrases[start : at + 1])
             start = at + 1
@@ -397,6 +399,14 @@ def _clauses(text: str, phrases: Sequence[Term]) -> list[Sequence[Term]]:
             [one for rest in results[_CLAUSES - 1 :] for one in rest],
         ]
     return results
+
+
+def _begins_behind_space(phrases: Sequence[Term], start: int, at: int) -> bool:
+    """Whether a blank stands for a comma between two Chinese demands."""
+    ends = phrases[at - 1].text[-1:] + phrases[at].text[:1]
+    is_han = re.fullmatch(f"[{HAN}]{{2}}", ends)
+    asked = [any(one.has("ask") for one in part) for part in (phrases[start:at], phrases[at:])]
+    return bool(is_han) and all(asked)
 
 
 def _with_what_hands_over(clauses: Sequence[Sequence[Term]]) -> list[Sequence[Term]]:

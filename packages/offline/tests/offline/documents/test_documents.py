@@ -181,6 +181,20 @@ def test_a_question_is_shown_the_closest_passages(report: Any, question: str, pa
     assert re.search(r"” — report\.pdf, page \d, \w+", first)
 
 
+def test_a_sentence_stands_in_its_paragraph(tmp_path: Path) -> None:
+    path = tmp_path / "terms.md"
+    path.write_text(
+        "# Terms\n\nA deposit of £120 is payable. It is returned within 14 days.\n\n"
+        "No dogs. Candles are not permitted.\n\n| what | fee |\n|---|---|\n| hall | 24 |\n"
+    )
+    terms = file(tmp_path, "terms.md", path.read_bytes())
+    text = answer([terms], "when is the deposit back")["text"]
+    assert (
+        text == "“A deposit of £120 is payable. It is returned within 14 days.” — terms.md, Terms"
+    )
+    assert answer([terms], "hall fee")["text"].startswith("“what: hall · fee: 24”")
+
+
 def test_words_that_stand_nowhere_are_named(report: Any) -> None:
     result = answer([report], "Does the contract with Voltas say anything about unicorns?")
     assert result["outcome"] == "passages"
