@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -66,6 +67,8 @@ async def agent(turn: Turn) -> None:
         misbehave(rest)
     elif word == "where":
         turn.reply(str(os.getpid()))
+    elif word == "loaded":
+        turn.reply(str(rest in sys.modules))
     elif word == "environment":
         turn.reply(json.dumps(sorted(os.environ)))
     else:

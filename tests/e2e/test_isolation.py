@@ -171,6 +171,14 @@ def test_it_has_no_secret_and_the_server_has_not_its_code(
     assert server.pid not in pids(server, "imported")
 
 
+def test_it_starts_without_what_draws_tracebacks(caller: Caller) -> None:
+    """Half of what importing structlog would take, at each start of an agent process."""
+    assert [caller.send(f"loaded {name}")["reply"] for name in ("structlog", "rich")] == [
+        "True",
+        "False",
+    ]
+
+
 @pytest.fixture(scope="module")
 def limited(postgres: Postgres, start_server: ServerMaker) -> Iterator[AgentServer]:
     """A server on PostgreSQL with one process, which may use little."""

@@ -6,6 +6,8 @@ The main thread reads what the server says and watches the agent loop, which run
 on a thread of its own. So a loop that is held is noticed, and told.
 """
 
+import agentpost.author.plain_structlog  # isort: skip  # noqa: F401
+
 import asyncio
 import json
 import logging

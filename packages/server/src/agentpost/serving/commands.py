@@ -1,13 +1,12 @@
 """`agentpost serve` and `dev`: their options; `agentpost.serving.process` does the work."""
 
 import gc
-import importlib
-import sys
 from typing import Annotated
 
 import typer
 
 from agentpost.cli.commands import command
+from agentpost.imports import import_without
 
 
 @command("serve", "agentpost serve", "agentpost serve --port 9000 --agent my_module:agent")
@@ -31,13 +30,7 @@ def serve(
         # shows tracebacks without rich, and `agentpost dev` alone watches files. That is 6 MB of
         # memory.
         for library, along in (("structlog", "rich"), ("uvicorn", "watchfiles")):
-            if along in sys.modules:
-                continue
-            sys.modules[along] = None  # type: ignore[assignment]  # importing it is an ImportError now
-            try:
-                importlib.import_module(library)
-            finally:
-                del sys.modules[along]
+            import_without(library, along)
         from agentpost.serving import process
     finally:
         gc.enable()
