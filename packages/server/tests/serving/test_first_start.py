@@ -4,19 +4,18 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
 
 from agentpost.serving.welcome import FIRST_START
+from tests import forking
 from tests.waiting import eventually
 
 TIMEOUT_SECONDS = 60
-AGENTPOST = [sys.executable, "-m", "agentpost"]
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -28,34 +27,33 @@ def environment(folder: Path) -> dict[str, str]:
 @contextlib.contextmanager
 def serving(folder: Path) -> Iterator[tuple[str, str]]:
     """The address of a server on a free port, and what it printed by the time it was ready."""
-    with (folder / "log").open("a") as log:
-        process = subprocess.Popen(
-            [*AGENTPOST, "serve", "--port", "0"],
+    output = folder / "output"
+    with (folder / "log").open("ab") as log, output.open("wb") as written:
+        process = forking.start(
+            ["serve", "--port", "0"],
             cwd=folder,
             env={**environment(folder), "AGENTPOST_LOG_LEVEL": "debug"},
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
+            output=written,
+            errors=log,
         )
-    assert process.stdout is not None
-    limit = threading.Timer(TIMEOUT_SECONDS, process.kill)
-    limit.start()
+
+    def welcome() -> str:
+        """All of it; none of it before the last line is there."""
+        assert process.poll() is None, (folder / "log").read_text()
+        printed = output.read_text()
+        whole = printed[: printed.rfind("\n") + 1]
+        is_later = "\ndashboard: " in whole and "\ndata: " in whole
+        return whole if FIRST_START in whole or is_later else ""
+
     try:
-        printed = ""
-        for line in process.stdout:
-            printed += line
-            first, later = FIRST_START in line, "\ndashboard: " in printed
-            if first or (later and line.startswith("data: ")):
-                break
+        printed = eventually(welcome, TIMEOUT_SECONDS, "what is printed")
         address = re.search(r"ready at (\S+)", printed)
         assert address is not None, printed + (folder / "log").read_text()
         wait_until_ready(address[1])
         yield address[1], printed
     finally:
-        limit.cancel()
-        process.terminate()
-        rest, _ = process.communicate(timeout=TIMEOUT_SECONDS)
-        (folder / "rest").write_text(rest)
+        process.send_signal(signal.SIGTERM)
+        process.wait(TIMEOUT_SECONDS)
 
 
 def wait_until_ready(url: str) -> None:
@@ -70,14 +68,11 @@ def wait_until_ready(url: str) -> None:
 
 
 def login_link(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*AGENTPOST, "login-link", *arguments],
+    return forking.run(
+        ["login-link", *arguments],
         cwd=folder,
         env=environment(folder),
-        capture_output=True,
-        text=True,
         timeout=TIMEOUT_SECONDS,
-        check=False,
     )
 
 
@@ -103,7 +98,7 @@ def test_links_of_the_first_start_and_of_the_command(tmp_path: Path) -> None:
         unknown = login_link(tmp_path, "nobody@localhost")
         assert (unknown.returncode, unknown.stdout) == (1, "")
         assert "Traceback" not in unknown.stderr
-    reported = (tmp_path / "log").read_text() + (tmp_path / "rest").read_text()
+    reported = (tmp_path / "log").read_text() + (tmp_path / "output").read_text()
     assert [link for link in links if link.rpartition("/")[2] in reported] == []
 
     with serving(tmp_path) as (url, printed):
