@@ -1,6 +1,8 @@
 """An agent behind `a2a:` whose server is killed and comes back while a job follows its task."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ import pytest
 from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import ROOT, AgentServer
+from tests.processes.watching import gone
 from tests.servers import free_port
 from tests.waiting import eventually
 
@@ -21,28 +24,29 @@ RESULT = "It is done."
 class Elsewhere:
     """The other side's process, on one port and one folder."""
 
-    def __init__(self, folder: Path, *, streams: bool) -> None:
+    def __init__(self, parent: subprocess.Popen[str], folder: Path, *, streams: bool) -> None:
         self.folder = folder
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._streams = "1" if streams else "0"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._streams = streams
+        self._parent = parent
+        self._pid: int | None = None
 
     def start(self) -> None:
         """Start it; what it knew is in the folder."""
-        module = "tests.conformance.elsewhere.restarted_a2a"
-        arguments = [str(self.port), str(self.folder), self._streams]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments], cwd=ROOT, stdin=subprocess.DEVNULL
-        )
+        assert self._parent.stdin
+        assert self._parent.stdout
+        self._parent.stdin.write(json.dumps([self.port, str(self.folder), self._streams]) + "\n")
+        self._parent.stdin.flush()
+        self._pid = int(self._parent.stdout.readline())
         eventually(self._answers, 60.0, "the other side")
 
     def kill(self) -> None:
         """End it at once."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        if self._pid is not None:
+            pid, self._pid = self._pid, None
+            os.kill(pid, signal.SIGKILL)
+            eventually(lambda: gone(pid), what="its end")
 
     def put(self, name: str) -> None:
         """Make one of the files that it looks for."""
@@ -63,8 +67,8 @@ class Elsewhere:
 class Following:
     """A server whose two jobs follow a task each of the other side, which was killed meanwhile."""
 
-    def __init__(self, start_server: ServerMaker, folder: Path, *, streams: bool) -> None:
-        self.other = Elsewhere(folder, streams=streams)
+    def __init__(self, start_server: ServerMaker, other: Elsewhere) -> None:
+        self.other = other
         self.other.start()
         self.server: AgentServer = start_server(
             agent=f"a2a:{self.other.url}", egress_allow="127.0.0.0/8"
@@ -84,17 +88,30 @@ class Following:
         lines = [line for line in self.server.log_lines() if "agent_away" in line]
         return {json.loads(line)["task"] for line in lines}
 
-    def end(self) -> None:
-        self.other.kill()
+
+@pytest.fixture(scope="module")
+def parent() -> Iterator[subprocess.Popen[str]]:
+    """The process that is forked."""
+    command = [sys.executable, "-m", "tests.conformance.elsewhere.restarted_a2a"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        process.communicate()
 
 
 @pytest.fixture(params=[True, False], ids=["streams", "polls"])
 def following(
-    start_server: ServerMaker, tmp_path: Path, request: pytest.FixtureRequest
+    start_server: ServerMaker,
+    tmp_path: Path,
+    parent: subprocess.Popen[str],
+    request: pytest.FixtureRequest,
 ) -> Iterator[Following]:
-    made = Following(start_server, tmp_path, streams=request.param)
-    yield made
-    made.end()
+    other = Elsewhere(parent, tmp_path, streams=request.param)
+    try:
+        yield Following(start_server, other)
+    finally:
+        other.kill()
 
 
 def test_a_job_follows_its_task_over_restarts_of_both(following: Following) -> None:

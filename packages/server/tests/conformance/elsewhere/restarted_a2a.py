@@ -1,13 +1,18 @@
-"""An Agent2Agent server of the official SDK in a process, which keeps its tasks in a folder.
+"""Agent2Agent servers of the official SDK in processes, which keep their tasks in a folder.
 
-``python -m tests.conformance.elsewhere.restarted_a2a PORT FOLDER STREAMS``: a task works until the
-file ``done`` is in the folder. A start takes up the tasks that an earlier process left, unless the
-folder has a file ``forget``. A task that is cancelled leaves a file ``cancelled``.
+``python -m tests.conformance.elsewhere.restarted_a2a`` imports the SDK, a second of CPU, and forks
+a server for each line that it reads: port, folder and whether it streams, a list in JSON. It writes
+the number of each process. A task works until the file ``done`` is in the folder. A start takes up
+the tasks that an earlier process left, unless the folder has a file ``forget``. A task that is
+cancelled leaves a file ``cancelled``.
 """
 
 import asyncio
+import json
+import os
+import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -112,5 +117,18 @@ def main(port: int, folder: Path, *, streams: bool) -> None:
     uvicorn.run(Starlette(routes=routes, lifespan=lifespan), port=port, log_level="warning")
 
 
+def fork_each(lines: Iterable[str]) -> None:
+    """Fork a server for each line, until there are no more."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets those that end
+    for line in lines:
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            port, folder, streams = json.loads(line)
+            main(port, Path(folder), streams=streams)
+            os._exit(0)
+        print(pid, flush=True)
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]), streams=sys.argv[3] == "1")
+    fork_each(sys.stdin)
