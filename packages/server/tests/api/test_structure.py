@@ -12,7 +12,7 @@ from tests.e2e.raw import head, raw
 from tests.e2e.server import AgentServer
 from tests.waiting import PROMPT
 
-MANY, SIZE = BODY_VALUES_MAX + 2, 30_000_000
+MANY, SIZE = BODY_VALUES_MAX + 2, 4_000_000
 ODD_TEXT = 'a,b"c\\,"\\\\,\u2003'
 
 
@@ -67,7 +67,7 @@ def test_a_body_that_is_no_json_is_judged_as_quickly(make_data: Callable[[], byt
     data = make_data()
     began = time.process_time()
     has_too_many_values(data)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 0.5
 
 
 @pytest.mark.parametrize("item", [b"[]", b'"ab"'])
