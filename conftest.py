@@ -23,14 +23,18 @@ from tests.waiting import PATIENCE
 # Set by the process that runs the tests, inherited by its xdist workers.
 RUN_OWNER = "TEST_RUN_OWNER"
 ROOT = Path(__file__).parent
-LONG = (
+LONG: tuple[str | tuple[str, ...], ...] = (
     "packages/server/tests/web/browser",
     "packages/server/tests/api/test_schemathesis.py",
     "packages/server/tests/doors/test_worst_bodies.py",
     "tests/e2e/test_failover.py",
     "tests/docs/test_pages.py",
     "clients/typescript/tests/client_typescript/test_client.py",
-    "tests/e2e/test_conversations.py",
+    (
+        "tests/e2e/test_conversations.py",
+        "tests/e2e/test_hostile_inputs.py",
+        "tests/e2e/test_built_in_agent.py",
+    ),
     "tests/e2e/test_poison.py",
     "packages/server/tests/record/test_record_property.py",
     "tests/chaos/test_chaos.py",
@@ -43,10 +47,11 @@ LONG = (
     "tests/simulation/test_simulation.py",
     "tests/e2e/test_stop.py",
     "tests/docs/test_tutorial.py",
-    "packages/server/tests/serving/test_first_start.py",
+    "tests/house",
 )
-"""Files with tests that take ten seconds or more, the longest first; and a folder whose tests share
-what takes seconds to start, a browser."""
+"""Files with tests that take ten seconds or more, the longest first; and what goes to one worker,
+since its tests share what takes seconds to have: a browser, a server with the built-in agent, the
+syntax trees of all files."""
 # A certificate whose key nobody has. Reading the system's hundred authorities takes 30 ms of CPU
 # for each client that is made and each server that connects; tests talk to this machine only.
 AUTHORITIES = ROOT / "tests" / "authorities.pem"
@@ -119,7 +124,11 @@ def long_first(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
     takes from the end of another's. What stands first in a part is under way early, so that a run
     does not end with one long test on one worker.
     """
-    numbers = {ROOT / name: number for number, name in enumerate(LONG)}
+    numbers = {
+        ROOT / name: number
+        for number, names in enumerate(LONG)
+        for name in ((names,) if isinstance(names, str) else names)
+    }
     shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
     short: list[pytest.Item] = []
 

@@ -41,7 +41,7 @@ class Source:
         name = self.path.removesuffix(".py").removesuffix("/__init__")
         return name.rpartition("src/")[2].replace("/", ".")
 
-    @property
+    @cached_property
     def floor(self) -> str | None:
         """The floor of `agentpost` that it stands on; None outside of that."""
         _, is_ours, name = self.path.partition("/src/agentpost/")
