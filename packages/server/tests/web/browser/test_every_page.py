@@ -8,7 +8,14 @@ from dataclasses import asdict
 from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Response,
+    ViewportSize,
+    expect,
+)
 
 from agentpost.api.app import PREFIX
 from agentpost.domain.errors import StoreUnavailable
@@ -46,7 +53,8 @@ SIDE = ".side"
 SIGNED_OUT = {"/login", "/login/{token}", "/docs", "/docs/errors"}
 """Whoever is signed in sees the dashboard at the first; the others are there for strangers."""
 REPEATED = {"/docs": "section:nth-of-type(n+6)"}
-"""What is like the rest of a long page, whose colours take seconds to compare."""
+"""What is like the rest of a long page, which takes seconds to look through: it has its width
+measured only."""
 REFUSALS = {
     "nothing there": (404, "stranger", "GET", "/nowhere"),
     "nothing there, signed in": (404, "operator", "GET", "/nowhere"),
@@ -86,6 +94,7 @@ TOO_WIDE = """[document.documentElement, ...document.querySelectorAll(".table")]
   .filter(each => each.scrollWidth > each.clientWidth).map(each => each.outerHTML.slice(0, 60))
   .join()"""
 """Code may scroll in its own box."""
+REMOVE = "(which) => document.querySelectorAll(which).forEach(each => each.remove())"
 CHANGED = ("color-contrast", "scrollable-region-focusable", "aria-hidden-focus")
 """What may differ between a wide page in the light and a narrow one in the dark."""
 
@@ -184,7 +193,10 @@ def test_every_page(
             assert answer is not None
             if answer.status != 200:
                 found.append(f"{path} answered {answer.status}")
-            without = REPEATED.get(path, SIDE if framed else None)
+            if path in REPEATED:
+                found += [f"{path}{each}" for each in too_wide(page)]
+                page.evaluate(REMOVE, REPEATED[path])
+            without = SIDE if framed and path not in REPEATED else None
             found += [f"{path}{each}" for each in wrong(page, without)]
             framed = framed or page.locator(SIDE).count() > 0
         assert problems == []
@@ -262,8 +274,15 @@ def wrong(page: Page, without: str | None) -> Iterator[str]:
     page.set_viewport_size(PHONE)
     page.emulate_media(color_scheme="dark")
     yield from (f", narrow and dark: {each}" for each in axe(page, *CHANGED, without=without))
+    yield from too_wide(page)
+
+
+def too_wide(page: Page) -> Iterator[str]:
+    """The narrow widths at which it scrolls sideways."""
     for width in (PHONE["width"], *TABLETS):
-        page.set_viewport_size({"width": width, "height": PHONE["height"]})
+        size: ViewportSize = {"width": width, "height": PHONE["height"]}
+        if page.viewport_size != size:
+            page.set_viewport_size(size)
         if wide := page.evaluate(TOO_WIDE):
             yield f" scrolls sideways at {width}: {wide}"
 
