@@ -12,10 +12,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx2
 import psycopg
@@ -69,6 +69,8 @@ class AgentServer:
         self.imported: tuple[str, ...] = settings.pop("imported", ())
         self.wrapped_by: tuple[str, ...] = ()
         """A command that starts the server: itself with other words behind."""
+        self.output: Callable[[], int] | None = None
+        """Opens what the server writes to, where that is not its log."""
         self._settings = {
             "agent": "tests.e2e.agents:agent",
             "bootstrap_api_key": KEY,
@@ -92,7 +94,7 @@ class AgentServer:
             # As an earlier start would have left it: making the schema costs one more process.
             data.mkdir(mode=0o700)
             shutil.copyfile(empty_sqlite(), data / "agentpost.db")
-        with self.log_file.open("ab") as log:
+        with self._open_output() as log:
             if self.wrapped_by:
                 self.process = subprocess.Popen(
                     [*self.wrapped_by, sys.executable, "-m", "agentpost", "serve"],
@@ -121,6 +123,11 @@ class AgentServer:
             error.add_note(self.log_tail())
             raise
         return self
+
+    def _open_output(self) -> IO[bytes]:
+        if self.output is None:
+            return self.log_file.open("ab")
+        return os.fdopen(self.output(), "wb", buffering=0)
 
     def __enter__(self) -> "AgentServer":
         return self

@@ -17,12 +17,25 @@ NOBODY = ("setpriv", "--reuid=54321", "--regid=54321", "--clear-groups")
 READS = ("--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search")
 
 
-@pytest.mark.parametrize("streams", ["<&- >&- 2>&-", ">/dev/full 2>&1", "> >(true) 2>&1"])
+def a_full_device() -> int:
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+def a_pipe_that_nobody_reads() -> int:
+    reads, writes = os.pipe()
+    os.close(reads)
+    return writes
+
+
+@pytest.mark.parametrize("output", [None, a_full_device, a_pipe_that_nobody_reads])
 def test_it_serves_without_an_output(
-    tmp_path: Path, callers: Callable[..., Caller], streams: str
+    tmp_path: Path, callers: Callable[..., Caller], output: Callable[[], int] | None
 ) -> None:
     server = AgentServer(tmp_path)
-    server.wrapped_by = ("bash", "-c", f'exec "$@" {streams}', "bash")
+    if output is None:
+        server.wrapped_by = ("bash", "-c", 'exec "$@" <&- >&- 2>&-', "bash")
+    else:
+        server.output = output
     with server.start():
         caller = callers(server)
         message = caller.send([["start", "Work", [["step", "one"], ["return", "ok"]]]])
