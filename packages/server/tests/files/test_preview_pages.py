@@ -7,6 +7,7 @@ import mimetypes
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -32,6 +33,7 @@ DRAWING = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 EVIL = "<script>alert(1)</script>"
 
 
+@cache
 def document() -> bytes:
     from docx import Document
 
@@ -46,6 +48,7 @@ def document() -> bytes:
     return written.getvalue()
 
 
+@cache
 def workbook() -> bytes:
     import xlsxwriter
 
@@ -58,6 +61,7 @@ def workbook() -> bytes:
     return written.getvalue()
 
 
+@cache
 def slides() -> bytes:
     from PIL import Image
     from pptx import Presentation
