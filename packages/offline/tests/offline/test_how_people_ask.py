@@ -699,6 +699,10 @@ async def test_a_number_that_a_column_cannot_have_is_of_another(tmp_path: Path) 
     ("text", "options"),
     [
         ("put Regatta 2025 on it", {"text": "Regatta 2025"}),
+        ("hiya can you crop this to a square and put OPEN DAY 14 JUNE across the top",
+         {"text": "OPEN DAY 14 JUNE", "square": True, "top": True}),
+        ('the regatta with "Open Day" written at the bottom in white',
+         {"text": "Open Day", "top": False}),
         ("crop it square and put Hello World on it", {"text": "Hello World", "square": True}),
         ('Kannst du unten auf das Bild "Markt 14. Juni" schreiben und es auf 600 px verkleinern?',
          {"text": "Markt 14. Juni", "top": False}),

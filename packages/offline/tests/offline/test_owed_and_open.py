@@ -48,6 +48,12 @@ SEANCES = """Date;Film;Salle;Entrées;Annulée
 07/02/2025;Phare;2;50;oui
 08/02/2025;Loup;1;45;non
 """
+PICKING = """Day,Picker,Kg,Bruised kg,Paid
+2024-09-01,Ann,100,4,yes
+2024-09-02,Bo,60,9,no
+2024-10-02,Ann,20,1,no
+2024-10-03,Cy,90,2,yes
+"""
 PARCELS = """日期,快递公司,重量,运费
 2025-05-01,顺丰,4,20
 2025-05-02,顺丰,2,10
@@ -94,6 +100,9 @@ PARCELS = """日期,快递公司,重量,运费
         (MARKS, "avg in each subject pls", "Reading: 60. Average Writing: 70. Average Maths: 70."),
         (MARKS, "average of each subject by group", "- A: 60, 65, 70\n- B: 60, 80, 70\n"),
         (MARKS, "who missed more than 10 sessions", "- Cy: 14\n- Ann: 12\n"),
+        (PICKING, "who picked the most kilos in september", "Ann: 100 (highest: total Kg)"),
+        (PICKING, "total bruised without the ones that havent paid", "Paid = yes"),
+        (PICKING, "total bruised by picker, not counting those who have not paid", "Paid = yes"),
         (SEANCES, "total des entrées sans les séances annulées", "Annulée = non"),
         (PARCELS, "每家快递公司多少件，总运费多少", "- 顺丰：2, 30\n"),
         (SAILINGS, "number of sailings and passengers by route", "- South: 2, 92\n"),
@@ -158,3 +167,25 @@ async def test_what_it_is_for_changes_nothing_about_a_chart(tmp_path: Path, purp
     turn = await Conversation().say(message, csv_file(tmp_path, SUBS))
     assert len(turn.started) == 1
     assert f"“{purpose}” changes nothing about it." in turn.text
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (PICKING, "compare bruised in september and october, all animals"),  # no animation
+        (PICKING, "how much was bruised by ann and on what"),
+        (PICKING, "line chart of bruised by month, biggest first"),
+    ],
+)
+async def test_nothing_is_left_out_in_silence(tmp_path: Path, table: str, message: str) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, table))
+    assert turn.questions, turn.text
+    assert not turn.started
+
+
+async def test_a_line_is_drawn_for_each_of_the_values_that_are_named(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "line chart of bruised of just Ann and Bo over the months", csv_file(tmp_path, PICKING)
+    )
+    query = frame(turn.started[0]).queries[0]
+    assert (query.groups, query.order) == (("Picker",), None)

@@ -99,7 +99,7 @@ class Clause:
         if op is not Op.IS:
             self.draft.filters.append(Filter(column, op, tuple(filter(None, values))))
             return
-        self.draft.values += options
+        self.draft.values += [one for one in options if one not in self.draft.values]
 
     def is_measure(self, term: Term) -> bool:
         """Whether a term names a column of figures that can be computed."""

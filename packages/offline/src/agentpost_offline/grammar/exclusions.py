@@ -30,6 +30,8 @@ def take_exclusion(clause: Clause, at: int) -> int:
         return size
     if not term.has("not.not", "not.missing") or clause.names(term):
         return 0
+    if size := _twice_denied(clause, at):
+        return size
     after = clause.term(at + 1)
     if term.has("not.after") and (after is None or after.kind == "mark"):
         return _exclude_before(clause, at)  # "cancelled ones dont count, total by month"
@@ -65,6 +67,27 @@ def take_exclusion(clause: Clause, at: int) -> int:
     if end == start and term.has("not.after"):
         return _exclude_before(clause, at)
     return end - at if end > start else 0
+
+
+def _twice_denied(clause: Clause, at: int) -> int:
+    """As in "without the ones that haven't paid", which are those who have: how many terms."""
+    place = at + 1
+    while (one := clause.term(place)) is not None and not clause.names(one) and (
+        one.is_glue or one.text in PRONOUNS or one.has("rows", "goods", "concept.person")
+    ) and not one.has("not.not"):  # fmt: skip
+        place += 1
+    inner, flag = clause.term(place), clause.term(clause.skip(place + 1, "small.still"))
+    if inner is None or place == at + 1 or not inner.has("not.not") or flag is None:
+        return 0
+    column = clause.column(flag) if flag.columns else None
+    if column is not None and yes_value(column):
+        clause.draft.filters.append(Filter(column.name, Op.IS, (yes_value(column),)))
+        clause.draft.marks.add("flag")
+    elif flag.values and flag.kind != "number":
+        clause.add_value(flag, Op.IS)
+    else:
+        return 0
+    return clause.skip(place + 1, "small.still") + 1 - at
 
 
 def take_opposite(clause: Clause, at: int) -> int:

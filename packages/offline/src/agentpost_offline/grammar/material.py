@@ -272,12 +272,15 @@ def _add_formulas(material: Material) -> None:
 
 def _add_unit(material: Material, column: Column, words: Lexicon) -> None:
     """A column may be called by its unit, as "kilos" where nothing else is in kilograms."""
-    names = _UNITS.get((column.unit or "").casefold(), "")
+    names = _UNITS.get((column.unit or column.name).casefold(), "")
     if column.kind is not Kind.NUMBER or column.role not in (Role.AMOUNT, Role.RATE):
         return
+    is_unit = column.name.casefold() in _UNITS  # "Kg" is what kilos are, and not "Bruised kg"
     for name in names.split():
         among = material.parts.setdefault(words.key(name), [])
-        if column.name not in among:
+        if is_unit:
+            among[:] = [column.name]
+        elif column.name not in among and not any(one.casefold() in _UNITS for one in among):
             among.append(column.name)
 
 

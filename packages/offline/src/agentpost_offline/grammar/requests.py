@@ -524,7 +524,8 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
         if one.has("aggregate") and _ranks(phrases[start:at]):
             return True  # "which site had the most meals and the total", "best shop and total qty"
         if one.has("ask.many", "ask.much", "ask.which", "ask.who", "ask.why") or (
-            one.has("ask.what") and any(each.has("aggregate") for each in phrases[at : at + 6])
+            one.has("ask.what")
+            and any(each.has("aggregate", "extreme") for each in phrases[at : at + 6])
         ):  # fmt: skip
             return True
         if not (one.is_glue or one.has("small", "number", "edit") or one.number is not None):
@@ -806,7 +807,10 @@ def _refuse_columns(draft: Draft, material: Material) -> None:
 def _only_stands(draft: Draft) -> bool:
     """Whether a clause only talks, or steers what runs."""
     steers = draft.steers and not draft.has_look
-    talks = draft.talk is not None and not (draft.has_query or draft.things or draft.control)
+    talks = draft.talk is not None and not (
+        draft.has_query or draft.things or draft.control
+        or (draft.talk in ("hello", "thanks", "yes") and draft.has_look)  # "hi, crop it"
+    )  # fmt: skip
     return steers or talks or "passage" in draft.asks
 
 

@@ -134,6 +134,11 @@ class Resolved(QueryParts):
             self._names_only_the_table or (says_nothing and self.material.numbers)
         ):  # fmt: skip
             raise Unclear("which_measure")
+        if self.time is not None and draft.style.chart == "line" and (
+            order is not None and not order.count
+        ):  # fmt: skip
+            order = None  # a line runs with time
+            draft.unknown += filter(None, [draft.look_words.get("sort")])
         return self.over(measures, order, self.having)
 
     def _lists_figure(self, measures: Sequence[Measure]) -> bool:
@@ -252,6 +257,11 @@ class Resolved(QueryParts):
         self._who()
         self._rows_as_groups()
         self._time_axis()
+        named = list(dict.fromkeys(column for column, _ in draft.values))
+        if self.thing is Thing.CHART and not self.groups and (
+            len(named) == 1 and len(set(draft.values)) > 1
+        ):  # fmt: skip
+            self.groups = named  # a line for each of "planetarium and trains"
         if len(self.groups) + (self.time is not None) > 2:
             raise Unclear("too_many_groups")
 

@@ -160,6 +160,8 @@ class _Tagger:
         meanings = self.words.exact.get(forms) or self.words.phrases.get(keys, ())
         if forms not in self.words.exact and forms[0].endswith("ly"):  # "mostly" ranks nothing
             meanings = tuple(one for one in meanings if not one.startswith("extreme."))
+        if len(span) == 1 and forms not in self.words.exact and not self.words.inflects(forms[0]):
+            meanings = tuple(one for one in meanings if not one.startswith(("thing.", "kind.")))
         if self.text[start:end].casefold() == "ça":  # no "CA"
             return Term(self.text[start:end], "word", start, end, frozenset(("small.it",)))
         if not self.words.exact.get(forms) and self.words.language != "ar":

@@ -63,12 +63,18 @@ def fold(word: str) -> str:
     return "".join(char for char in parts if not unicodedata.combining(char))
 
 
-def is_kin(word: str, other: str, root: int, ending: int) -> bool:
-    """Whether two folded words begin with the same ``root`` letters at least, and differ by endings
-    of ``ending`` letters at most."""
+def common_start(word: str, other: str) -> int:
+    """With how many equal letters two words begin."""
     same = 0
     while same < min(len(word), len(other)) and word[same] == other[same]:
         same += 1
+    return same
+
+
+def is_kin(word: str, other: str, root: int, ending: int) -> bool:
+    """Whether two folded words begin with the same ``root`` letters at least, and differ by endings
+    of ``ending`` letters at most."""
+    same = common_start(word, other)
     return same >= root and max(len(word), len(other)) - same <= ending
 
 

@@ -11,7 +11,9 @@ from agentpost_offline.data import words as calendar_words
 from agentpost_offline.grammar.text import (
     HAN,
     WISH_CHARACTERS,
+    common_start,
     fold,
+    is_kin,
     name_tokens,
     normal,
     tokens,
@@ -88,6 +90,15 @@ class Lexicon:
         """What a word means as it is written."""
         return self.exact.get((fold(word),), ())
 
+    def inflects(self, word: str) -> bool:
+        """Whether a word is a form of a single word that stands in the table, and not only has its
+        stem: "animals" are no "animation"."""
+        own = fold(word)
+        return self.language not in _STEMMERS or any(
+            is_kin(own, form, 0, 4) and min(len(own), len(form)) - common_start(own, form) <= 1
+            for (form,) in _single_words(self.language).get(self.key(word), ())
+        )
+
     def pronoun(self, word: str) -> set[str]:
         """What a pronoun means that is joined to a word's end, as in "pásalo" and "ponlos"."""
         pattern = {"es": _SPANISH_PRONOUN, "ar": _ARABIC_PRONOUN}.get(self.language)
@@ -95,6 +106,18 @@ class Lexicon:
             return set()
         is_plural = fold(word).endswith(("los", "las", "هم", "هن", "هما"))
         return {"small.it", "them.0"} if is_plural else {"small.it"}
+
+
+@cache
+def _single_words(language: str) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """The phrases of one word by their stems."""
+    words = lexicon(language)
+    results: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for form in words.exact:
+        if len(form) == 1:
+            key = words.key(form[0])
+            results[key] = (*results.get(key, ()), form)
+    return results
 
 
 @cache
