@@ -8,6 +8,7 @@ server has their frameworks loaded: that takes seconds.
 import importlib.util
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import HTTPServer
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     write_programs(PAGE, home)
     (home / "dispatcher.py").write_text(DISPATCHER)
     secret = new_secret()
-    with pytest.MonkeyPatch.context() as environment, serving(home, secret) as service:
+    with pytest.MonkeyPatch.context() as environment, serving(home) as service:
         environment.setenv("AGENT_SECRET", secret)
         environment.setenv("TEST_SERVICE", f"http://127.0.0.1:{service.server_address[1]}/")
         settings = {"agent_secret": secret, "egress_allow": "127.0.0.0/8"}
@@ -64,15 +65,17 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
             yield client
 
 
-def serving(home: Path, secret: str) -> HTTPServer:
+@contextmanager
+def serving(home: Path) -> Iterator[HTTPServer]:
     spec = importlib.util.spec_from_file_location("word_service", home / "word_service.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    service = HTTPServer(("127.0.0.1", 0), module.Agent)
-    threading.Thread(target=service.serve_forever, daemon=True).start()
-    return service
+    with HTTPServer(("127.0.0.1", 0), module.Agent) as service:
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        yield service
+        service.shutdown()  # else the thread asks the closed socket again and again
 
 
 def send_and_wait(client: Client, text: str, conversation: str) -> Message:
