@@ -3,6 +3,7 @@
 import json
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -15,9 +16,10 @@ from typer.testing import CliRunner, Result
 from agentpost.cli import app
 from agentpost.cli.commands import PLACES, Commands
 from agentpost.cli.show import Screen
+from agentpost.following import watching
 from agentpost.following.watching import TimeUp, within
 from tests.e2e.server import ACCOUNT, KEY, AgentServer
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, PROMPT, eventually
 
 SECONDS_MAX = 60.0
 CHART = [["write", "out/a.csv", "x"], ["charge", 2], ["return", "12 rows"]]
@@ -185,18 +187,42 @@ def test_the_time_to_wait_is_counted() -> None:
         threading.Event().wait(60)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_end_that_falls_into_a_finaliser_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_RAISED_AGAIN_SECONDS", 0.05)
+
+    class Slow:
+        def __del__(self) -> None:
+            ended_in.append(time.monotonic())
+            while time.monotonic() < ended_in[0] + PROMPT:
+                time.sleep(0.01)  # until the end is raised here, where it is ignored
+
+    def wait_long() -> None:
+        slow = Slow()
+        del slow
+        time.sleep(PATIENCE)
+
+    ended_in: list[float] = []
+    with pytest.raises(TimeUp), within(0.01):
+        wait_long()
+    assert time.monotonic() - ended_in[0] < PROMPT
+
+
 @contextmanager
 def time_is_up_after(
     monkeypatch: pytest.MonkeyPatch, happened: Callable[[], object]
 ) -> Iterator[None]:
-    """The timer of the block rings when this has happened, not by the clock."""
+    """The timer of the block rings when this has happened, not by the clock; and again, as the
+    real one does."""
     monkeypatch.setattr("signal.setitimer", lambda *_: None)
-    main = threading.main_thread().ident
+    main, ended = threading.main_thread().ident, threading.Event()
     assert main is not None
 
     def ring() -> None:
         happened()
         signal.pthread_kill(main, signal.SIGALRM)
+        while not ended.wait(watching._RAISED_AGAIN_SECONDS):
+            signal.pthread_kill(main, signal.SIGALRM)
 
     before = signal.signal(signal.SIGALRM, signal.SIG_IGN)  # where the block has ended already
     thread = threading.Thread(target=ring, daemon=True)
@@ -204,6 +230,7 @@ def time_is_up_after(
     try:
         yield
     finally:
+        ended.set()
         thread.join(SECONDS_MAX)
         signal.signal(signal.SIGALRM, before)
 

@@ -110,6 +110,10 @@ class Watch:
         return parts
 
 
+_RAISED_AGAIN_SECONDS = 5.0
+"""How long after the end of `within` it ends once more, if it is still going on."""
+
+
 def waits_for_credits(message: Message) -> bool:
     """Whether nothing happens before somebody adds credits, or allows more of them."""
     return message.status == "blocked" and not message.final
@@ -148,7 +152,8 @@ def within(seconds: float | None) -> Iterator[None]:
         raise TimeUp
 
     before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # Once more after a while: what is raised while an object is finalised is ignored.
+    signal.setitimer(signal.ITIMER_REAL, seconds, _RAISED_AGAIN_SECONDS)
     try:
         yield
     finally:
