@@ -88,6 +88,7 @@ PARCELS = """日期,快递公司,重量,运费
             "which sailings had a delay over 60",
             "- 2 April 2025, South, Annag, no, 70, 52\n",
         ),
+        (SAILINGS, "show me the cancelled sailings", "- 1 April 2025, North, Corran"),
         (FOUND, "list everything worth more than 60 that nobody claimed", "- F3: Est value 180"),
         (FOUND, "how many are not claimed", "Claimed = N, 2 rows"),
         (FALLS, "how many falls on each wing", "- Hazel: 3\n- Alder: 1\n"),  # no growth

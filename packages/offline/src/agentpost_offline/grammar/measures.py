@@ -75,12 +75,8 @@ def measures_of(parts: QueryParts) -> list[Measure]:
         draft.measures or draft.derivation or draft.counts
     ):  # fmt: skip
         return [Measure(_only_money(parts), Aggregate.SUM)]  # "who has not paid, and how much"
-    is_called = bool(draft.time) and "time" in draft.marks and _is_called_by(parts, draft.time)
-    if is_called and not (draft.measures or draft.aggregate or draft.asks & {"when", "list"}):
-        draft.counts.append("")  # "how many sailings" of ``sailings.csv`` with a sailing date
-        return [ROW_COUNT]
-    if is_called and draft.measures and draft.asks == {"many"} and not draft.comparing:
-        return [ROW_COUNT, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
+    if (results := _of_rows_called_so(parts)) is not None:
+        return results
     if parts.is_counting or (draft.counts and not draft.measures and not is_of_row):
         return _counting(parts)
     if any(one.column == ROWS for one in draft.comparing) and not draft.measures:
@@ -321,10 +317,33 @@ def _counting(parts: QueryParts) -> list[Measure]:
     raise Unclear("count_what", words=draft.text)
 
 
-def _is_called_by(parts: QueryParts, column: str | None) -> bool:
+def _of_rows_called_so(parts: QueryParts) -> list[Measure] | None:
+    """What is asked of the rows by a word that a column of dates has, too: "how many sailings" of
+    ``sailings.csv`` with a sailing date. None where nothing is."""
+    draft = parts.draft
+    if not draft.time or "time" not in draft.marks or not _is_called_by(parts, draft.time):
+        return None
+    counts = draft.asks == {"many"} or parts.groups or parts.time or draft.ranking or (
+        draft.derivation is not None
+    )  # fmt: skip
+    if counts and not (draft.measures or draft.aggregate or draft.asks & {"when", "list"}):
+        draft.counts.append("")
+        return [ROW_COUNT]
+    narrows = parts.filters or draft.filters or draft.values or draft.periods
+    if narrows and "show" in draft.marks and not (
+        counts or draft.asks or draft.measures or draft.aggregate or draft.comparing
+        or parts.thing is not Thing.ANSWER
+    ):  # fmt: skip
+        return []  # "show me the unpaid visits"
+    if draft.measures and draft.asks == {"many"} and not draft.comparing:
+        return [ROW_COUNT, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
+    return None
+
+
+def _is_called_by(parts: QueryParts, column: str) -> bool:
     """Whether a column's name has the table's own: the sailing date of ``sailings.csv``."""
     key = lexicon(parts.language).key
-    return any(key(word) in parts.material.own for word in name_tokens(column or ""))
+    return any(key(word) in parts.material.own for word in name_tokens(column))
 
 
 def _counted_quantities(parts: QueryParts, quantities: list[MeasureRequest]) -> list[Measure]:
