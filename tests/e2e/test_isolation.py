@@ -172,7 +172,7 @@ def test_it_has_no_secret_and_the_server_has_not_its_code(
 
 
 def test_it_starts_without_what_draws_tracebacks(caller: Caller) -> None:
-    """Half of what importing structlog would take, at each start of an agent process."""
+    """A third of what is imported at each start of an agent process."""
     assert [caller.send(f"loaded {name}")["reply"] for name in ("structlog", "rich")] == [
         "True",
         "False",

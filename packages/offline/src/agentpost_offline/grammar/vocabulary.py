@@ -13,7 +13,6 @@ from agentpost_offline.grammar.text import (
     WISH_CHARACTERS,
     common_start,
     fold,
-    is_kin,
     name_tokens,
     normal,
     tokens,
@@ -30,6 +29,8 @@ _LETTERS: Final = {
     "es": re.compile(r"(?i)[ñ¿¡]|\by\b"), "fr": re.compile(r"(?i)[çèêœ]|\b(?:d|l|n|j|qu|s)'"),
 }  # fmt: skip
 """Letters and short forms of one language."""
+_ENDING: Final = 4
+"""The longest ending of a form: "visualise" and "visualising"."""
 _IN_BRACKETS: Final = re.compile(r"\s*\([^()]*\)\s*$")
 _NOT_OF_REQUESTS: Final = ("lists", "documents", "tables")
 _STEMMERS: Final = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
@@ -94,9 +95,11 @@ class Lexicon:
         """Whether a word is a form of a single word that stands in the table, and not only has its
         stem: "animals" are no "animation"."""
         own = fold(word)
+        forms = _single_words(self.language).get(self.key(word), ())
+        rests = [sorted(len(one) - common_start(own, form) for one in (own, form))
+                 for form in forms]  # fmt: skip
         return self.language not in _STEMMERS or any(
-            is_kin(own, form, 0, 4) and min(len(own), len(form)) - common_start(own, form) <= 1
-            for (form,) in _single_words(self.language).get(self.key(word), ())
+            shorter <= 1 and longer <= _ENDING for shorter, longer in rests
         )
 
     def pronoun(self, word: str) -> set[str]:
@@ -109,14 +112,13 @@ class Lexicon:
 
 
 @cache
-def _single_words(language: str) -> dict[str, tuple[tuple[str, ...], ...]]:
+def _single_words(language: str) -> dict[str, list[str]]:
     """The phrases of one word by their stems."""
     words = lexicon(language)
-    results: dict[str, tuple[tuple[str, ...], ...]] = {}
-    for form in words.exact:
-        if len(form) == 1:
-            key = words.key(form[0])
-            results[key] = (*results.get(key, ()), form)
+    results: dict[str, list[str]] = {}
+    for form, *rest in words.exact:
+        if not rest:
+            results.setdefault(words.key(form), []).append(form)
     return results
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from agentpost_client import Client, Entry, Message, TextDelta, TextReset
 
     Part: TypeAlias = Entry | TextDelta | TextReset
+_RAISED_AGAIN_SECONDS = 5.0
+"""How long after the end of `within` it ends once more, if it is still going on."""
 _MAY_WAIT_FOR_CREDITS: Final = ("agent_reply", "result", "state")
 """Entries after which a message may wait for credits, and nothing more comes."""
 
@@ -108,10 +110,6 @@ class Watch:
         read: Any = messages.stream if self.streams else messages.follow
         parts: Generator[Part, None, None] = read(message_id, self.cursor, self.seq)
         return parts
-
-
-_RAISED_AGAIN_SECONDS = 5.0
-"""How long after the end of `within` it ends once more, if it is still going on."""
 
 
 def waits_for_credits(message: Message) -> bool:
