@@ -102,12 +102,30 @@ WOOD = (
 )
 GIFTS = "Ville,Montant,Moyen\nVertou,250,espèces\nRezé,20,chèque\n"
 BILLS = "date,bill\n2023-01-02,10\n2023-12-20,20\n2024-01-03,30\n2024-12-28,50\n"
+SALES = """Date,Invoice,Item,Qty,Unit price,Discount %,Total,Sold by,Payment
+2024-01-09,I1,Lock,2,10,0,20,Ann,card
+2024-02-13,I2,Bike,1,100,10,90,Bo,cash
+2024-03-13,I3,Lock,4,10,50,20,Bo,card
+"""
+PLOTS = "plot,section,paid\nN1,North,no\nN2,North,yes\nS1,South,\nS2,South,yes\n"
+CARGO = """ref,status,mode,kg,freight
+R1,Delivered,Air,10,50
+R2,In transit,Sea,100,20
+R3,In transit,Air,20,70
+R4,Delivered,Sea,300,60
+"""
 BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
 
 
 @pytest.mark.parametrize(
     ("table", "messages", "answer"),
     [
+        # What was taken is the total of each sale, not its pieces at their price before discounts.
+        (SALES, "takings by payment", "- cash: 90\n- card: 40\n"),
+        (SALES, "qty by seller", "- Bo: 5\n- Ann: 2\n"),
+        (PLOTS, "how many paid and not paid by section", "- North, no: 1\n"),
+        (CARGO, "how many are not delivered // list the ones by air", "Mode = Air, 1 row."),
+        (CARGO, "total kg for air // and sea? // freight per kg for both", "- Sea: 0.20\n"),
         (JOBS, "which jobs are not invoiced // per worker how many hours is that", "- Jo: 2\n"),
         (ORDERS, "total amount by shop // how much of that is paid", "Total Amount: 10."),
         (REPS, "amount by shop without the late ones and ann", "- South: 50\n- North: 30\n"),
@@ -323,6 +341,20 @@ async def test_two_forms_are_both_of_what_was_answered(tmp_path: Path, message: 
     assert {first.thing, second.thing} == {Thing.CHART, Thing.TABLE}
     assert first.queries == second.queries
     assert first.queries[0].groups == ("dish",)
+
+
+async def test_a_report_on_the_table_is_one_job_and_of_all_of_it(tmp_path: Path) -> None:
+    text = "Could you write a short report on absences for the head? Word would be good."
+    absences = "day,class,lessons\n2025-01-03,7A,3\n2025-01-09,7B,2\n2025-02-09,7B,1\n"
+    (job,) = (await Conversation().say(text, csv_file(tmp_path, absences, "absences.csv"))).started
+    assert frame(job).formats == ("docx",)
+    assert not frame(job).queries
+
+
+async def test_prices_of_a_list_are_no_takings(tmp_path: Path) -> None:
+    prices = csv_file(tmp_path, "项目,标准价\n洗牙,200\n补牙,300\n拔牙,400\n", "收费标准.csv")
+    turn = await Conversation().say("总收入是多少?", prices)
+    assert turn.questions, turn.text
 
 
 async def test_a_pie_of_a_yes_or_no_has_both(tmp_path: Path) -> None:

@@ -184,7 +184,8 @@ def worth(column: Column) -> int:
     """How likely a column of numbers is the one that its table is about: money first."""
     has_money_name = bool(_MONEY.search(column.name) or _MONEY.search(column.label))
     amount = column.role is Role.AMOUNT
-    return 4 * has_money_name + 2 * amount + is_currency(column.unit)
+    is_money = is_currency(column.unit) or words.names(column.name, "money")
+    return 4 * has_money_name + 2 * amount + is_money
 
 
 def _ends_as_number(name: str) -> bool:

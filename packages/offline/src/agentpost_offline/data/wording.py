@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from agentpost_offline.data import formulas
+from agentpost_offline.data import formulas, words as table_words
 from agentpost_offline.data.formulas import Sign, by_name
 from agentpost_offline.data.model import Column, Kind, Note, Result, Table
 from agentpost_offline.frame import (
@@ -62,6 +62,8 @@ def measure(one: Measure, column: Column | None, language: str) -> str:
         phrase = words["rows_measure"]
     elif column.kind is Kind.DATE and one.aggregate in (Aggregate.MIN, Aggregate.MAX):
         phrase = words["earliest" if one.aggregate is Aggregate.MIN else "latest"]
+    elif one.aggregate is Aggregate.SUM and column.label.casefold() in table_words.every("totals"):
+        phrase = "{}"  # a column "Total" is a total already
     else:
         phrase = words[str(one.aggregate)]
     text = phrase.format(column.label if column else "")

@@ -90,10 +90,10 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if is_list and (draft.ranking is not None or (draft.sort is not None and not draft.row_order)):
         raise Unclear("ask_anew")  # "biggest first", of rows that were listed
     _read_count(draft, works, work)
-    if draft.several is not None and work is not None and not draft.has_query:
+    if draft.several is not None and work and not replace(draft, measures=[]).has_query:
         answers = _several(draft, works)
         draft.several_word = ""
-        if answers is not None and not (draft.things or draft.style.chart):
+        if answers is not None and not (draft.things or draft.style.chart or draft.measures):
             return Edit(msgspec.structs.replace(answers, said=draft.text), None, False)
         if answers is not None:
             work, draft.aggregate = Work(ANSWERED, answers), None
@@ -509,7 +509,8 @@ def _list_of_count(draft: Draft, material: Material | None, works: Sequence[Work
     rest = replace(draft, values=[], filters=[])
     if not asks_which or rest.has_query or draft.things or draft.has_look or draft.unknown:
         return None
-    if conditions and not ("it" in draft.marks and "only" in draft.marks):
+    is_of_them = draft.marks >= {"it", "only"} or "ones" in draft.look_words
+    if conditions and not is_of_them:
         return None
     query = _last_query(works, material)
     if query is None or material is None:

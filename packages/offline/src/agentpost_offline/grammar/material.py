@@ -113,7 +113,10 @@ class Material:
         )  # fmt: skip
 
     def is_price_of_row(self, column: Column) -> bool:
-        """Whether a column is the price of what each row is, since none says how many: a rental."""
+        """Whether a column is the price of what each row is, since none says how many: a rental,
+        but nothing of a price list."""
+        if self.row_name and not self.date_columns:
+            return False
         is_price = is_currency(column.unit) or concept_of(column.name) == "price"
         is_price = is_price and not _OF_ONE.search(column.name)
         says_how_many = self.concepts.keys() & {"quantity", "sold"} or any(
@@ -151,20 +154,21 @@ class Material:
         if self.concepts.keys() & {"revenue", "cost"}:
             return []
         money = [
-            one
-            for one in self.numbers
+            one for one in self.numbers
             if is_currency(one.unit) or concept_of(one.name) in ("amount", "price")
-        ] or [one for one in self.numbers if words_of_tables.names(one.name, "money")]
-        money = [
-            one for one in money
-            if (roles.is_additive(one) or concept_of(one.name) == "amount" or
-                self.is_price_of_row(one))
-            and not (isinstance(one.first, float) and one.first < 0)
         ]  # fmt: skip
+        named = [one for one in self.numbers if words_of_tables.names(one.name, "money")]
+        money = list(filter(self._adds_up, money)) or list(filter(self._adds_up, named))
         for concept in ("amount", "price"):
             if best := [one.name for one in money if concept_of(one.name) == concept]:
                 return best
         return [one.name for one in money if concept_of(one.name) is None]
+
+    def _adds_up(self, money: Column) -> bool:
+        """Whether money of all rows is a figure: the "Total" of each, but not its "Unit price"."""
+        is_sum = roles.is_additive(money) or concept_of(money.name) == "amount"
+        is_negative = isinstance(money.first, float) and money.first < 0
+        return (is_sum or self.is_price_of_row(money)) and not is_negative
 
     @property
     def own_concepts(self) -> set[str]:

@@ -480,8 +480,16 @@ def _ranked_measure(parts: QueryParts) -> Measure | None:
     if ranking is not None and ranking.concept not in ("", "sold"):
         return _ranked_concept(parts, ranking)
     if ranking is not None and ranking.concept == "sold":
+        if "who" in draft.asks and _sells_both(parts):  # the most pieces, or for the most money
+            raise Unclear("which_measure")
         return _of_concept(parts, *_CARRIED["sold"])
     return None
+
+
+def _sells_both(parts: QueryParts) -> bool:
+    """Whether a table says how many were sold and for how much."""
+    concepts = parts.material.concepts
+    return "quantity" in concepts and bool("revenue" in concepts or parts.material.takings)
 
 
 def _ranked_concept(parts: QueryParts, ranking: Ranking) -> Measure:
@@ -534,9 +542,7 @@ def _carried_measure(parts: QueryParts) -> Measure | None:
         )
         if mark not in draft.marks or is_other:
             continue
-        if mark == "sold" and not draft.asks & {"many", "much"} and (
-            parts.material.concepts.keys() >= {"quantity", "revenue"}
-        ):  # fmt: skip
+        if mark == "sold" and not draft.asks & {"many", "much"} and _sells_both(parts):
             raise Unclear("which_measure")
         return _of_concept(parts, *(concepts[::-1] if "much" in draft.asks else concepts))
     return None

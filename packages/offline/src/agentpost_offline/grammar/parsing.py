@@ -1291,6 +1291,8 @@ class _Parser(Clause):
         term = self.terms[at]
         if term.has("small.verb") and all(one.is_glue for one in self.terms[:at]):
             self.draft.marks.add("show")
+        if term.text.casefold() in PRONOUNS:
+            self.draft.look_words["ones"] = term.text  # "list the ones by air"
         before = self.term(at - 1)
         if term.has("concept.revenue") and before is not None and self.is_measure(before):
             return int(before.is_literal)  # "prize money", where a column is "Prize"

@@ -417,7 +417,7 @@ def _with_what_hands_over(clauses: Sequence[Sequence[Term]]) -> list[Sequence[Te
         only_adds = (_narrows, _asks_how_much, _only_sorts, _only_places)
         if results and any(adds(clause) for adds in only_adds):
             results[-1] = [*results[-1], *clause]
-        elif results and _makes(results[-1]) and _hands_over(clause):
+        elif results and _makes(results[-1]) and (_hands_over(clause) or _only_formats(clause)):
             results[-1] = [*results[-1], *(one for one in clause if not one.has("small.it"))]
         else:
             results.append(clause)
@@ -479,6 +479,16 @@ def _hands_over(clause: Sequence[Term]) -> bool:
         return False
     before = clause[: places[0]]
     return any(one.has("small.it") for one in before) and any(one.has("small.as") for one in before)
+
+
+def _only_formats(clause: Sequence[Term]) -> bool:
+    """As in "A report on absences. Word would be good."."""
+    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
+    return any(one.has("format") for one in words) and all(
+        one.has("format", "small.polite", "small.in", "small.as")
+        and not (one.has("thing") or one.columns or one.values)
+        for one in words
+    )  # fmt: skip
 
 
 def _is_stop(text: str, phrases: Sequence[Term], at: int) -> bool:
@@ -828,7 +838,7 @@ def thing_of(draft: Draft, around: Surrounding) -> Thing:
     is_only_beside = not draft.things and not _names_chart(draft, around)
     if draft.style.chart == "grouped" and (images or is_only_beside):  # "side by side"
         if images:
-            draft.options["collage"] = True
+            draft.options["collage"] = "row"
         draft.style = msgspec.structs.replace(draft.style, chart=None)
     things = list(draft.things)
     of_picture = images and things in ([], [Thing.IMAGE])
@@ -876,6 +886,8 @@ def _frame(
         _check_picture(draft)
         if int(draft.options.get("nth", 0)) > len(around.names):
             draft.unknown.append(draft.text)
+    if thing in _PAGED and draft.is_own_name and not replace(draft, counts=[]).has_query:
+        draft.counts = []  # "a report on absences" of absences.csv is of all of it
     source = draft
     if not draft.has_query and thing is not Thing.ANSWER:
         source = next((one for one in drafts if one.has_query), draft)

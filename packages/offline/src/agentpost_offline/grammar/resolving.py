@@ -413,7 +413,7 @@ class Resolved(QueryParts):
             return
         by_column: dict[str, set[Filter]] = {}
         for one in draft.filters:
-            if one.op is Op.IS and yes_value(self.material.column(one.column)):
+            if one.op in (Op.IS, Op.IS_NOT) and yes_value(self.material.column(one.column)):
                 by_column.setdefault(one.column, set()).add(one)
         for column, both in by_column.items():
             if len(both) > 1:

@@ -247,10 +247,15 @@ def without_brackets(name: str) -> str:
     return _IN_BRACKETS.sub("", normal(name)) or name
 
 
+_BY: Final = ("by", "von", "par", "por")
+
+
 def concept_of(name: str) -> str | None:
     """What a column is about by its name, in any language: the whole name, or its last words."""
     parts = name_tokens(without_brackets(name))
     by_name = concepts()
+    if len(parts) > 1 and fold(parts[-1]) in _BY and carry_of(name) != "spent":
+        return "person"  # "Sold by", but what is "Paid by" card
     for start in range(len(parts)):
         for language in LANGUAGES:
             keys = tuple(map(lexicon(language).key, parts[start:]))

@@ -57,7 +57,8 @@ def draw(
         is_sum = choosing.REST in (*part.keys, *(line.key for line in part.lines))
         notes.append(phrases["notes"]["groups_added" if is_sum else "cut"].format(count))
     claim = _claim_for(claims, part)
-    marks = set(claim.marks) if claim is not None and not style.title else set()
+    is_plain = style.title or (style.colour and len(part.lines) == 1)  # all bars in green
+    marks = set(claim.marks) if claim is not None and not is_plain else set()
     below = naming.subtitle(result.query, table, code, span=_span(scale, code))
     title = style.title or (claim.headline if claim is not None else below)
     title = title if len(title) <= _TITLE else title[: _TITLE - 1].rstrip() + "…"

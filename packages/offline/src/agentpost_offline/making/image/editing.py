@@ -55,6 +55,8 @@ class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
     is_text_on_top: bool = False
     is_collage: bool = False
     """Whether all pictures become one."""
+    is_row: bool = False
+    """Whether they stand side by side in it."""
     colour: str = "#ffffff"
     """Of the text."""
 
@@ -62,11 +64,11 @@ class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
 def of_frame(frame: Frame) -> Edit:
     """The edit that a frame asks for.
 
-    Its options: ``collage``, ``square``, ``crop``, ``portrait``, ``landscape``, ``grayscale``;
-    ``rotate`` (degrees, or True for a quarter; ``left`` turns the other way); ``wide`` and ``high``
-    (pixels of one side), ``percent`` (of the size), ``side`` (which part of a crop stays) and
-    ``text``, with ``top`` where it stands at the top. Its style: ``size`` in pixels, or in
-    proportions up to 50.
+    Its options: ``collage`` (True or ``row``), ``square``, ``crop``, ``portrait``, ``landscape``,
+    ``grayscale``; ``rotate`` (degrees, or True for a quarter; ``left`` turns the other way);
+    ``wide`` and ``high`` (pixels of one side), ``percent`` (of the size), ``side`` (which part of a
+    crop stays) and ``text``, with ``top`` where it stands at the top. Its style: ``size`` in
+    pixels, or in proportions up to 50.
     """
     options, size = frame.style.options, frame.style.size
     is_ratio = size is not None and max(size) <= _PROPORTIONS
@@ -82,7 +84,7 @@ def of_frame(frame: Frame) -> Edit:
         bool(options.get("grayscale")),
         next((one for one in frame.formats if one in _FORMS), None),
         str(options.get("text", "")), bool(options.get("top")), bool(options.get("collage")),
-        frame.style.colour or "#ffffff",
+        options.get("collage") == "row", frame.style.colour or "#ffffff",
     )  # fmt: skip
 
 
@@ -199,9 +201,10 @@ def encode(image: Image, form: str) -> bytes:
 def collage_size(ratios: Sequence[float], edit: Edit) -> tuple[int, int]:
     """Pixels of a collage of pictures with these proportions; raises `JobFailed`."""
     # Proportions at which little has to be cut off.
-    natural = sum(ratios) if len(ratios) < 3 else 1.6 if len(ratios) == 3 else 1.4
+    is_row = edit.is_row or len(ratios) < 3
+    natural = sum(ratios) if is_row else 1.6 if len(ratios) == 3 else 1.4
     aspect = edit.aspect
-    widest = 4 if len(ratios) < 3 else 1.9  # two pictures side by side are shown whole
+    widest = max(4, len(ratios)) if is_row else 1.9  # pictures side by side are shown whole
     ratio = aspect[0] / aspect[1] if aspect is not None else min(widest, max(0.75, natural))
     wide, tall = edit.size if edit.size is not None else (_WIDE, None)
     size = wide or round((tall or _WIDE) * ratio), tall or round((wide or _WIDE) / ratio)
@@ -218,7 +221,7 @@ def collage(
     from PIL import Image
 
     sizes = [pictures.size_of(path, name) for path, name in zip(paths, names, strict=True)]
-    boxes = cells([wide / tall for wide, tall in sizes], size, _GAP)
+    boxes = cells([wide / tall for wide, tall in sizes], size, _GAP, is_row=edit.is_row)
     sheet = Image.new("RGB", size, "#ffffff")
     for path, name, (left, top, wide, tall) in zip(paths, names, boxes, strict=True):
         picture = cover(pictures.upright(path, name, max(wide, tall) * 2), (wide, tall))
@@ -227,16 +230,18 @@ def collage(
     return _finish(sheet, edit, code)
 
 
-def cells(ratios: Sequence[float], size: tuple[int, int], gap: int) -> list[Box]:
+def cells(
+    ratios: Sequence[float], size: tuple[int, int], gap: int, *, is_row: bool = False
+) -> list[Box]:
     """A place for each picture: one large and two beside it for three, else rows whose pictures
-    keep their proportions as far as they can."""
+    keep their proportions as far as they can, or a single row."""
     wide, tall = size
-    if len(ratios) == 3 and wide > tall:
+    if len(ratios) == 3 and wide > tall and not is_row:
         large, high = round((wide - gap) * 0.655), (tall - gap) // 2
         rest = wide - gap - large
         return [(0, 0, large, tall), (large + gap, 0, rest, high),
                 (large + gap, high + gap, rest, tall - high - gap)]  # fmt: skip
-    rows = _rows(ratios, wide / tall)
+    rows = [list(ratios)] if is_row else _rows(ratios, wide / tall)
     free = (tall - gap * (len(rows) - 1)) / sum(1 / sum(row) for row in rows)
     boxes: list[Box] = []
     top = 0

@@ -3,6 +3,7 @@
 import csv
 import io
 from datetime import date, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +230,20 @@ async def test_the_best_two(tmp_path: Path) -> None:
     assert "Espresso Machine leads with" in result.text
     assert "Grinder" in shown
     assert "Beans" not in shown
+
+
+async def test_a_colour_is_that_of_all_bars(tmp_path: Path) -> None:
+    source = table(tmp_path, "a.csv", "shop,revenue\nNorth,90\nSouth,30\nWest,20\n")
+    product, _ = await made(
+        tmp_path, source, query(source, "shop"), Style(chart="bar", colour="#2e8b57")
+    )
+    with Image.open(tmp_path / "out" / product.files[0].name) as image:
+        pixels = image.convert("RGB").load()
+        assert pixels is not None
+        columns = range(0, image.width, 2)
+        rows = [
+            y for y in range(0, image.height, 4)
+            if any(pixels[x, y] == (0x2E, 0x8B, 0x57) for x in columns)
+        ]  # fmt: skip
+    gaps = sum(later - before > 4 for before, later in pairwise(rows))
+    assert gaps == 3, "the mark above the title and three bars"

@@ -41,6 +41,7 @@ WISHES: list[tuple[Style, Edit]] = [
     (Style(options={"resize": True, "wide": 320}), Edit(size=(320, None))),
     (Style(options={"percent": 25}), Edit(factor=0.25)),
     (Style(size=(300, 200)), Edit(size=(300, 200))),
+    (Style(options={"collage": "row"}), Edit(is_collage=True, is_row=True)),
     (Style(options={"text": "Sale"}), Edit(text="Sale")),
     (Style(options={"text": "Sale", "top": True}), Edit(text="Sale", is_text_on_top=True)),
 ]
@@ -199,3 +200,9 @@ def test_transparency_becomes_white_where_there_is_none() -> None:
 def test_two_pictures_side_by_side_are_shown_whole() -> None:
     wide, tall = editing.collage_size((1.6, 1.0), Edit())
     assert wide / tall == pytest.approx(2.6, rel=0.01)
+
+
+def test_three_pictures_stand_side_by_side_where_that_is_asked_for() -> None:
+    size = editing.collage_size([4 / 3] * 3, Edit(is_collage=True, is_row=True))
+    places = editing.cells([4 / 3] * 3, size, 10, is_row=True)
+    assert {(top, tall) for _, top, _, tall in places} == {(0, size[1])}
