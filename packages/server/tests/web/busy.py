@@ -315,16 +315,7 @@ def _event(tx: Tx, site: Site, message_id: str, owner: str, endpoint: str, name:
     assert row is not None
     ended = row[0] + 9 * SECOND
     event_id = new_id(ids.EVENT, ended)
-    delivery_rows.add_event(
-        tx,
-        event_id,
-        account_id=owner,
-        message_id=message_id,
-        job_id=None,
-        name=name,
-        data="{}",
-        at=ended,
-    )
+    delivery_rows.add_event(tx, event_id, owner, message_id, None, name, "{}", ended)
     delivery_rows.add_delivery(tx, event_id, endpoint, "pending", ended)
     if name is EventName.MESSAGE_COMPLETED:
         made: list[tuple[int, int, str | None, int]] = [(0, 200, None, 90)]

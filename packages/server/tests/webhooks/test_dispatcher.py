@@ -262,7 +262,7 @@ async def test_a_rotated_secret_signs_what_was_claimed_before(
         await send(ctx, account, target, 200)
         async with sending(ctx):
             await eventually_async(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
-            stored = (await endpoints.get(ctx, account, target)).endpoint.secret
+            stored = (await endpoints.get(ctx, account, target))[0].secret
             old = ctx.cipher.decrypt(target, stored)
             new = (await endpoints.rotate(ctx, account, target)).secret
             held.gate.set()

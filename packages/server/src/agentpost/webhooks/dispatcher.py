@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ from agentpost.webhooks.concurrency import (
     EndpointQueue,
     fair_shares,
 )
-from agentpost.webhooks.endpoint_rules import Attempted, Claimed
+from agentpost.webhooks.endpoint_rules import Attempted, Claimed, EventContent
 from agentpost.webhooks.signing import signed_headers
 
 log = structlog.get_logger(__name__)
@@ -71,7 +71,7 @@ class Deliveries:
         self._woken = False
         self._stopping = False
         self._claiming = True
-        self._queues: dict[str, EndpointQueue] = {}
+        self._queues: defaultdict[str, EndpointQueue] = defaultdict(EndpointQueue)
         self._limits = ConcurrencyLimits()
         self._blocked: deque[EndpointQueue] = deque()  # queues that found no free slot
         self._changed: set[str] = set()  # endpoints, since the round began
@@ -193,7 +193,7 @@ class Deliveries:
             self._wake.clear()
             self._woken = False
             while self._woken_endpoints:
-                self._queue_of(self._woken_endpoints.popleft()).due = True
+                self._queues[self._woken_endpoints.popleft()].due = True
             try:
                 await self._round()
             except Exception:
@@ -213,7 +213,7 @@ class Deliveries:
             claims = await deliveries.record_and_claim(self._ctx, attempts, unused, shares)
         except BaseException:
             for endpoint_id in shares:
-                self._queue_of(endpoint_id).due = True
+                self._queues[endpoint_id].due = True
             raise
         for attempt in attempts:
             self._done.popleft()
@@ -271,12 +271,6 @@ class Deliveries:
                 self._queues[endpoint_id].due = True
             if endpoint_id in self._changed:  # by a commit beside ours: what we read is old
                 self._empty_queue(endpoint_id)
-
-    def _queue_of(self, endpoint_id: str) -> EndpointQueue:
-        queue = self._queues.get(endpoint_id)
-        if queue is None:
-            queue = self._queues[endpoint_id] = EndpointQueue()
-        return queue
 
     def _reread(self, endpoint_id: str) -> None:
         self._changed.add(endpoint_id)
@@ -357,7 +351,7 @@ class Deliveries:
         body, began = None, self._ctx.clock.now()
         try:
             keys = self._ctx.cipher.signing_keys(claim.endpoint_id, claim.keys)
-            body = deliveries.body(self._ctx, claim)
+            body = deliveries.body(self._ctx, claim.event)
             traceparent = _traceparent_of(claim)
             result = await self._sender.attempt(
                 claim.url, keys, claim.event_id, body.data, traceparent
@@ -373,26 +367,26 @@ class Deliveries:
 
 def _traceparent_of(claim: Claimed) -> str | None:
     """The trace context for the receiver: of the span of this attempt, or as the caller sent it."""
-    trace = _trace(claim)
+    trace = _trace(claim.event)
     if trace is None:
-        return claim.traceparent
+        return claim.event.traceparent
     return traces.traceparent(trace, traces.span_id(traces.WEBHOOK, *_about(claim)))
 
 
 def _record_attempt(claim: Claimed, result: PostResult, began: int, end: int) -> None:
     """An attempt has ended; times in microseconds since 1970 UTC."""
-    trace = _trace(claim)
+    trace, event = _trace(claim.event), claim.event
     if trace is None:
         return
     attributes = {
-        "message_id": claim.message_id,
+        "message_id": event.message_id,
         "event_id": claim.event_id,
         "endpoint_id": claim.endpoint_id,
         "attempt": claim.attempts_made + 1,
         "status_code": result.status,
     }
-    parent = traces.span_id(traces.MESSAGE, claim.message_id)
-    about, name = _about(claim), f"webhook {claim.name}"
+    parent = traces.span_id(traces.MESSAGE, event.message_id)
+    about, name = _about(claim), f"webhook {event.name}"
     times = (began, end)
     traces.record(trace, traces.WEBHOOK, about, parent, name, times, attributes, result.error)
 
@@ -401,11 +395,11 @@ def _about(claim: Claimed) -> tuple[object, ...]:
     return (claim.event_id, claim.endpoint_id, claim.attempts_made + 1)
 
 
-def _trace(claim: Claimed) -> Trace | None:
+def _trace(event: EventContent) -> Trace | None:
     """None when the spans of its message are not exported, and for a test, which has none."""
-    if claim.message_id is None:
+    if event.message_id is None:
         return None
-    return traces.sampled(claim.message_id, claim.traceparent)
+    return traces.sampled(event.message_id, event.traceparent)
 
 
 class Sender:

@@ -89,9 +89,9 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
 )
 async def get(api: Api, _: Request, caller: Caller, endpoint_id: str) -> Response:
     """With the 20 newest deliveries and what the receiver answered to each."""
-    view = await endpoints.get(api.ctx, caller.account_id, endpoint_id)
-    recent = [webhook_shapes.DeliveryShape.of(each) for each in view.recent]
-    shape = webhook_shapes.EndpointWithDeliveriesShape.of(view.endpoint, recent_deliveries=recent)
+    endpoint, newest = await endpoints.get(api.ctx, caller.account_id, endpoint_id)
+    recent = [webhook_shapes.DeliveryShape.of(each) for each in newest]
+    shape = webhook_shapes.EndpointWithDeliveriesShape.of(endpoint, recent_deliveries=recent)
     return respond(shape)
 
 
@@ -203,14 +203,10 @@ async def list_deliveries(api: Api, request: Request, caller: Caller, endpoint_i
     """Newest first, each with a log of its attempts. While `has_more`, continue with `before`: the
     last one's `id`."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
-    status = choice_param(request, "status", DeliveryStatus)
+    word = choice_param(request, "status", DeliveryStatus)
+    status = DeliveryStatus(word) if word else None
     records, more = await deliveries.page(
-        api.ctx,
-        caller.account_id,
-        endpoint_id,
-        limit,
-        before,
-        DeliveryStatus(status) if status else None,
+        api.ctx, caller.account_id, endpoint_id, limit, before, status
     )
     data = [webhook_shapes.LoggedDeliveryShape.of(each) for each in records]
     return respond(webhook_shapes.DeliveryListShape(data=data, has_more=more))
