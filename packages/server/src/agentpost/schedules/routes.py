@@ -13,7 +13,6 @@ from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode
 from agentpost.questions import answers
 from agentpost.schedules import actions as schedules
-from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import Missed
 from agentpost.schedules.shapes import (
     DeletedScheduleShape,
@@ -52,14 +51,16 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     message of this key, once. It counts toward the limits of messages; one that is refused is not
     sent again, and `last_run` says why."""
     body = validate(ScheduleIn, await read_json(api, request))
-    if body.message.response_schema is not None:
-        schema = body.message.response_schema
-        schema = await answers.check_schema(
-            api.ctx, caller.account_id, schema, "message.response_schema"
-        )
-        body.message.response_schema = schema
-    schedule = await schedules.create(api.ctx, caller, _new(body, api.ctx.clock.now()))
-    return respond(ScheduleShape.of(schedule), 201)
+    message, schema = body.message.model_dump(exclude_none=True), body.message.response_schema
+    if schema is not None:  # whole: null has a meaning in it
+        field = "message.response_schema"
+        schema = await answers.check_schema(api.ctx, caller.account_id, schema, field)
+        message["response_schema"] = schema
+    at = None if body.at is None else time_of("at", body.at)
+    missed, now = Missed(body.missed or Missed.SKIP), api.ctx.clock.now()
+    zone = body.timezone or "UTC"
+    new = schedules.validate_schedule(body.cron, at, zone, missed, message, now)
+    return respond(ScheduleShape.of(await schedules.create(api.ctx, caller, new)), 201)
 
 
 @Operation(
@@ -126,16 +127,6 @@ async def delete(api: Api, _: Request, caller: Caller, schedule_id: str) -> Resp
     """The messages that it has sent stay."""
     await schedules.delete(api.ctx, caller, schedule_id)
     return respond(DeletedScheduleShape(id=schedule_id))
-
-
-def _new(body: ScheduleIn, now: int) -> NewSchedule:
-    """The schedule that a body describes; raises as `schedules.planned`."""
-    message = body.message.model_dump(exclude_none=True)
-    if body.message.response_schema is not None:
-        message["response_schema"] = body.message.response_schema  # whole: null has a meaning
-    at = None if body.at is None else time_of("at", body.at)
-    missed = Missed(body.missed or Missed.SKIP)
-    return schedules.validate_schedule(body.cron, at, body.timezone or "UTC", missed, message, now)
 
 
 OPERATIONS = (create, list_schedules, get, change, delete)
