@@ -14,7 +14,7 @@ from agentpost.messages import rows as message_rows, sending
 from agentpost.nodes import upkeep
 from agentpost.nodes.membership import Nodes
 from agentpost.nodes.reconciler import RunReconciler
-from agentpost.nodes.upkeep import LeftBehind
+from agentpost.nodes.upkeep import Left
 from agentpost.record import journal_rows, writer
 from agentpost.webhooks import delivery_rows, outbox
 from agentpost.webhooks.endpoint_rules import Attempted
@@ -35,8 +35,8 @@ def forget_the_epoch(patch: pytest.MonkeyPatch) -> None:
 def leave_the_dead_their_work(patch: pytest.MonkeyPatch) -> None:
     """Nobody takes over what a dead node ran."""
 
-    async def nothing(*_: object) -> LeftBehind:
-        return LeftBehind([], [])
+    async def nothing(*_: object) -> tuple[list[Left], list[Left]]:
+        return [], []
 
     patch.setattr(upkeep, "left_behind", nothing)
 

@@ -125,27 +125,16 @@ class _Kind:
 
     def running(self) -> dict[str, int]:
         """The newest epoch of each owner that runs here, without what is being claimed or over."""
+        runs = [(run, run.epoch, run.over) for run in self.runs.open()]  # they change meanwhile
         epochs: dict[str, int] = {}
-        leaving: list[tuple[Run, int]] = []
-        runs, has_older = self.runs.open(), False
-        for run in runs:
-            epoch = run.epoch
-            if epoch is None:
-                continue
-            if run.over:
-                leaving.append((run, epoch))
-                continue
-            newest = epochs.get(run.owner)
-            has_older = has_older or newest is not None
-            if newest is None or newest < epoch:
-                epochs[run.owner] = epoch
-        if has_older:  # the older ones are about to end
-            leaving += [
-                (run, run.epoch)
-                for run in runs
-                if run.epoch is not None and run.epoch < epochs.get(run.owner, -1)
-            ]
-        self._leaving = leaving
+        for run, epoch, is_over in runs:
+            if epoch is not None and not is_over:
+                epochs[run.owner] = max(epoch, epochs.get(run.owner, epoch))
+        self._leaving = [
+            (run, epoch)
+            for run, epoch, is_over in runs
+            if epoch is not None and (is_over or epoch < epochs.get(run.owner, -1))
+        ]
         return epochs
 
     def end_orphans(self, not_owned: dict[str, int], not_run: dict[str, int]) -> None:
