@@ -65,7 +65,7 @@ async def delete(
         conversation, work = lists.find(tx, account_id, chat_id)
         if by is not None and not may_delete(by, lists.begun_by(conversation)):
             raise Refusal(ErrorCode.FORBIDDEN, "Only an owner may delete what others began.")
-        return lists.works_to_delete(tx, account_id, conversation, work)
+        return lists.works_to_delete(tx, conversation, work)
 
     gone = await ctx.db.read(fn)
     for work_id in gone:

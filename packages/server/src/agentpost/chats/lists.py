@@ -114,7 +114,7 @@ def list_(tx: Tx, ctx: AppContext, account_id: str, search: str = "", before: st
         chat = chat_rows.conversation(tx, work.conversation_id, account_id)
         assert chat is not None, "a work's conversation is of its account"
         lines.append(_work_line(tx, chat, work))
-        if chat.owner == account_id:
+        if _is_own(chat):
             chat_ids.add(chat.id)
     if not search and not before:
         lines += _lines_without_work(tx, ctx, account_id)
@@ -123,23 +123,34 @@ def list_(tx: Tx, ctx: AppContext, account_id: str, search: str = "", before: st
 
 
 def _work_line(tx: Tx, chat: ConversationRecord, work: WorkRecord) -> ChatLine:
-    is_own = chat.owner == chat.account_id
     state = state_of(tx, work, job_rows.open_in_work(tx, work.id))
     preview = work.question if state is WorkState.ASKING and work.question else work.text
     at = work.updated_at
-    later = _said_after(tx, work) if is_own and state not in _OPEN else None
+    later = _said_after(tx, work) if _is_own(chat) and state not in _OPEN else None
     if later is not None:
         state, preview, at = _message_state(later), later.reply or preview, later.created_at
+    return _line(tx, chat, work, preview, state, at)
+
+
+def _line(
+    tx: Tx,
+    chat: ConversationRecord,
+    work: WorkRecord | None,
+    preview: str,
+    state: WorkState,
+    at: int,
+) -> ChatLine:
+    is_own, user_id = _is_own(chat), begun_by(chat)
     return ChatLine(
-        id=work.id,
-        conversation_id=work.conversation_id,
+        id=work.id if work else chat.id,
+        conversation_id=chat.id,
         is_own=is_own,
-        title=_title(tx, work.conversation_id, is_own, work),
+        title=_title(tx, chat.id, is_own or work is None, work),
         preview=preview[:_PREVIEW_CHARACTERS],
         state=state,
         at=at,
-        author=_author(tx, chat),
-        begun_by=begun_by(chat),
+        author=exchanges.author(tx, chat.account_id, chat.owner, user_id),
+        begun_by=user_id,
     )
 
 
@@ -149,8 +160,9 @@ def _said_after(tx: Tx, work: WorkRecord) -> MessageRecord | None:
     return newest[0] if newest and newest[0].created_at > work.updated_at else None
 
 
-def _author(tx: Tx, chat: ConversationRecord) -> str:
-    return exchanges.author(tx, chat.account_id, chat.owner, begun_by(chat))
+def _is_own(chat: ConversationRecord) -> bool:
+    """Whether it began in the app."""
+    return chat.owner == chat.account_id
 
 
 def _lines_without_work(tx: Tx, ctx: AppContext, account_id: str) -> list[ChatLine]:
@@ -166,19 +178,8 @@ def _lines_without_work(tx: Tx, ctx: AppContext, account_id: str) -> list[ChatLi
         if len(lines) == LIST_PAGE:
             break
         if chat is not None and not chat.works and message is not None:
-            title = _title(tx, conversation_id, True, None)
-            line = ChatLine(
-                id=conversation_id,
-                conversation_id=conversation_id,
-                is_own=message.key_id == account_id,
-                title=title,
-                preview=(message.reply or "")[:_PREVIEW_CHARACTERS],
-                state=_message_state(message),
-                at=message.created_at,
-                author=_author(tx, chat),
-                begun_by=begun_by(chat),
-            )
-            lines.append(line)
+            state, at = _message_state(message), message.created_at
+            lines.append(_line(tx, chat, None, message.reply or "", state, at))
     return lines
 
 
@@ -222,16 +223,16 @@ def conversation(
         id=chat.id,
         work=work,
         state=state,
-        title=_title(tx, chat.id, chat.owner == account_id or work is None, work),
+        title=_title(tx, chat.id, _is_own(chat) or work is None, work),
         exchanges=list(reversed(exchange_list)),
         older=page[-1].turn_no if more else None,
         newer=None if is_newest else start + TURNS_PAGE,
         question=question,
         asking=asking,
         asked_by=visible[-1].id if visible else chat.id,
-        is_own=chat.owner == account_id,
+        is_own=_is_own(chat),
         begun_by=begun_by(chat),
-        can_be_deleted=bool(works_to_delete(tx, account_id, chat, work)),
+        can_be_deleted=bool(works_to_delete(tx, chat, work)),
         left=_left(tx, work, exchange_list),
     )
 
@@ -239,9 +240,8 @@ def conversation(
 def begun_by(conversation: ConversationRecord) -> str:
     """The id of the user who began it in the app, "" when it began elsewhere or before that was
     kept."""
-    is_own = conversation.owner == conversation.account_id
     user_id, separator, _ = conversation.name.partition(":")
-    return user_id if is_own and separator else ""
+    return user_id if _is_own(conversation) and separator else ""
 
 
 def _left(tx: Tx, work: WorkRecord | None, exchange_list: Sequence[Exchange]) -> Left | None:
@@ -254,11 +254,9 @@ def _left(tx: Tx, work: WorkRecord | None, exchange_list: Sequence[Exchange]) ->
     return Left(steps, views.arrange(work_rows.files(tx, work.id)), failed)
 
 
-def works_to_delete(
-    tx: Tx, account_id: str, chat: ConversationRecord, work: WorkRecord | None
-) -> list[str]:
+def works_to_delete(tx: Tx, chat: ConversationRecord, work: WorkRecord | None) -> list[str]:
     """The works that go when a chat is deleted: of one that began in the app all, else the one."""
-    if chat.owner == account_id:
+    if _is_own(chat):
         works = work_rows.of_conversation(tx, chat.id, _WORKS_DELETED_MAX)
         return [each.id for each in works]
     return [work.id] if work is not None else []
