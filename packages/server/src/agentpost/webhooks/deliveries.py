@@ -72,6 +72,14 @@ async def due_endpoints(ctx: AppContext) -> list[str]:
     return await ctx.resting.due("due_endpoints", delivery_rows.due_endpoints)
 
 
+async def wake_due(ctx: AppContext) -> None:
+    """Tell the sender what is due: retries fall due, claims of dead nodes run out, a wake-up may
+    have been lost, another process may have committed some."""
+    endpoint_ids = await due_endpoints(ctx)
+    if endpoint_ids:
+        ctx.deliveries_due(endpoint_ids)
+
+
 @write_transaction
 def record_and_claim(
     tx: Tx,

@@ -23,7 +23,6 @@ import structlog
 
 from agentpost.clock import Clock
 from agentpost.context import AppContext
-from agentpost.domain.errors import reason_of
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
 from agentpost.domain.times import SECOND
 from agentpost.egress.client import Egress, PostResult
@@ -78,7 +77,6 @@ class Deliveries:
         self._done: deque[Attempted] = deque()
         self._unused: deque[Claimed] = deque()
         self._attempts: set[asyncio.Task[None]] = set()
-        self._sweeping: asyncio.Task[None] | None = None
         self._running: asyncio.Task[None] | None = None
 
     # --- from any thread --------------------------------------------------------------------------
@@ -95,20 +93,14 @@ class Deliveries:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon(self._reread, endpoint_id)
 
-    def poll(self) -> None:
-        """Another process has committed: search for due deliveries now."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.submit(self._find_due)
-
     async def start(self) -> None:
-        """Begin, with what was left behind."""
+        """Begin; `deliveries.wake_due` tells what was left behind."""
         if self._alone:
             await deliveries.give_back_all(self._ctx)
         self._loop.start()
-        await self._loop.run(self._begin())
+        self._running = await self._loop.run(self._begin())
         self._ctx.deliveries_due.add(self.wake)
         self._ctx.endpoint_changed.add(self.reread)
-        self._ctx.external_commit.add(self.poll)
 
     @property
     def under_way(self) -> int:
@@ -134,17 +126,14 @@ class Deliveries:
         await asyncio.to_thread(self._loop.stop, STOP_SECONDS)
 
     # --- on the loop ------------------------------------------------------------------------------
-    async def _begin(self) -> None:
-        self._sweeping = asyncio.create_task(self._sweep())
-        self._running = asyncio.create_task(self._run_loop())
+    async def _begin(self) -> asyncio.Task[None]:
+        return asyncio.create_task(self._run_loop())
 
     async def _end(self) -> None:
         self._stopping = True
         self._wake.set()
-        assert self._sweeping is not None
         assert self._running is not None
-        self._sweeping.cancel()
-        await asyncio.gather(self._sweeping, self._running, return_exceptions=True)
+        await asyncio.wait({self._running})
         for endpoint_id in list(self._queues):
             self._empty_queue(endpoint_id)
         if self._attempts:
@@ -164,26 +153,6 @@ class Deliveries:
     async def _wait_for_attempts(self) -> None:
         if self._attempts:
             await asyncio.wait(self._attempts)
-
-    async def _sweep(self) -> None:
-        """Retries fall due, claims of dead nodes run out, a wake-up may have been lost."""
-        failing = ""
-        while True:
-            try:
-                await self._find_due()
-                failing = ""
-            except Exception as error:
-                reason = reason_of(error)
-                if reason != failing:  # logged once for as long as it is the same
-                    log.exception("webhook_sweep_failed")
-                failing = reason
-            await asyncio.sleep(self._ctx.settings.sweep_seconds)
-
-    async def _find_due(self) -> None:
-        endpoint_ids = await deliveries.due_endpoints(self._ctx)
-        if endpoint_ids:
-            self._woken_endpoints.extend(endpoint_ids)
-            self._wake.set()
 
     async def _run_loop(self) -> None:
         while True:
