@@ -126,9 +126,11 @@ def _work_line(tx: Tx, chat: ConversationRecord, work: WorkRecord) -> ChatLine:
     state = state_of(tx, work, job_rows.open_in_work(tx, work.id))
     preview = work.question if state is WorkState.ASKING and work.question else work.text
     at = work.updated_at
-    later = _said_after(tx, work) if _is_own(chat) and state not in _OPEN else None
-    if later is not None:
-        state, preview, at = _message_state(later), later.reply or preview, later.created_at
+    if _is_own(chat) and state not in _OPEN:
+        for later in history_rows.messages_before(tx, work.conversation_id, _LAST, 1):
+            if later.created_at > at:  # it came after what the work last did
+                state, preview = _message_state(later), later.reply or preview
+                at = later.created_at
     return _line(tx, chat, work, preview, state, at)
 
 
@@ -152,12 +154,6 @@ def _line(
         author=exchanges.author(tx, chat.account_id, chat.owner, user_id),
         begun_by=user_id,
     )
-
-
-def _said_after(tx: Tx, work: WorkRecord) -> MessageRecord | None:
-    """The newest message of the work's conversation, when it came after what the work last did."""
-    newest = history_rows.messages_before(tx, work.conversation_id, _LAST, 1)
-    return newest[0] if newest and newest[0].created_at > work.updated_at else None
 
 
 def _is_own(chat: ConversationRecord) -> bool:

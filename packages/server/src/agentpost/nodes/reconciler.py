@@ -89,7 +89,7 @@ class RunReconciler:
         if problems != self._reported:  # for the doctor, who sees only the record
             await missing_runs.report(self._ctx, problems)  # may fail; told next time
             self._reported = problems
-        if not any(kind.any_missing for kind in self._kinds.values()):
+        if not any(kind.misses for kind in self._kinds.values()):
             self._last_clean = now
 
 
@@ -114,14 +114,10 @@ class _Kind:
         self.runs = runs
         self._quarantine = quarantine
         self._reclaim = reclaim
-        self._misses: dict[tuple[str, int], int] = {}
+        self.misses: dict[tuple[str, int], int] = {}
+        """By owner and epoch, how many checks in a row have found it missing."""
         self._reclaimed: dict[str, _Reclaimed] = {}
         self._leaving: list[tuple[Run, int]] = []
-
-    @property
-    def any_missing(self) -> bool:
-        """Whether the last check found anything missing, even for the first time."""
-        return bool(self._misses)
 
     def running(self) -> dict[str, int]:
         """The newest epoch of each owner that runs here, without what is being claimed or over."""
@@ -158,11 +154,11 @@ class _Kind:
         """Reclaim rows without a run that were missing long enough; return everything that still
         does not run."""
         missing = {
-            (owner, epoch): self._misses.get((owner, epoch), 0) + 1
+            (owner, epoch): self.misses.get((owner, epoch), 0) + 1
             for owner, epoch in rows.items()
             if self._newest(owner) < epoch
         }
-        self._misses = missing
+        self.misses = missing
         self._reclaimed = {
             owner: before for owner, before in self._reclaimed.items() if before.is_recent
         }

@@ -214,7 +214,7 @@ class Deliveries:
         capacities: dict[str, int] = {}
         if not self._claiming:
             return capacities
-        slow_free = self._limits.slow_free
+        slow_free = self._limits.free(slow=True)
         for endpoint_id, queue in self._queues.items():
             capacity = self._limits.capacity(queue)
             if queue.slow:
