@@ -3,6 +3,9 @@
 A run is an ordinary message of the key that made the schedule. Its idempotency key is made of the
 schedule and the planned time, so there is one message for it however many nodes send it, and
 however often a crash repeats it.
+
+``whose`` is the id of a key, which has its own schedules, or of an account, whose people look after
+those of all its keys.
 """
 
 import json
@@ -44,9 +47,6 @@ from agentpost.transactions import read_transaction, write_transaction
 
 _RUNS_SHOWN = 20
 _TEXT_CHARACTERS = 300
-Whose = Caller | str
-"""A key, which has its own schedules, or the id of an account, whose people look after those of
-all its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +129,11 @@ def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> Schedul
 
 @read_transaction
 def page(
-    tx: Tx, ctx: AppContext, whose: Whose, before: str | None, limit: int
+    tx: Tx, ctx: AppContext, whose: str, before: str | None, limit: int
 ) -> tuple[list[ScheduleRecord], bool]:
     """The schedules, newest first, and whether there are more."""
-    read = schedule_rows.list_ if isinstance(whose, Caller) else schedule_rows.of_account
-    records = read(tx, _owner(whose), before or ids.last(ids.SCHEDULE), limit + 1)
+    read = schedule_rows.list_ if whose.startswith(ids.KEY) else schedule_rows.of_account
+    records = read(tx, whose, before or ids.last(ids.SCHEDULE), limit + 1)
     return records[:limit], len(records) > limit
 
 
@@ -150,7 +150,7 @@ async def create_for_key(
 
 
 @read_transaction
-def get(tx: Tx, ctx: AppContext, whose: Whose, schedule_id: str) -> ScheduleRecord:
+def get(tx: Tx, ctx: AppContext, whose: str, schedule_id: str) -> ScheduleRecord:
     """A schedule; raises ``not_found``."""
     return _find(tx, whose, schedule_id)
 
@@ -176,7 +176,7 @@ def newest_runs(
 
 
 @write_transaction
-def pause(tx: Tx, ctx: AppContext, whose: Whose, schedule_id: str, paused: bool) -> ScheduleRecord:
+def pause(tx: Tx, ctx: AppContext, whose: str, schedule_id: str, paused: bool) -> ScheduleRecord:
     """Pause it, or let it go on with its next time; one that has ended stays as it is. Times of
     ``cron`` that pass meanwhile are not missed runs; a single time stays. Raises ``not_found``."""
     schedule, now = _find(tx, whose, schedule_id, schedule_rows.lock), ctx.clock.now()
@@ -193,27 +193,22 @@ def pause(tx: Tx, ctx: AppContext, whose: Whose, schedule_id: str, paused: bool)
 
 
 @write_transaction
-def delete(tx: Tx, ctx: AppContext, whose: Whose, schedule_id: str) -> None:
+def delete(tx: Tx, ctx: AppContext, whose: str, schedule_id: str) -> None:
     """Delete it; the messages it sent stay. Raises ``not_found``."""
     schedule_rows.delete(tx, _find(tx, whose, schedule_id, schedule_rows.lock).id)
 
 
 def _find(
     tx: Tx,
-    whose: Whose,
+    whose: str,
     schedule_id: str,
     read: Callable[[Tx, str], ScheduleRecord | None] = schedule_rows.get,
 ) -> ScheduleRecord:
     """A schedule of the key or account; raises ``not_found``."""
     schedule = read(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None
-    is_key = isinstance(whose, Caller)
-    if schedule is None or (schedule.key_id if is_key else schedule.account_id) != _owner(whose):
+    if schedule is None or whose not in (schedule.key_id, schedule.account_id):
         raise not_found("schedule")
     return schedule
-
-
-def _owner(whose: Whose) -> str:
-    return whose.key_id if isinstance(whose, Caller) else whose
 
 
 # --- running --------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
 async def list_schedules(api: Api, request: Request, caller: Caller) -> Response:
     """Newest first, with the next and the last run of each."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
-    records, more = await schedules.page(api.ctx, caller, before, limit)
+    records, more = await schedules.page(api.ctx, caller.key_id, before, limit)
     return respond(ScheduleListShape(data=[ScheduleShape.of(s) for s in records], has_more=more))
 
 
@@ -94,7 +94,7 @@ async def list_schedules(api: Api, request: Request, caller: Caller) -> Response
 )
 async def get(api: Api, _: Request, caller: Caller, schedule_id: str) -> Response:
     """The schedule with its next and its last run."""
-    return respond(ScheduleShape.of(await schedules.get(api.ctx, caller, schedule_id)))
+    return respond(ScheduleShape.of(await schedules.get(api.ctx, caller.key_id, schedule_id)))
 
 
 @Operation(
@@ -109,9 +109,9 @@ async def change(api: Api, request: Request, caller: Caller, schedule_id: str) -
     """Times that pass while it is paused are not missed runs."""
     body = validate(ScheduleChangeIn, await read_json(api, request))
     if body.paused is None:
-        schedule = await schedules.get(api.ctx, caller, schedule_id)
+        schedule = await schedules.get(api.ctx, caller.key_id, schedule_id)
     else:
-        schedule = await schedules.pause(api.ctx, caller, schedule_id, body.paused)
+        schedule = await schedules.pause(api.ctx, caller.key_id, schedule_id, body.paused)
     return respond(ScheduleShape.of(schedule))
 
 
@@ -125,7 +125,7 @@ async def change(api: Api, request: Request, caller: Caller, schedule_id: str) -
 )
 async def delete(api: Api, _: Request, caller: Caller, schedule_id: str) -> Response:
     """The messages that it has sent stay."""
-    await schedules.delete(api.ctx, caller, schedule_id)
+    await schedules.delete(api.ctx, caller.key_id, schedule_id)
     return respond(DeletedScheduleShape(id=schedule_id))
 
 

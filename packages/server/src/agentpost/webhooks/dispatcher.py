@@ -317,11 +317,15 @@ class Deliveries:
         self._wake.set()
 
     async def _result(self, claim: Claimed) -> tuple[PostResult, deliveries.Body | None]:
-        body, began = None, self._ctx.clock.now()
+        body, began, trace = None, self._ctx.clock.now(), _trace(claim.event)
+        span = (claim.event_id, claim.endpoint_id, claim.attempts_made + 1)
+        # For the receiver: of the span of this attempt, or as the caller sent it.
+        traceparent = claim.event.traceparent
+        if trace is not None:
+            traceparent = traces.traceparent(trace, traces.span_id(traces.WEBHOOK, *span))
         try:
             keys = self._ctx.cipher.signing_keys(claim.endpoint_id, claim.keys)
             body = deliveries.body(self._ctx, claim.event)
-            traceparent = _traceparent_of(claim)
             result = await self._sender.attempt(
                 claim.url, keys, claim.event_id, body.data, traceparent
             )
@@ -330,38 +334,20 @@ class Deliveries:
         except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
             log.exception("webhook_attempt_failed", event_id=claim.event_id)
             result = PostResult(None, 0, "", "it could not be sent")
-        _record_attempt(claim, result, began, self._ctx.clock.now())
+        if trace is not None:
+            attributes = {
+                "message_id": claim.event.message_id,
+                "event_id": claim.event_id,
+                "endpoint_id": claim.endpoint_id,
+                "attempt": claim.attempts_made + 1,
+                "status_code": result.status,
+            }
+            parent = traces.span_id(traces.MESSAGE, claim.event.message_id)
+            name, times = f"webhook {claim.event.name}", (began, self._ctx.clock.now())
+            traces.record(
+                trace, traces.WEBHOOK, span, parent, name, times, attributes, result.error
+            )
         return result, body
-
-
-def _traceparent_of(claim: Claimed) -> str | None:
-    """The trace context for the receiver: of the span of this attempt, or as the caller sent it."""
-    trace = _trace(claim.event)
-    if trace is None:
-        return claim.event.traceparent
-    return traces.traceparent(trace, traces.span_id(traces.WEBHOOK, *_about(claim)))
-
-
-def _record_attempt(claim: Claimed, result: PostResult, began: int, end: int) -> None:
-    """An attempt has ended; times in microseconds since 1970 UTC."""
-    trace, event = _trace(claim.event), claim.event
-    if trace is None:
-        return
-    attributes = {
-        "message_id": event.message_id,
-        "event_id": claim.event_id,
-        "endpoint_id": claim.endpoint_id,
-        "attempt": claim.attempts_made + 1,
-        "status_code": result.status,
-    }
-    parent = traces.span_id(traces.MESSAGE, event.message_id)
-    about, name = _about(claim), f"webhook {event.name}"
-    times = (began, end)
-    traces.record(trace, traces.WEBHOOK, about, parent, name, times, attributes, result.error)
-
-
-def _about(claim: Claimed) -> tuple[object, ...]:
-    return (claim.event_id, claim.endpoint_id, claim.attempts_made + 1)
 
 
 def _trace(event: EventContent) -> Trace | None:
