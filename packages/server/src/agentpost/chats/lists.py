@@ -55,14 +55,6 @@ class ChatLine:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatList:
-    """A page of the list; ``older`` is where the next one begins, None at the end."""
-
-    lines: list[ChatLine]
-    older: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Left:
     """A work none of whose messages is shown, since they are kept for less time than results."""
 
@@ -98,8 +90,11 @@ class Conversation:
 
 # --- reading --------------------------------------------------------------------------------------
 @read_transaction
-def list_(tx: Tx, ctx: AppContext, account_id: str, search: str = "", before: str = "") -> ChatList:
-    """The account's chats, newest first; ``search``: only works whose title or result has it."""
+def list_(
+    tx: Tx, ctx: AppContext, account_id: str, search: str = "", before: str = ""
+) -> tuple[list[ChatLine], str | None]:
+    """The account's chats, newest first, and where the next page begins, None at the end;
+    ``search``: only works whose title or result has it."""
     start = before or _HIGHEST_ID
     if search:
         works, older = chat_rows.found_works(tx, account_id, search, start, LIST_PAGE)
@@ -119,7 +114,7 @@ def list_(tx: Tx, ctx: AppContext, account_id: str, search: str = "", before: st
     if not search and not before:
         lines += _lines_without_work(tx, ctx, account_id)
         lines.sort(key=lambda line: line.at, reverse=True)
-    return ChatList(lines, older)
+    return lines, older
 
 
 def _work_line(tx: Tx, chat: ConversationRecord, work: WorkRecord) -> ChatLine:

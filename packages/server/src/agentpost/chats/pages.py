@@ -48,14 +48,14 @@ async def show(
     form = form or Form()
     search = request.query_params.get("q", "").strip()[:200]
     before = request.query_params.get("before", "")[:64]
-    listing = await lists.list_(ctx, viewer.account_id, search, before)
-    query = {name: text for name, text in (("q", search), ("before", listing.older or "")) if text}
+    lines, older = await lists.list_(ctx, viewer.account_id, search, before)
+    query = {name: text for name, text in (("q", search), ("before", older or "")) if text}
     model = {
-        "chats": listing.lines,
-        "older": f"/chat?{urlencode(query)}" if listing.older else None,
+        "chats": lines,
+        "older": f"/chat?{urlencode(query)}" if older else None,
         "search": search,
         "me": viewer.user.id,
-        "is_first": not search and not before and not listing.lines,
+        "is_first": not search and not before and not lines,
         "examples": _examples(ctx),
         "has_table": ctx.examples is None,
         "form": form,

@@ -99,11 +99,6 @@ class _Reclaimed:
     epoch: int
     at: float
 
-    @property
-    def is_recent(self) -> bool:
-        """Whether it counts still."""
-        return time.monotonic() - self.at <= _CALM_SECONDS
-
 
 class _Kind:
     """Turns, or jobs."""
@@ -159,15 +154,18 @@ class _Kind:
             if self._newest(owner) < epoch
         }
         self.misses = missing
+        calm = time.monotonic() - _CALM_SECONDS
         self._reclaimed = {
-            owner: before for owner, before in self._reclaimed.items() if before.is_recent
+            owner: before for owner, before in self._reclaimed.items() if before.at >= calm
         }
         for (owner, at), misses in missing.items():
             if self.runs.closed:
                 break  # this node drains: others run it
-            due = misses >= backoff.pause(self._times(owner, at), _MISSES_MIN, _MISSES_MAX)
+            before = self._reclaimed.get(owner)
+            # How often it was run again lately, and lost again. A claim that failed counts not.
+            times = 0 if before is None else before.times + (at != before.epoch)
+            due = misses >= backoff.pause(times, _MISSES_MIN, _MISSES_MAX)
             if due and self._quarantine.admit_again(owner):
-                times = self._times(owner, at)
                 log.warning("run_missing", owner=owner, epoch=at, times=times)
                 self._reclaimed[owner] = _Reclaimed(times, at, time.monotonic())
                 try:
@@ -184,10 +182,3 @@ class _Kind:
             if not run.over:
                 newest = max(newest, inf if run.epoch is None else run.epoch)
         return newest
-
-    def _times(self, owner: str, epoch: int) -> int:
-        """How often it was run again lately, and lost again. A claim that failed counts not."""
-        before = self._reclaimed.get(owner)
-        if before is None or not before.is_recent:
-            return 0
-        return before.times + (epoch != before.epoch)
