@@ -110,7 +110,7 @@ class PageRoutes:
             handlers["POST"] = partial(self._own_form, partial(way_in, each.post))
         return handlers
 
-    async def _open(self, handler: page.OpenHandler, request: Request) -> Response:
+    async def _open(self, handler: page.Handler, request: Request) -> Response:
         """For everybody."""
         proxy = untrusted_proxy(request, self._ctx.settings)
         if proxy:
