@@ -68,20 +68,18 @@ def miss_a_lost_run(patch: pytest.MonkeyPatch) -> None:
 
 def try_a_webhook_once(patch: pytest.MonkeyPatch) -> None:
     """A receiver that is down has missed it."""
-    failed = delivery_rows.record_failure
-    patch.setattr(
-        delivery_rows, "record_failure", lambda tx, attempt, next_at: failed(tx, attempt, None)
-    )
+    record = delivery_rows.record
+    patch.setattr(delivery_rows, "record", lambda tx, attempt, next_at: record(tx, attempt, None))
 
 
 def count_a_refusal_as_received(patch: pytest.MonkeyPatch) -> None:
     """What the receiver refused is done with."""
-    succeeded = delivery_rows.record_success
+    record = delivery_rows.record
 
-    def failed(tx: Tx, attempt: Attempted, next_at: int | None) -> bool:
-        return succeeded(tx, replace(attempt, error=None))
+    def received(tx: Tx, attempt: Attempted, next_at: int | None) -> bool:
+        return record(tx, replace(attempt, error=None), None)
 
-    patch.setattr(delivery_rows, "record_failure", failed)
+    patch.setattr(delivery_rows, "record", received)
 
 
 def charge_twice(patch: pytest.MonkeyPatch) -> None:

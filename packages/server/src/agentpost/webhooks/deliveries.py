@@ -146,18 +146,17 @@ def _record(
 
 
 def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) -> bool:
-    claim = attempt.claimed
-    if attempt.error is None:
-        return delivery_rows.record_success(tx, attempt)
-    pause = endpoint_rules.retry_after(
-        claim.attempts + 1, ctx.settings.webhook_retry_seconds, ctx.clock.chance()
-    )
-    following = attempt.at + seconds(pause)
-    # The message is gone by then, and with it the event (design: Webhook events).
-    gone_at = claim.created_at + seconds(ctx.settings.message_retention_seconds)
-    next_at = following if following < gone_at else None
-    is_recorded = delivery_rows.record_failure(tx, attempt, next_at)
-    if is_recorded:
+    claim, next_at = attempt.claimed, None
+    if attempt.error is not None:
+        pause = endpoint_rules.retry_after(
+            claim.attempts + 1, ctx.settings.webhook_retry_seconds, ctx.clock.chance()
+        )
+        following = attempt.at + seconds(pause)
+        # The message is gone by then, and with it the event (design: Webhook events).
+        gone_at = claim.created_at + seconds(ctx.settings.message_retention_seconds)
+        next_at = following if following < gone_at else None
+    is_recorded = delivery_rows.record(tx, attempt, next_at)
+    if is_recorded and attempt.error is not None:
         lifecycle.delivery_failed(tx, attempt, account_id, next_at)
     return is_recorded
 

@@ -41,17 +41,10 @@ _EVENT = (
     " LEFT JOIN messages m ON m.id = e.message_id WHERE e.id = ?"
 )
 _MINE = "WHERE event_id = ? AND endpoint_id = ? AND claimed_until = ?"
-_SUCCEEDED = (
-    "UPDATE deliveries SET status = 'delivered', attempts = attempts + 1,"
-    " attempts_made = attempts_made + 1, last_status_code = ?, last_error = NULL,"
-    " last_response = ?, last_ms = ?, delivered_at = ?, next_attempt_at = NULL,"
-    f" claimed_until = NULL {_MINE} AND status IN ('pending', 'dropped')"
-)
-_FAILED = (
-    "UPDATE deliveries SET status = ?, attempts = attempts + 1,"
-    " attempts_made = attempts_made + 1, last_status_code = ?, last_error = ?,"
-    " last_response = ?, last_ms = ?, next_attempt_at = ?, claimed_until = NULL"
-    f" {_MINE} AND status = 'pending'"
+_RECORD = (
+    "UPDATE deliveries SET status = ?, attempts = attempts + 1, attempts_made = attempts_made + 1,"
+    " last_status_code = ?, last_error = ?, last_response = ?, last_ms = ?, delivered_at = ?,"
+    f" next_attempt_at = ?, claimed_until = NULL {_MINE} AND status IN ('pending', ?)"
 )
 _VIEW = (
     "SELECT d.event_id, d.endpoint_id, d.status, d.attempts, d.last_status_code, d.last_error,"
@@ -136,24 +129,18 @@ give_back = Change[str, str, int](f"UPDATE deliveries SET claimed_until = NULL {
 give_back_all = Change[()]("UPDATE deliveries SET claimed_until = NULL WHERE status = 'pending'")
 
 
-def record_success(tx: Tx, attempt: Attempted) -> bool:
-    """The receiver took it, also when it was dropped meanwhile. False when the claim has passed to
-    another node."""
-    values = (attempt.status_code, attempt.response, attempt.ms, attempt.at)
-    return tx.execute(_SUCCEEDED, (*values, *_claim_of(attempt))) > 0
-
-
-def record_failure(tx: Tx, attempt: Attempted, next_attempt_at: int | None) -> bool:
-    """An attempt failed; without a next one the delivery has. False when the claim has passed to
-    another node."""
+def record(tx: Tx, attempt: Attempted, next_attempt_at: int | None) -> bool:
+    """Write what an attempt found: the receiver took it, also when it was dropped meanwhile, or it
+    failed; without a next one the delivery has. False when the claim has passed to another node."""
+    claim, delivered_at, may_be = attempt.claimed, None, DeliveryStatus.PENDING
     status = DeliveryStatus.FAILED if next_attempt_at is None else DeliveryStatus.PENDING
+    if attempt.error is None:
+        status, may_be = DeliveryStatus.DELIVERED, DeliveryStatus.DROPPED
+        delivered_at = attempt.at
     answer = (attempt.status_code, attempt.error, attempt.response, attempt.ms)
-    return tx.execute(_FAILED, (status, *answer, next_attempt_at, *_claim_of(attempt))) > 0
-
-
-def _claim_of(attempt: Attempted) -> tuple[str, str, int]:
-    claim = attempt.claimed
-    return claim.event_id, claim.endpoint_id, claim.until
+    mine = (claim.event_id, claim.endpoint_id, claim.until, may_be)
+    values = (status, *answer, delivered_at, next_attempt_at, *mine)
+    return tx.execute(_RECORD, values) > 0
 
 
 # Drop undelivered events (they can still be sent again on request); how many.
