@@ -286,7 +286,7 @@ def redeliver(
     """Send one delivery again, at once; one that is pending does not wait for its next attempt.
     Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off."""
     _ready(tx, account_id, endpoint_id)
-    delivery_rows.send_again(tx, endpoint_id, event_id, ctx.clock.now())
+    delivery_rows.send_again(tx, ctx.clock.now(), endpoint_id, event_id)
     return _wake(tx, ctx, endpoint_id, event_id)
 
 
@@ -312,7 +312,7 @@ async def replay(
         )
         now = ctx.clock.now()
         for event_id in event_ids:
-            delivery_rows.send_again(tx, endpoint_id, event_id, now)
+            delivery_rows.send_again(tx, now, endpoint_id, event_id)
         tx.after(partial(ctx.deliveries_due, [endpoint_id]))
         return event_ids
 

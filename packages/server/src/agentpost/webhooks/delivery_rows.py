@@ -51,11 +51,6 @@ _VIEW = (
     " d.last_response, d.last_ms, d.created_at, d.delivered_at, d.next_attempt_at, e.name,"
     " e.message_id FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.endpoint_id = ?"
 )
-_AGAIN = (
-    "UPDATE deliveries SET status = 'pending', attempts = 0, delivered_at = NULL,"
-    " next_attempt_at = ?, claimed_until = NULL WHERE event_id = ? AND endpoint_id = ?"
-    " AND status <> 'pending'"
-)
 _RECEIVERS = (
     "SELECT id, events_json, disabled_at FROM endpoints WHERE account_id = ?"
     " UNION ALL SELECT account_id, NULL, kept_until FROM event_readers WHERE account_id = ?"
@@ -200,14 +195,13 @@ def _record(row: Row) -> DeliveryRecord:
 
 
 # --- again ----------------------------------------------------------------------------------------
-def send_again(tx: Tx, endpoint_id: str, event_id: str, now: int) -> None:
-    """Due at once, from the start of the schedule; one that is pending is only brought forward."""
-    if tx.execute(_AGAIN, (now, event_id, endpoint_id)) == 0:
-        tx.execute(
-            "UPDATE deliveries SET next_attempt_at = ?"
-            " WHERE event_id = ? AND endpoint_id = ? AND status = 'pending'",
-            (now, event_id, endpoint_id),
-        )
+# Due at that time, from the start of the schedule; one that is pending is only brought forward.
+send_again = Change[int, str, str](
+    "UPDATE deliveries SET status = 'pending', delivered_at = NULL, next_attempt_at = ?,"
+    " attempts = CASE WHEN status = 'pending' THEN attempts ELSE 0 END,"
+    " claimed_until = CASE WHEN status = 'pending' THEN claimed_until END"
+    " WHERE endpoint_id = ? AND event_id = ?"
+)
 
 
 def ended_between(
