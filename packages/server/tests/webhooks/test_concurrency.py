@@ -54,8 +54,7 @@ def test_slow_while_one_is_late_or_the_last_one_was() -> None:
     limits.is_late(queue, "evt_1")
     limits.is_late(queue, "evt_2")
     for event_id, slow in (("evt_1", True), ("evt_2", True), ("evt_3", False)):
-        limits.finish(queue)
-        limits.note_end(queue, event_id)
+        limits.end(queue, event_id)
         assert queue.slow is slow
 
 
@@ -70,8 +69,7 @@ def test_slow_attempts_give_the_quick_places_back(monkeypatch: pytest.MonkeyPatc
     assert not limits.free_for(hanging)
     assert limits.free(slow=True) == -1
     for event_id in ("evt_1", "evt_2"):
-        limits.finish(hanging)
-        limits.note_end(hanging, event_id)
+        limits.end(hanging, event_id)
     assert not hanging.slow
     assert limits.free(slow=True) == 3
 

@@ -50,7 +50,6 @@ class Renderer:
         self._settings = settings
         self._in_maintenance = in_maintenance
         self.base = urlsplit(settings.public_app_url).path.rstrip("/")
-        self._made: Environment | None = None
         self._navs = {
             role: _sections([page for page in pages if may(role, page.right_for("GET"))])
             for role in Role
@@ -135,9 +134,7 @@ class Renderer:
 
     @property
     def _environment(self) -> Environment:
-        if self._made is None:
-            self._made = environment.make(self.base)
-        return self._made
+        return environment.make(self.base)  # kept there; made when the first page is asked for
 
     def _respond(
         self,

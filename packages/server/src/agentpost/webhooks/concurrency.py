@@ -92,22 +92,19 @@ class ConcurrencyLimits:
         queue.in_flight += 1
         self._under_way[queue.slow] += 1
 
-    def finish(self, queue: EndpointQueue) -> None:
-        """An attempt has ended."""
+    def end(self, queue: EndpointQueue, event_id: str) -> None:
+        """An attempt has ended, which tells how slow its endpoint is now."""
         queue.in_flight -= 1
         self._under_way[queue.slow] -= 1
+        was_late = event_id in queue.late
+        queue.late.discard(event_id)
+        self._set_slow(queue, was_late or bool(queue.late))
 
     def is_late(self, queue: EndpointQueue, event_id: str) -> None:
         """An attempt has been on its way for `SLOW_SECONDS`."""
         queue.late.add(event_id)
         queue.leave_probation()
         self._set_slow(queue, True)
-
-    def note_end(self, queue: EndpointQueue, event_id: str) -> None:
-        """How slow an endpoint is after one of its attempts ended."""
-        was_late = event_id in queue.late
-        queue.late.discard(event_id)
-        self._set_slow(queue, was_late or bool(queue.late))
 
     def note_removed(self, queue: EndpointQueue) -> None:
         """A queue was removed."""

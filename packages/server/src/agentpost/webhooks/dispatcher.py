@@ -298,8 +298,7 @@ class Deliveries:
             raise
         finally:
             late.cancel()
-            self._limits.finish(queue)
-            self._limits.note_end(queue, claim.event_id)
+            self._limits.end(queue, claim.event_id)
         queue.learn(is_success=result.error is None, ms=result.ms)
         outcome = (result.status, result.error, result.snippet, result.ms, result.headers)
         proof = (body.sha256, body.links_until) if body else ()
