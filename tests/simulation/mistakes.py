@@ -14,7 +14,7 @@ from agentpost.messages import rows as message_rows, sending
 from agentpost.nodes import upkeep
 from agentpost.nodes.membership import Nodes
 from agentpost.nodes.reconciler import RunReconciler
-from agentpost.nodes.upkeep import LeftBehind
+from agentpost.nodes.upkeep import Left
 from agentpost.record import journal_rows, writer
 from agentpost.webhooks import delivery_rows, outbox
 from agentpost.webhooks.endpoint_rules import Attempted
@@ -35,8 +35,8 @@ def forget_the_epoch(patch: pytest.MonkeyPatch) -> None:
 def leave_the_dead_their_work(patch: pytest.MonkeyPatch) -> None:
     """Nobody takes over what a dead node ran."""
 
-    async def nothing(*_: object) -> LeftBehind:
-        return LeftBehind([], [])
+    async def nothing(*_: object) -> tuple[list[Left], list[Left]]:
+        return [], []
 
     patch.setattr(upkeep, "left_behind", nothing)
 
@@ -68,20 +68,18 @@ def miss_a_lost_run(patch: pytest.MonkeyPatch) -> None:
 
 def try_a_webhook_once(patch: pytest.MonkeyPatch) -> None:
     """A receiver that is down has missed it."""
-    failed = delivery_rows.record_failure
-    patch.setattr(
-        delivery_rows, "record_failure", lambda tx, attempt, next_at: failed(tx, attempt, None)
-    )
+    record = delivery_rows.record
+    patch.setattr(delivery_rows, "record", lambda tx, attempt, next_at: record(tx, attempt, None))
 
 
 def count_a_refusal_as_received(patch: pytest.MonkeyPatch) -> None:
     """What the receiver refused is done with."""
-    succeeded = delivery_rows.record_success
+    record = delivery_rows.record
 
-    def failed(tx: Tx, attempt: Attempted, next_at: int | None) -> bool:
-        return succeeded(tx, replace(attempt, error=None))
+    def received(tx: Tx, attempt: Attempted, next_at: int | None) -> bool:
+        return record(tx, replace(attempt, error=None), None)
 
-    patch.setattr(delivery_rows, "record_failure", failed)
+    patch.setattr(delivery_rows, "record", received)
 
 
 def charge_twice(patch: pytest.MonkeyPatch) -> None:

@@ -241,7 +241,9 @@ class Node:
             for task in self._background._tasks
             if task.name not in UNPLAYED and not task.name.startswith("check_")
         ]
-        return [*found, ("pick_up_jobs", self._pick_up), ("find_due", self._find_due)]
+        # The one that was added last comes last: the histories stay those that are known.
+        found.sort(key=lambda each: each[0] == "wake_deliveries")
+        return [*found[:-1], ("pick_up_jobs", self._pick_up), found[-1]]
 
     async def sweep(self, names: Sequence[str] = ()) -> None:
         """Run these once, or all of them."""
@@ -257,6 +259,3 @@ class Node:
     async def _pick_up(self) -> None:
         for job_id in await upkeep.unowned_jobs(self.ctx):
             self.jobs.run(job_id, None)
-
-    async def _find_due(self) -> None:
-        await self._deliveries._find_due()

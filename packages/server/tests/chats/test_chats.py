@@ -47,8 +47,8 @@ async def work_of(at: ManualHarness, message_id: str) -> str:
 async def chat_lines(
     at: ManualHarness, search: str = "", before: str = ""
 ) -> list[tuple[str, str]]:
-    found = await lists.list_(at.ctx, account(at), search, before)
-    return [(line.title, line.state.value) for line in found.lines]
+    found, _ = await lists.list_(at.ctx, account(at), search, before)
+    return [(line.title, line.state.value) for line in found]
 
 
 async def test_the_list_has_works_and_conversations_without_any(at: ManualHarness) -> None:
@@ -84,7 +84,7 @@ async def test_a_chat_of_the_app_is_listed_once(at: ManualHarness) -> None:
         message_id = (await at.accept()).message.id
         await at.start(message_id)
         await at.end(message_id)
-    found = (await lists.list_(at.ctx, account(at))).lines
+    found = (await lists.list_(at.ctx, account(at)))[0]
     assert [line.is_own for line in found].count(True) == 1
     assert len(found) == 3
 
@@ -98,7 +98,7 @@ async def test_a_chat_of_the_app_stands_as_its_newest_message_does(at: ManualHar
     await says(at, "what is the weather?", chat_id)
     assert await chat_lines(at) == [("one", "running")]
     await at.end(await newest(at), "", question="Where?")
-    (line,) = (await lists.list_(at.ctx, account(at))).lines
+    (line,) = (await lists.list_(at.ctx, account(at)))[0]
     assert (line.state.value, line.preview) == ("needs input", "Where?")
 
 
@@ -120,11 +120,11 @@ async def test_the_list_is_searched_and_paged(at: ManualHarness) -> None:
     assert await chat_lines(at, "work") == [("Work", "completed")]
     for n in range(lists.LIST_PAGE):
         await at.finish((await at.working(f"more {n}"))[1])
-    page = await lists.list_(at.ctx, account(at))
-    assert len(page.lines) == lists.LIST_PAGE
-    assert page.older is not None
-    rest = await lists.list_(at.ctx, account(at), "", page.older)
-    assert (len(rest.lines), rest.older) == (1, None)
+    page, older = await lists.list_(at.ctx, account(at))
+    assert len(page) == lists.LIST_PAGE
+    assert older is not None
+    rest, end = await lists.list_(at.ctx, account(at), "", older)
+    assert (len(rest), end) == (1, None)
 
 
 @ON_SQLITE

@@ -101,7 +101,7 @@ async def test_an_endpoint_with_a_chance_left_is_fine(
     await ctx.db.write(lambda tx: tx.execute(sql, (made.id,)))
     await deliveries.turn_off_failing(ctx)
     assert await findings(ctx) == []
-    assert (await endpoints.get(ctx, account, made.id)).endpoint.disabled_at is None
+    assert (await endpoints.get(ctx, account, made.id))[0].disabled_at is None
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from agentpost.accounts import actions as accounts
 from agentpost.audit import actions as audit
 from agentpost.limits import allowances
-from agentpost.schedules import account_lists, actions as schedules
+from agentpost.schedules import actions as schedules
 from agentpost.schedules.rules import ScheduleStatus
 from tests.web.busy import fill
 from tests.web.site import Site, open_site
@@ -65,9 +65,9 @@ def test_a_single_time_is_of_the_time_zone_that_was_chosen(site: Site, key: str)
     sent = {"message": "once", "at": "2030-07-01T09:00", "timezone": "Europe/Berlin", "key": key}
     with site.browser() as browser:
         one = browser.post(PATH, data=sent).headers["location"].partition("?")[0]
-    view = asyncio.run(account_lists.get(site.ctx, site.ann, one.rpartition("/")[2]))
-    assert view.schedule.status is ScheduleStatus.ACTIVE
-    assert view.schedule.next_at == 1_909_119_600_000_000  # 07:00 UTC
+    schedule = asyncio.run(schedules.get(site.ctx, site.ann, one.rpartition("/")[2]))
+    assert schedule.status is ScheduleStatus.ACTIVE
+    assert schedule.next_at == 1_909_119_600_000_000  # 07:00 UTC
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_a_schedule_names_its_conversation_where_one_is_required(
             assert asyncio.run(schedules.page(site.ctx, site.ann, None, 9))[0] == []
             answer = browser.post(PATH, data={**GOOD, "key": key, "conversation": "customer-1"})
         schedule_id = answer.headers["location"].partition("?")[0].rpartition("/")[2]
-        view = asyncio.run(account_lists.get(site.ctx, site.ann, schedule_id))
+        schedule = asyncio.run(schedules.get(site.ctx, site.ann, schedule_id))
         message = {"message": GOOD["message"], "conversation": "customer-1"}
-        assert json.loads(view.schedule.message_json) == message
+        assert json.loads(schedule.message_json) == message
 
 
 def test_the_runs_lead_to_their_messages(site: Site) -> None:

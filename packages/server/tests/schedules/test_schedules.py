@@ -37,7 +37,7 @@ async def hourly(harness: Harness, missed: Missed = Missed.SKIP, **message: Any)
 
 
 async def read(harness: Harness, schedule_id: str) -> ScheduleRecord:
-    return await schedules.get(harness.ctx, harness.caller, schedule_id)
+    return await schedules.get(harness.ctx, harness.caller.key_id, schedule_id)
 
 
 def message_texts(harness: Harness) -> list[str]:
@@ -120,10 +120,10 @@ async def test_missed_runs(
 @pytest.mark.rule("Additions updateSchedule")
 async def test_a_paused_schedule_misses_nothing(harness: Harness) -> None:
     schedule_id = await hourly(harness)
-    await schedules.pause(harness.ctx, harness.caller, schedule_id, True)
+    await schedules.pause(harness.ctx, harness.caller.key_id, schedule_id, True)
     harness.clock.advance(DAY)
     await schedules.run_due(harness.ctx)
-    found = await schedules.pause(harness.ctx, harness.caller, schedule_id, False)
+    found = await schedules.pause(harness.ctx, harness.caller.key_id, schedule_id, False)
     assert (found.status, found.missed_runs, found.last_outcome) == ("active", 0, None)
     until(harness, found.next_at)
     await schedules.run_due(harness.ctx)
@@ -160,9 +160,9 @@ async def test_a_schedule_ends_with_its_key(harness: Harness) -> None:
 async def test_an_account_has_a_limit_of_schedules(harness: Harness) -> None:
     results = await asyncio.gather(*(hourly(harness) for _ in range(5)), return_exceptions=True)
     assert sum(isinstance(one, Refusal) for one in results) == 2
-    newest, more = await schedules.page(harness.ctx, harness.caller, None, 2)
+    newest, more = await schedules.page(harness.ctx, harness.caller.key_id, None, 2)
     assert more
-    rest, more = await schedules.page(harness.ctx, harness.caller, newest[-1].id, 2)
+    rest, more = await schedules.page(harness.ctx, harness.caller.key_id, newest[-1].id, 2)
     assert (len(rest), more) == (1, False)
 
 
@@ -175,22 +175,22 @@ async def test_what_has_ended_takes_no_place(harness: Harness) -> None:
     until(harness, at)
     await schedules.run_due(ctx)
     kept = [await hourly(harness) for _ in range(3)]
-    found, _ = await schedules.page(ctx, caller, None, 10)
+    found, _ = await schedules.page(ctx, caller.key_id, None, 10)
     assert {one.id for one in found} == {*ended, *kept}, "what has ended can be read for a while"
     with pytest.raises(Refusal):
         await hourly(harness)
 
-    await schedules.delete(ctx, caller, kept.pop())
+    await schedules.delete(ctx, caller.key_id, kept.pop())
     harness.clock.advance(ctx.settings.message_retention_seconds)
     kept.append(await hourly(harness))
-    found, _ = await schedules.page(ctx, caller, None, 10)
+    found, _ = await schedules.page(ctx, caller.key_id, None, 10)
     assert {one.id for one in found} == set(kept), "what ended long ago is deleted"
 
 
 @pytest.mark.rule("Additions createSchedule-limit")
 async def test_schedules_of_an_ended_key_take_no_place(harness: Harness) -> None:
     for _ in range(3):
-        await schedules.pause(harness.ctx, harness.caller, await hourly(harness), True)
+        await schedules.pause(harness.ctx, harness.caller.key_id, await hourly(harness), True)
     await accounts.revoke_key(harness.ctx, harness.caller.key_id)
     made_key = await accounts.create_key(harness.ctx, harness.account_id, "other")
     other = Caller(made_key.record.id, "other", harness.account_id, harness.caller.rules)
@@ -215,13 +215,13 @@ async def test_a_single_time_can_be_paused(
     at = harness.clock.now() + 60 * MINUTE
     new = NewSchedule(None, at, "UTC", missed, {"message": "once"})
     schedule_id = (await schedules.create(harness.ctx, harness.caller, new)).id
-    paused = await schedules.pause(harness.ctx, harness.caller, schedule_id, True)
+    paused = await schedules.pause(harness.ctx, harness.caller.key_id, schedule_id, True)
     assert (paused.status, paused.next_at) == ("paused", at)
     if late:
         until(harness, at, more=late)
     await schedules.run_due(harness.ctx)
     assert message_texts(harness) == []
-    going = await schedules.pause(harness.ctx, harness.caller, schedule_id, False)
+    going = await schedules.pause(harness.ctx, harness.caller.key_id, schedule_id, False)
     assert (going.status, going.next_at) == ("active", at)
     await schedules.run_due(harness.ctx)
     found = await read(harness, schedule_id)

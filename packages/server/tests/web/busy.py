@@ -25,7 +25,7 @@ from agentpost.record.records import (
     WorkRecord,
 )
 from agentpost.requests import rows as request_rows
-from agentpost.schedules import account_lists, actions as schedules
+from agentpost.schedules import actions as schedules
 from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import Missed, run_key
 from agentpost.users import actions as users
@@ -110,7 +110,7 @@ def _schedules(site: Site, owner: str, key_id: str, message_id: str) -> str:
     ):
         site.clock.advance(1)
         new = NewSchedule(cron, None, "Europe/Berlin", Missed.SKIP, {"message": text})
-        made.append(asyncio.run(account_lists.create(site.ctx, owner, key_id, new)).id)
+        made.append(asyncio.run(schedules.create_for_key(site.ctx, owner, key_id, new)).id)
     asyncio.run(schedules.pause(site.ctx, owner, made[1], True))
     planned = site.clock.now() - HOUR
     ran = "UPDATE schedules SET last_at = ?, last_planned_at = ?, last_outcome = ?"
@@ -315,16 +315,7 @@ def _event(tx: Tx, site: Site, message_id: str, owner: str, endpoint: str, name:
     assert row is not None
     ended = row[0] + 9 * SECOND
     event_id = new_id(ids.EVENT, ended)
-    delivery_rows.add_event(
-        tx,
-        event_id,
-        account_id=owner,
-        message_id=message_id,
-        job_id=None,
-        name=name,
-        data="{}",
-        at=ended,
-    )
+    delivery_rows.add_event(tx, event_id, owner, message_id, None, name, "{}", ended)
     delivery_rows.add_delivery(tx, event_id, endpoint, "pending", ended)
     if name is EventName.MESSAGE_COMPLETED:
         made: list[tuple[int, int, str | None, int]] = [(0, 200, None, 90)]

@@ -47,7 +47,7 @@ class Account:
         code, now = (200 if error is None else 500), self.clock.now()
         done = []
         for each in claimed:
-            sent = deliveries.body(self.ctx, each)
+            sent = deliveries.body(self.ctx, each.event)
             kept = (sent.sha256, sent.links_until)
             done.append(Attempted(each, now, code, error, "answer", 3, "", *kept))
         await deliveries.record_and_claim(self.ctx, done, [], {})
@@ -69,10 +69,10 @@ class Account:
 
     async def is_on(self, endpoint_id: str) -> bool:
         """Whether the endpoint is enabled."""
-        view = await endpoints.get(self.ctx, self.id, endpoint_id)
-        return view.endpoint.disabled_at is None
+        endpoint, _ = await endpoints.get(self.ctx, self.id, endpoint_id)
+        return endpoint.disabled_at is None
 
     async def failing_since(self, endpoint_id: str) -> int | None:
         """Since when every attempt failed."""
-        view = await endpoints.get(self.ctx, self.id, endpoint_id)
-        return view.endpoint.failing_since
+        endpoint, _ = await endpoints.get(self.ctx, self.id, endpoint_id)
+        return endpoint.failing_since

@@ -1,7 +1,5 @@
 """Each attempt of a delivery leaves a row; the clock stands still (design: The log of attempts)."""
 
-from typing import Any
-
 import pytest
 
 from agentpost.clock import ManualClock
@@ -101,9 +99,8 @@ async def test_the_body_that_was_sent_is_shown_as_long_as_it_can_be_made_again(
     file = '{"file_id":"wrk_1/a.csv","revision":"r","url":""}'
 
     def add(tx: Tx) -> None:
-        event: dict[str, Any] = {"message_id": None, "job_id": None, "name": "message.completed"}
-        data = f'{{"files":[{file}],"jobs":[]}}'
-        delivery_rows.add_event(tx, "evt_1", account_id=own.id, data=data, at=now, **event)
+        name, data = "message.completed", f'{{"files":[{file}],"jobs":[]}}'
+        delivery_rows.add_event(tx, "evt_1", own.id, None, None, name, data, now)
         delivery_rows.add_delivery(tx, "evt_1", endpoint, "pending", now)
 
     async def shown() -> tuple[deliveries.Body, Proof]:
@@ -112,7 +109,7 @@ async def test_the_body_that_was_sent_is_shown_as_long_as_it_can_be_made_again(
     await own.ctx.db.write(add)
     assert (await shown())[1] is Proof.TO_SEND
     (claimed,) = await own.claim()
-    sent = deliveries.body(own.ctx, claimed)
+    sent = deliveries.body(own.ctx, claimed.event)
     assert b"sig=" in sent.data
     await own.ended([claimed], "no")
     clock.advance(2 * HOUR)

@@ -54,8 +54,7 @@ def test_slow_while_one_is_late_or_the_last_one_was() -> None:
     limits.is_late(queue, "evt_1")
     limits.is_late(queue, "evt_2")
     for event_id, slow in (("evt_1", True), ("evt_2", True), ("evt_3", False)):
-        limits.finish(queue)
-        limits.note_end(queue, event_id)
+        limits.end(queue, event_id)
         assert queue.slow is slow
 
 
@@ -68,12 +67,11 @@ def test_slow_attempts_give_the_quick_places_back(monkeypatch: pytest.MonkeyPatc
     limits.is_late(hanging, "evt_1")
     assert limits.free_for(quick)
     assert not limits.free_for(hanging)
-    assert limits.slow_free == -1
+    assert limits.free(slow=True) == -1
     for event_id in ("evt_1", "evt_2"):
-        limits.finish(hanging)
-        limits.note_end(hanging, event_id)
+        limits.end(hanging, event_id)
     assert not hanging.slow
-    assert limits.slow_free == 3
+    assert limits.free(slow=True) == 3
 
 
 def test_nobody_exceeds_all_places(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +80,7 @@ def test_nobody_exceeds_all_places(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
         limits.is_late(busy(limits, 1), "evt_1")
     assert not limits.free_for(EndpointQueue())
-    assert limits.slow_free == 0
+    assert limits.free(slow=True) == 0
 
 
 def test_slow_endpoints_share_equally_and_claim_nothing_ahead(

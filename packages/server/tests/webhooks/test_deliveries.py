@@ -141,11 +141,11 @@ async def test_three_days_of_failure_turn_an_endpoint_off(own: Account) -> None:
     own.clock.advance(1)
     await asyncio.gather(*(deliveries.turn_off_failing(own.ctx) for _ in range(5)))
 
-    view = await endpoints.get(own.ctx, own.id, endpoint)
-    assert view.endpoint.disabled_at == own.clock.now()
-    assert view.endpoint.disabled_reason == "failing"
-    assert view.endpoint.failing_since == since
-    assert [each.event_id for each in view.recent] == [second, first]
+    now, recent = await endpoints.get(own.ctx, own.id, endpoint)
+    assert now.disabled_at == own.clock.now()
+    assert now.disabled_reason == "failing"
+    assert now.failing_since == since
+    assert [each.event_id for each in recent] == [second, first]
     assert await own.statuses(endpoint) == ["dropped", "dropped"]
     own.clock.advance(10 * DAY)
     assert await own.attempt() == []

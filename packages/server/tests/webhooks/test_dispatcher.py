@@ -50,6 +50,7 @@ async def sending(ctx: AppContext) -> AsyncIterator[Deliveries]:
     egress = Egress(AllowList.parse(settings.egress_allow))
     loop = Deliveries(replace(ctx, settings=settings), egress, alone=True)
     await loop.start()
+    await deliveries.wake_due(ctx)
     try:
         yield loop
     finally:
@@ -262,7 +263,7 @@ async def test_a_rotated_secret_signs_what_was_claimed_before(
         await send(ctx, account, target, 200)
         async with sending(ctx):
             await eventually_async(lambda: held.now == WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX)
-            stored = (await endpoints.get(ctx, account, target)).endpoint.secret
+            stored = (await endpoints.get(ctx, account, target))[0].secret
             old = ctx.cipher.decrypt(target, stored)
             new = (await endpoints.rotate(ctx, account, target)).secret
             held.gate.set()
@@ -285,14 +286,14 @@ def signed_by(secret: str, request: Request) -> bool:
 async def test_a_retry_comes_when_the_clock_says_so(
     ctx: AppContext, account: str, clock: ManualClock
 ) -> None:
-    async with serving(replies(status="500 No")) as server, sending(ctx) as loop:
+    async with serving(replies(status="500 No")) as server, sending(ctx):
         target = await endpoint(ctx, account, server)
         await send(ctx, account, target, 1)
         await eventually_async(lambda: len(server.requests) == 1)
         for count, pause in enumerate((60, 300, 1_800), start=2):
             await await_attempts(ctx, account, target, count - 1)
             clock.advance(pause)
-            loop.poll()
+            await deliveries.wake_due(ctx)
             await eventually_async(lambda count=count: len(server.requests) == count)  # type: ignore[misc]
     stamps = [int(request.headers["webhook-timestamp"]) for request in server.requests]
     assert [after - before for before, after in itertools.pairwise(stamps)] == [60, 300, 1_800]

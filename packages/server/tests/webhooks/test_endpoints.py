@@ -64,7 +64,7 @@ async def test_a_delivery_that_slipped_in_beside_the_end_is_ended(
     wanted = dict.fromkeys(await deliveries.due_endpoints(ctx), 8)
     assert list(wanted) == [endpoint.id]
     assert await deliveries.record_and_claim(ctx, [], [], wanted) == []
-    (after,) = (await endpoints.get(ctx, account, endpoint.id)).recent
+    _, (after,) = await endpoints.get(ctx, account, endpoint.id)
     assert after.status == "dropped"
     assert await deliveries.due_endpoints(ctx) == []
 

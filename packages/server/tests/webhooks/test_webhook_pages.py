@@ -27,16 +27,8 @@ def delivery(site: Site, made: EndpointRecord, n: int, status: str) -> str:
     attempt = AttemptRecord(event_id, made.id, 1, now, 500, "it answered 500", EVIL, 7)
 
     def fn(tx: Tx) -> None:
-        delivery_rows.add_event(
-            tx,
-            event_id,
-            account_id=made.account_id,
-            message_id=None,
-            job_id=None,
-            name="message.completed",
-            at=now,
-            data='{"id": "msg_1"}',
-        )
+        name, data = "message.completed", '{"id": "msg_1"}'
+        delivery_rows.add_event(tx, event_id, made.account_id, None, None, name, data, now)
         delivery_rows.add_delivery(tx, event_id, made.id, status, now)
         delivery_rows.add_attempts(tx, [attempt], keep=5)
 
@@ -92,7 +84,7 @@ def test_an_endpoint_is_changed_turned_off_enabled_and_removed(site: Site) -> No
     one = f"{PATH}/{made.id}"
 
     def now() -> EndpointRecord:
-        return asyncio.run(endpoints.get(site.ctx, site.ann, made.id)).endpoint
+        return asyncio.run(endpoints.get(site.ctx, site.ann, made.id))[0]
 
     with site.browser() as browser:
         browser.post(f"{one}/settings", data={"url": f"{URL}/2", "events": "job.failed"})

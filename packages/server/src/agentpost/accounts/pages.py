@@ -65,7 +65,7 @@ def _of_endpoint(health: EndpointHealth, viewer: Viewer) -> Problem:
     else:
         advice += " Then enable the endpoint and replay the deliveries."
     is_off = endpoint.disabled_at is not None
-    kind, state = ("wrong", "disabled") if is_off else ("warn", "failing")
+    kind, state = health.state
     path = f"/dashboard/webhooks/{endpoint.id}"
     can_enable = is_off and viewer.may("webhooks")
     return Problem("webhook", kind, state, f"Webhook {name}", advice, path, can_enable)

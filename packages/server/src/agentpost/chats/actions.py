@@ -29,7 +29,10 @@ async def say(ctx: AppContext, account_id: str, new: NewMessage, chat_id: str | 
     if new.is_empty:
         raise Refusal(ErrorCode.EMPTY_MESSAGE, "Write something, or add a file.")
     caller, conversation_id = await _caller(ctx, account_id, chat_id)
-    name = "" if conversation_id else _name_of_new(ctx, new.user_id)
+    # Another name for each new one, and whose it is: see `chats.lists.begun_by`.
+    name = new_id(ids.CONVERSATION, ctx.clock.now()) if conversation_id is None else ""
+    if name and new.user_id:
+        name = f"{new.user_id}:{name}"
     new = replace(new, conversation=name, conversation_id=conversation_id, held=False)
     return (await sending.post(ctx, caller, new)).conversation_id
 
@@ -37,12 +40,6 @@ async def say(ctx: AppContext, account_id: str, new: NewMessage, chat_id: str | 
 def may_delete(user: UserRecord, begun_by: str) -> bool:
     """Whether a user may delete a chat that ``begun_by`` began: owners all, others their own."""
     return may(user.role, Right.DELETE) or user.id == begun_by
-
-
-def _name_of_new(ctx: AppContext, user_id: str | None) -> str:
-    """Another name each time, and whose it is: see `chats.begun_by`."""
-    conversation_id = new_id(ids.CONVERSATION, ctx.clock.now())
-    return f"{user_id}:{conversation_id}" if user_id else conversation_id
 
 
 @read_transaction
@@ -65,7 +62,7 @@ async def delete(
         conversation, work = lists.find(tx, account_id, chat_id)
         if by is not None and not may_delete(by, lists.begun_by(conversation)):
             raise Refusal(ErrorCode.FORBIDDEN, "Only an owner may delete what others began.")
-        return lists.works_to_delete(tx, account_id, conversation, work)
+        return lists.works_to_delete(tx, conversation, work)
 
     gone = await ctx.db.read(fn)
     for work_id in gone:

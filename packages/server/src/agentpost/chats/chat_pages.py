@@ -35,13 +35,13 @@ async def show(
     before = request.query_params.get("before", "")
     turn = int(before) if before.isdecimal() and len(before) <= _TURN_DIGITS_MAX else None
     chat = await lists.conversation(ctx, viewer.account_id, chat_id, turn)
-    beside = await lists.list_(ctx, viewer.account_id)
+    beside, _ = await lists.list_(ctx, viewer.account_id)
     model = {
         "view": chat,
         "chat_id": chat.work.id if chat.work else chat.id,
         "own_key": viewer.account_id,
         "me": viewer.user.id,
-        "beside": beside.lines[:12],
+        "beside": beside[:12],
         "form": form,
         "answer_fields": answer_form.fields(chat.asking[1]) if chat.asking else None,
         "may_delete": chat.can_be_deleted and chatting.may_delete(viewer.user, chat.begun_by),

@@ -27,7 +27,13 @@ from agentpost.jobs.rules import VIEWS, JobKind, JobRole, JobState, JobStatus
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS, TurnState
 from agentpost.record import history_rows
-from agentpost.record.records import AttachmentRecord, FileRecord, JobRecord, MessageRecord
+from agentpost.record.records import (
+    AttachmentRecord,
+    FileRecord,
+    JobRecord,
+    MessageRecord,
+    Snapshot,
+)
 from agentpost.users import rows as user_rows
 
 _STEPS_SHOWN: Final = 200
@@ -99,15 +105,7 @@ def exchange(tx: Tx, account_id: str, message: MessageRecord, job_ids: set[str])
     """The message with its jobs. ``job_ids`` are the jobs of later messages: a job is shown in full
     where it was mentioned last."""
     snapshot = message_rows.snapshot(tx, message)
-    steps = _steps(tx, message) if snapshot.links else {}
-    cards = []
-    for link in snapshot.links:
-        files = [file for file in snapshot.files if file.job_id == link.job.id]
-        follow_up = link.role is JobRole.FOLLOW_UP
-        latest = link.job.id not in job_ids
-        job_ids.add(link.job.id)
-        arrangement = views.arrange(files, message.text)
-        cards.append(_card(tx, account_id, link.job, steps, arrangement, follow_up, latest))
+    cards = _cards(tx, account_id, snapshot, job_ids)
     attachments = history_rows.attachments(tx, message.id) if message.attachments else []
     failure = None
     if message.turn_state is TurnState.BUSY or message.turn_state is TurnState.FAILED:
@@ -155,33 +153,29 @@ def _steps(tx: Tx, message: MessageRecord) -> dict[str, list[str]]:
     return steps
 
 
-def _card(
-    tx: Tx,
-    account_id: str,
-    job: JobRecord,
-    steps: dict[str, list[str]],
-    files: FileArrangement,
-    is_follow_up: bool,
-    is_latest: bool,
-) -> JobCard:
-    is_gone = job.kind is not JobKind.REFUSAL and (
-        work_rows.get(tx, job.work_id, account_id) is None
-    )
-    lasting = _failed_for_good(tx, job)
-    return JobCard(
-        job=job,
-        state=state_of_job(job),
-        is_follow_up=is_follow_up,
-        is_latest=is_latest,
-        gone=is_gone,
-        is_superseded=job.kind is not JobKind.REFUSAL
-        and job_rows.has_later(tx, job.work_id, job.id),
-        steps=steps.get(job.id, []),
-        files=FileArrangement([], []) if is_gone else files,
-        explanation=LASTING_FAILURE if lasting else explain(job),
-        credits=to_credits(job.credits_used),
-        is_lasting=lasting,
-    )
+def _cards(tx: Tx, account_id: str, snapshot: Snapshot, job_ids: set[str]) -> list[JobCard]:
+    message, cards = snapshot.message, []
+    steps = _steps(tx, message) if snapshot.links else {}
+    for job, role in ((link.job, link.role) for link in snapshot.links):
+        has_work, lasting = job.kind is not JobKind.REFUSAL, _failed_for_good(tx, job)
+        is_gone = has_work and work_rows.get(tx, job.work_id, account_id) is None
+        files = [f for f in snapshot.files if f.job_id == job.id and not is_gone]
+        card = JobCard(
+            job=job,
+            state=state_of_job(job),
+            is_follow_up=role is JobRole.FOLLOW_UP,
+            is_latest=job.id not in job_ids,
+            gone=is_gone,
+            is_superseded=has_work and job_rows.has_later(tx, job.work_id, job.id),
+            steps=steps.get(job.id, []),
+            files=views.arrange(files, message.text),
+            explanation=LASTING_FAILURE if lasting else explain(job),
+            credits=to_credits(job.credits_used),
+            is_lasting=lasting,
+        )
+        job_ids.add(job.id)
+        cards.append(card)
+    return cards
 
 
 def state_of_job(job: JobRecord) -> WorkState:

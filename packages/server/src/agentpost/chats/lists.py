@@ -55,14 +55,6 @@ class ChatLine:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatList:
-    """A page of the list; ``older`` is where the next one begins, None at the end."""
-
-    lines: list[ChatLine]
-    older: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Left:
     """A work none of whose messages is shown, since they are kept for less time than results."""
 
@@ -98,8 +90,11 @@ class Conversation:
 
 # --- reading --------------------------------------------------------------------------------------
 @read_transaction
-def list_(tx: Tx, ctx: AppContext, account_id: str, search: str = "", before: str = "") -> ChatList:
-    """The account's chats, newest first; ``search``: only works whose title or result has it."""
+def list_(
+    tx: Tx, ctx: AppContext, account_id: str, search: str = "", before: str = ""
+) -> tuple[list[ChatLine], str | None]:
+    """The account's chats, newest first, and where the next page begins, None at the end;
+    ``search``: only works whose title or result has it."""
     start = before or _HIGHEST_ID
     if search:
         works, older = chat_rows.found_works(tx, account_id, search, start, LIST_PAGE)
@@ -114,43 +109,51 @@ def list_(tx: Tx, ctx: AppContext, account_id: str, search: str = "", before: st
         chat = chat_rows.conversation(tx, work.conversation_id, account_id)
         assert chat is not None, "a work's conversation is of its account"
         lines.append(_work_line(tx, chat, work))
-        if chat.owner == account_id:
+        if _is_own(chat):
             chat_ids.add(chat.id)
     if not search and not before:
         lines += _lines_without_work(tx, ctx, account_id)
         lines.sort(key=lambda line: line.at, reverse=True)
-    return ChatList(lines, older)
+    return lines, older
 
 
 def _work_line(tx: Tx, chat: ConversationRecord, work: WorkRecord) -> ChatLine:
-    is_own = chat.owner == chat.account_id
     state = state_of(tx, work, job_rows.open_in_work(tx, work.id))
     preview = work.question if state is WorkState.ASKING and work.question else work.text
     at = work.updated_at
-    later = _said_after(tx, work) if is_own and state not in _OPEN else None
-    if later is not None:
-        state, preview, at = _message_state(later), later.reply or preview, later.created_at
+    if _is_own(chat) and state not in _OPEN:
+        for later in history_rows.messages_before(tx, work.conversation_id, _LAST, 1):
+            if later.created_at > at:  # it came after what the work last did
+                state, preview = _message_state(later), later.reply or preview
+                at = later.created_at
+    return _line(tx, chat, work, preview, state, at)
+
+
+def _line(
+    tx: Tx,
+    chat: ConversationRecord,
+    work: WorkRecord | None,
+    preview: str,
+    state: WorkState,
+    at: int,
+) -> ChatLine:
+    is_own, user_id = _is_own(chat), begun_by(chat)
     return ChatLine(
-        id=work.id,
-        conversation_id=work.conversation_id,
+        id=work.id if work else chat.id,
+        conversation_id=chat.id,
         is_own=is_own,
-        title=_title(tx, work.conversation_id, is_own, work),
+        title=_title(tx, chat.id, is_own or work is None, work),
         preview=preview[:_PREVIEW_CHARACTERS],
         state=state,
         at=at,
-        author=_author(tx, chat),
-        begun_by=begun_by(chat),
+        author=exchanges.author(tx, chat.account_id, chat.owner, user_id),
+        begun_by=user_id,
     )
 
 
-def _said_after(tx: Tx, work: WorkRecord) -> MessageRecord | None:
-    """The newest message of the work's conversation, when it came after what the work last did."""
-    newest = history_rows.messages_before(tx, work.conversation_id, _LAST, 1)
-    return newest[0] if newest and newest[0].created_at > work.updated_at else None
-
-
-def _author(tx: Tx, chat: ConversationRecord) -> str:
-    return exchanges.author(tx, chat.account_id, chat.owner, begun_by(chat))
+def _is_own(chat: ConversationRecord) -> bool:
+    """Whether it began in the app."""
+    return chat.owner == chat.account_id
 
 
 def _lines_without_work(tx: Tx, ctx: AppContext, account_id: str) -> list[ChatLine]:
@@ -166,19 +169,8 @@ def _lines_without_work(tx: Tx, ctx: AppContext, account_id: str) -> list[ChatLi
         if len(lines) == LIST_PAGE:
             break
         if chat is not None and not chat.works and message is not None:
-            title = _title(tx, conversation_id, True, None)
-            line = ChatLine(
-                id=conversation_id,
-                conversation_id=conversation_id,
-                is_own=message.key_id == account_id,
-                title=title,
-                preview=(message.reply or "")[:_PREVIEW_CHARACTERS],
-                state=_message_state(message),
-                at=message.created_at,
-                author=_author(tx, chat),
-                begun_by=begun_by(chat),
-            )
-            lines.append(line)
+            state, at = _message_state(message), message.created_at
+            lines.append(_line(tx, chat, None, message.reply or "", state, at))
     return lines
 
 
@@ -222,16 +214,16 @@ def conversation(
         id=chat.id,
         work=work,
         state=state,
-        title=_title(tx, chat.id, chat.owner == account_id or work is None, work),
+        title=_title(tx, chat.id, _is_own(chat) or work is None, work),
         exchanges=list(reversed(exchange_list)),
         older=page[-1].turn_no if more else None,
         newer=None if is_newest else start + TURNS_PAGE,
         question=question,
         asking=asking,
         asked_by=visible[-1].id if visible else chat.id,
-        is_own=chat.owner == account_id,
+        is_own=_is_own(chat),
         begun_by=begun_by(chat),
-        can_be_deleted=bool(works_to_delete(tx, account_id, chat, work)),
+        can_be_deleted=bool(works_to_delete(tx, chat, work)),
         left=_left(tx, work, exchange_list),
     )
 
@@ -239,9 +231,8 @@ def conversation(
 def begun_by(conversation: ConversationRecord) -> str:
     """The id of the user who began it in the app, "" when it began elsewhere or before that was
     kept."""
-    is_own = conversation.owner == conversation.account_id
     user_id, separator, _ = conversation.name.partition(":")
-    return user_id if is_own and separator else ""
+    return user_id if _is_own(conversation) and separator else ""
 
 
 def _left(tx: Tx, work: WorkRecord | None, exchange_list: Sequence[Exchange]) -> Left | None:
@@ -254,11 +245,9 @@ def _left(tx: Tx, work: WorkRecord | None, exchange_list: Sequence[Exchange]) ->
     return Left(steps, views.arrange(work_rows.files(tx, work.id)), failed)
 
 
-def works_to_delete(
-    tx: Tx, account_id: str, chat: ConversationRecord, work: WorkRecord | None
-) -> list[str]:
+def works_to_delete(tx: Tx, chat: ConversationRecord, work: WorkRecord | None) -> list[str]:
     """The works that go when a chat is deleted: of one that began in the app all, else the one."""
-    if chat.owner == account_id:
+    if _is_own(chat):
         works = work_rows.of_conversation(tx, chat.id, _WORKS_DELETED_MAX)
         return [each.id for each in works]
     return [work.id] if work is not None else []

@@ -48,16 +48,16 @@ async def show(
     form = form or Form()
     search = request.query_params.get("q", "").strip()[:200]
     before = request.query_params.get("before", "")[:64]
-    listing = await lists.list_(ctx, viewer.account_id, search, before)
-    query = {name: text for name, text in (("q", search), ("before", listing.older or "")) if text}
+    lines, older = await lists.list_(ctx, viewer.account_id, search, before)
+    query = {name: text for name, text in (("q", search), ("before", older or "")) if text}
     model = {
-        "chats": listing.lines,
-        "older": f"/chat?{urlencode(query)}" if listing.older else None,
+        "chats": lines,
+        "older": f"/chat?{urlencode(query)}" if older else None,
         "search": search,
         "me": viewer.user.id,
-        "is_first": not search and not before and not listing.lines,
+        "is_first": not search and not before and not lines,
         "examples": _examples(ctx),
-        "has_table": _has_table(ctx),
+        "has_table": ctx.examples is None,
         "form": form,
     }
     return PageView("chats/chats.html", "Chat", model, form.status)
@@ -78,7 +78,8 @@ async def begin_example(ctx: AppContext, request: Request, viewer: Viewer) -> Vi
     if not number.isdecimal() or int(number) >= len(examples):
         raise not_found("example")
     content = base64.b64encode(_SALES.encode()).decode()
-    files = (InlineFile("sales.csv", None, content, "text/csv"),) if _has_table(ctx) else ()
+    table = InlineFile("sales.csv", None, content, "text/csv")
+    files = (table,) if ctx.examples is None else ()
     new = NewMessage(examples[int(number)].text, files=files, user_id=viewer.user.id)
     return await _begin(ctx, request, viewer, form, new)
 
@@ -92,10 +93,6 @@ async def _begin(
         form.wrong("text", refusal.message)
         return await show(ctx, request, viewer, form)
     return Redirect(f"/chat/{conversation_id}")
-
-
-def _has_table(ctx: AppContext) -> bool:
-    return ctx.examples is None
 
 
 def _examples(ctx: AppContext) -> tuple[Example, ...]:

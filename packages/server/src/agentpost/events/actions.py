@@ -89,7 +89,7 @@ async def keep(ctx: AppContext, account_id: str) -> None:
     next hour."""
     # Streams ask for it once in an hour, and it is written once in an hour at most.
     until = ctx.clock.now() + seconds(ctx.settings.entry_retention_seconds) + HOUR
-    if await ctx.db.read(lambda tx: event_rows.kept_until(tx, account_id)) < until:
+    if (await ctx.db.read(lambda tx: event_rows.kept_until(tx, account_id)) or 0) < until:
         await ctx.db.write(lambda tx: event_rows.keep(tx, account_id, until + HOUR))
 
 

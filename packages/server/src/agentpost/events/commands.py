@@ -122,7 +122,7 @@ def _send_here(name: str, target: str, server: Server) -> Result:
     with errors_told(server):
         secret = local_webhooks.secret_of(server)
         one = local_webhooks.sample(EventName(name), server)
-        with local_webhooks.Forwarder(target, secret, local_webhooks.unix_seconds) as forwarder:
+        with local_webhooks.Forwarder(target, secret) as forwarder:
             outcome = forwarder.send(one)
     listen_lines.print_outcome(name, one["id"], outcome)
     return Result(code=exits.DONE if outcome.is_taken else exits.FAILED)

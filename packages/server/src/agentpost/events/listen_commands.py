@@ -78,9 +78,7 @@ def listen(
         forwarder = None
         if target:
             secret = local_webhooks.secret_of(server)
-            forwarder = stack.enter_context(
-                local_webhooks.Forwarder(target, secret, local_webhooks.unix_seconds)
-            )
+            forwarder = stack.enter_context(local_webhooks.Forwarder(target, secret))
         place = listen_places.load(server, target)
         place = _begin(client, place, skip_backlog=skip_backlog, from_start=from_start)
         _greet(server, target)
@@ -92,11 +90,8 @@ def _begin(client: Client, place: Place, *, skip_backlog: bool, from_start: bool
     """Where the events begin; from here on the server keeps them for us."""
     from agentpost_client.errors import BadCursor
 
-    start = None
-    if not skip_backlog:
-        start = place.first if from_start else place.cursor
-    if start is not None:
-        cursor = start
+    cursor = place.first if from_start else place.cursor
+    if cursor is not None and not skip_backlog:
         try:
             page = until_answered(lambda: client.events.list(cursor, limit=1))
         except BadCursor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agentpost.cli.connection import Server
 
 _FOLDER: Final = "listen"
+_STORED: Final = ("server", "forward_to", "first", "cursor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +23,11 @@ class Place:
     """A place among the events of a server. ``first``: where the first run began; ``cursor``:
     where to continue, None when nothing is kept."""
 
+    path: Path
     server: str
     forward_to: str
     first: str | None = None
     cursor: str | None = None
-    path: Path = field(default_factory=Path, compare=False)
 
     def at(self, cursor: str) -> Place:
         """The same further on."""
@@ -38,7 +39,7 @@ class Place:
 
     def save(self) -> None:
         """Keep it; raises `OSError`."""
-        fields = {name: value for name, value in asdict(self).items() if name != "path"}
+        fields = {name: getattr(self, name) for name in _STORED}
         private_files.write(self.path, json.dumps(fields) + "\n")
 
 
@@ -47,7 +48,7 @@ def load(server: Server, forward_to: str) -> Place:
     name = place_name(server)
     digest = hashlib.sha256(f"{name}\n{forward_to}".encode()).hexdigest()[:20]
     path = private_files.state_folder() / _FOLDER / f"{digest}.json"
-    return _read(path) or Place(name, forward_to, path=path)
+    return _read(path) or Place(path, name, forward_to)
 
 
 def latest_target(server: Server) -> str | None:
@@ -63,8 +64,6 @@ def latest_target(server: Server) -> str | None:
 def _read(path: Path) -> Place | None:
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
-        return Place(
-            fields["server"], fields["forward_to"], fields["first"], fields["cursor"], path
-        )
+        return Place(path, *(fields[name] for name in _STORED))
     except (OSError, ValueError, KeyError, TypeError):
         return None

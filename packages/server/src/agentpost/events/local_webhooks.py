@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -48,15 +48,13 @@ class Outcome:
 
 
 class Forwarder:
-    """Sends events to one address of this machine or another. Use it as a context. ``now`` gives
-    unix seconds."""
+    """Sends events to one address of this machine or another. Use it as a context."""
 
-    def __init__(self, url: str, secret: str, now: Callable[[], int]) -> None:
+    def __init__(self, url: str, secret: str) -> None:
         import httpx2
 
         self.url = url
         self._secret = secret
-        self._now = now
         # The environment's proxies are no way to this machine.
         self._http = httpx2.Client(trust_env=False, timeout=_SECONDS)
 
@@ -68,13 +66,15 @@ class Forwarder:
 
     def send(self, event: Mapping[str, Any]) -> Outcome:
         """Send an event as a reader of the account's events gets it."""
+        from agentpost.clock import SystemClock
+        from agentpost.domain.times import SECOND
         from agentpost.webhooks.event_shapes import webhook_body
         from agentpost.webhooks.signing import signed_headers
 
         body, data = webhook_body(event), event.get("data")
         trace = data.get("traceparent") if isinstance(data, dict) else None
-        headers = signed_headers([self._secret], event["id"], self._now(), body, trace)
-        return self._post(body, headers)
+        now = SystemClock().now() // SECOND
+        return self._post(body, signed_headers([self._secret], event["id"], now, body, trace))
 
     def _post(self, body: bytes, headers: Mapping[str, str]) -> Outcome:
         import httpx2
@@ -141,14 +141,6 @@ def secret_of(server: Server) -> str:
         secrets[name] = new_secret()
         private_files.write(path, json.dumps(secrets, indent=2) + "\n")
     return str(secrets[name])
-
-
-def unix_seconds() -> int:
-    """Now, for a signature."""
-    from agentpost.clock import SystemClock
-    from agentpost.domain.times import SECOND
-
-    return SystemClock().now() // SECOND
 
 
 def place_name(server: Server) -> str:

@@ -27,7 +27,7 @@ from agentpost.caller import Caller
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.domain.limits import EVENTS_PAGE_ENTRIES
 from agentpost.events import actions as events
-from agentpost.events.actions import EventFilter, EventPage, Position
+from agentpost.events.actions import EventFilter, EventPage
 from agentpost.following import stream_routes
 from agentpost.http import event_stream
 from agentpost.messages.routes import WAIT
@@ -91,15 +91,12 @@ async def _stream(
     await stream_routes.admit(api, caller)
     begins = await events.begin(api.ctx, caller, cursor)
     pages = events.follow(api.ctx, caller, begins, event_filter, partial(watch_hang_up, request))
-    start, pieces = _begins(api, caller, begins), _pieces(api, caller, pages)
+    # Where the stream begins is told at once: a client that comes back before the first event has
+    # missed none then.
+    start = event_stream.place(events.cursor_at(api.ctx, caller.account_id, begins.n))
+    start += stream_routes.CURSOR_EXPIRED if begins.expired else b""
+    pieces = _pieces(api, caller, pages)
     return stream_routes.respond(api, caller, caller.account_id, start, pieces)
-
-
-def _begins(api: Api, caller: Caller, begins: Position) -> bytes:
-    """Where the stream begins is told at once: a client that comes back before the first event
-    has missed none then."""
-    place = event_stream.place(events.cursor_at(api.ctx, caller.account_id, begins.n))
-    return place + (stream_routes.CURSOR_EXPIRED if begins.expired else b"")
 
 
 async def _pieces(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from agentpost.db.session import Tx
-from agentpost.db.statements import Change, ChangeOf
+from agentpost.db.statements import Change, ChangeOf, Value
 from agentpost.record.events import NumberedEvent
 
 _LOCK = "SELECT last_n FROM event_readers WHERE account_id = ? /*for update*/"
@@ -40,12 +40,8 @@ class EventHead(NamedTuple):
 add = ChangeOf[str, str]("INSERT INTO event_numbers (event_id, account_id, n) VALUES (?, ?, NULL)")
 
 
-def kept_until(tx: Tx, account_id: str) -> int:
-    """Until when the account's events are kept; 0 when nobody has read any."""
-    row = tx.one("SELECT kept_until FROM event_readers WHERE account_id = ?", (account_id,))
-    return row[0] if row else 0
-
-
+# Until when the account's events are kept; None when nobody has read any.
+kept_until = Value[int, str]("SELECT kept_until FROM event_readers WHERE account_id = ?")
 # Keep the account's events until then, or longer.
 keep = Change[str, int](
     "INSERT INTO event_readers (account_id, kept_until, last_n) VALUES (?, ?, 0)"

@@ -2,7 +2,7 @@
 classes, about things that do not exist. Their ids end in zeros."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final, TypeVar
 
 from agentpost.contract.shape import Links, Shape, dumps
@@ -19,31 +19,18 @@ from agentpost.webhooks.event_shapes import EventShape, JobEventDataShape
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """The jobs of the message by their states, the reply of the agent and its question."""
-
-    jobs: Sequence[JobState] = ()
-    reply: str = "On it."
-    asked: str | None = None
-
-
 _DONE: Final = JobState.COMPLETED
-_CONTENTS: Final[Mapping[EventName, _Content]] = {
-    EventName.MESSAGE_COMPLETED: _Content([_DONE]),
-    EventName.MESSAGE_PARTIAL: _Content([_DONE, JobState.FAILED]),
-    EventName.MESSAGE_FAILED: _Content([JobState.FAILED]),
-    EventName.MESSAGE_NEEDS_INPUT: _Content(
-        reply="Which month should I chart?", asked="Which month should I chart?"
-    ),
-    EventName.MESSAGE_BLOCKED: _Content([JobState.QUEUED]),
-    EventName.MESSAGE_EXPIRED: _Content([JobState.OVERDUE]),
-    EventName.JOB_COMPLETED: _Content([_DONE]),
-    EventName.JOB_FAILED: _Content([JobState.FAILED]),
-    EventName.JOB_BLOCKED: _Content([JobState.QUEUED]),
-    EventName.JOB_RESUMED: _Content([JobState.RUNNING]),
-    EventName.JOB_EXPIRED: _Content([JobState.OVERDUE]),
+_JOBS: Final[Mapping[str, Sequence[JobState]]] = {
+    "completed": (_DONE,),
+    "partial": (_DONE, JobState.FAILED),
+    "failed": (JobState.FAILED,),
+    "needs_input": (),
+    "blocked": (JobState.QUEUED,),
+    "resumed": (JobState.RUNNING,),
+    "expired": (JobState.OVERDUE,),
 }
+"""By what an event says, the jobs of the message by their states."""
+_QUESTION: Final = "Which month should I chart?"
 _RESULTS: Final = {
     _DONE: "Charted 12 months.",
     JobState.FAILED: "The work failed unexpectedly.",
@@ -58,10 +45,9 @@ def sample_id(prefix: str, n: int = 0) -> str:
 
 def data(name: EventName, now: int, links: Links) -> Shape:
     """The ``data`` of a sample of the event, as if it had happened now (in microseconds)."""
-    content = _CONTENTS[name]
-    jobs = [_job(n, state, now) for n, state in enumerate(content.jobs)]
+    jobs = [_job(n, state, now) for n, state in enumerate(_JOBS[name.partition(".")[2]])]
     files = [_file(job) for job in jobs if job.state is _DONE]
-    message = _message(content, jobs, now)
+    message = _message(_QUESTION if name is EventName.MESSAGE_NEEDS_INPUT else None, jobs, now)
     if name.startswith("job."):
         return JobEventDataShape.of_started(jobs[0], message, files, links)
     role = JobRole.EXECUTION
@@ -73,9 +59,9 @@ def event(name: EventName, now: int, links: Links) -> EventShape:
     return EventShape.of(name, now, dumps(data(name, now, links)), links, is_sample=True)
 
 
-def _message(content: _Content, jobs: Sequence[JobRecord], now: int) -> MessageRecord:
+def _message(question: str | None, jobs: Sequence[JobRecord], now: int) -> MessageRecord:
     facts = [status_rules.JobFacts(job.state, VIEWS[job.state].reason) for job in jobs]
-    derived = status_rules.derive(TurnState.ENDED, content.asked, facts)
+    derived = status_rules.derive(TurnState.ENDED, question, facts)
     return blank(
         MessageRecord,
         id=sample_id(ids.MESSAGE),
@@ -83,7 +69,7 @@ def _message(content: _Content, jobs: Sequence[JobRecord], now: int) -> MessageR
         created_at=now - 2 * _MINUTE,
         updated_at=now - 2 * _MINUTE + SECOND,
         notes_json="[]",
-        reply=content.reply,
+        reply=question or "On it.",
         status=derived.status,
         reason=derived.reason,
         question=derived.question,

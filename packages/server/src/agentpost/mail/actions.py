@@ -74,7 +74,16 @@ def endpoint_turned_off(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
         f"It was disabled at {iso(now)}, and pending deliveries were dropped.\n"
         "When the receiver works again, enable the endpoint and replay the deliveries.\n"
     )
-    _write(tx, endpoint.account_id, "A webhook endpoint was disabled", text, now)
+    mail = MailRecord(
+        id=new_id(ids.MAIL, now),
+        account_id=endpoint.account_id,
+        recipient=account_rows.get(tx, endpoint.account_id).email,
+        subject="A webhook endpoint was disabled",
+        text=text,
+        created_at=now,
+        next_attempt_at=now,
+    )
+    mail_rows.MAILS.insert(tx, mail)
 
 
 @read_transaction
@@ -91,10 +100,20 @@ async def send_due(ctx: AppContext, server: SmtpServer) -> None:
         await _send(ctx, server, mail)
 
 
-async def hand_over(server: SmtpServer, message: EmailMessage) -> None:
-    """Give a mail to the server; raises whatever keeps it from taking it."""
+async def hand_over(
+    server: SmtpServer, *, mail_id: str, recipient: str, subject: str, text: str, at: int
+) -> None:
+    """Give a mail to the server; ``at`` in microseconds. Raises whatever keeps the server from
+    taking it."""
     import aiosmtplib
 
+    message = EmailMessage()
+    message["From"] = server.sender
+    message["To"] = recipient
+    message["Subject"] = subject
+    message["Date"] = format_datetime(datetime.fromtimestamp(at / SECOND, UTC))
+    message["Message-ID"] = f"<{mail_id}@{server.sender.rpartition('@')[2]}>"
+    message.set_content(text)
     async with asyncio.timeout(_SMTP_SECONDS):
         await aiosmtplib.send(
             message,
@@ -106,23 +125,9 @@ async def hand_over(server: SmtpServer, message: EmailMessage) -> None:
         )
 
 
-def compose(
-    server: SmtpServer, *, mail_id: str, recipient: str, subject: str, text: str, at: int
-) -> EmailMessage:
-    """A mail as it goes out; ``at`` in microseconds."""
-    message = EmailMessage()
-    message["From"] = server.sender
-    message["To"] = recipient
-    message["Subject"] = subject
-    message["Date"] = format_datetime(datetime.fromtimestamp(at / SECOND, UTC))
-    message["Message-ID"] = f"<{mail_id}@{server.sender.rpartition('@')[2]}>"
-    message.set_content(text)
-    return message
-
-
 async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
     try:
-        message = compose(
+        await hand_over(
             server,
             mail_id=mail.id,
             recipient=mail.recipient,
@@ -130,7 +135,6 @@ async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
             text=mail.text,
             at=mail.created_at,
         )
-        await hand_over(server, message)
     except Exception as error:  # whatever it is: the mails behind this one do not wait for it
         reason = reason_of(error)
         log.warning("mail_not_sent", mail_id=mail.id, error=reason)
@@ -138,17 +142,3 @@ async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
         await ctx.db.write(lambda tx: mail_rows.record_failure(tx, mail.id, reason, again))
         return
     await ctx.db.write(lambda tx: mail_rows.record_sent(tx, mail.id, ctx.clock.now()))
-
-
-def _write(tx: Tx, account_id: str, subject: str, text: str, now: int) -> None:
-    account = account_rows.get(tx, account_id)
-    mail = MailRecord(
-        id=new_id(ids.MAIL, now),
-        account_id=account_id,
-        recipient=account.email,
-        subject=subject,
-        text=text,
-        created_at=now,
-        next_attempt_at=now,
-    )
-    mail_rows.MAILS.insert(tx, mail)

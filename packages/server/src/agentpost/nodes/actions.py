@@ -76,26 +76,19 @@ class NodeLine:
         return faults.clock_problem(self.record.clock_ahead)
 
 
-@read_transaction
-def list_all(tx: Tx, ctx: AppContext) -> list[NodeLine]:
-    """Every node that has come and was not found dead, the oldest first."""
-    return lines(tx, ctx)
-
-
 def lines(tx: Tx, ctx: AppContext) -> list[NodeLine]:
-    """`list_all` within a transaction."""
+    """Every node that has come and was not found dead, the oldest first."""
     jobs, turns = server_rows.jobs_by_node(tx), server_rows.turns_by_node(tx)
-    silent = ctx.silent()
+    silent, here = ctx.silent(), ctx.node
     return [
         NodeLine(
-            record=node,
-            jobs=jobs.get(node.id, 0),
-            turns=turns.get(node.id, 0),
-            is_here=node.id == ctx.node,
-            silent=silent.get(node.id),
+            each, jobs.get(each.id, 0), turns.get(each.id, 0), each.id == here, silent.get(each.id)
         )
-        for node in node_rows.list_all(tx)
+        for each in node_rows.list_all(tx)
     ]
+
+
+list_all = read_transaction(lines)
 
 
 def state_of(node: NodeRecord, now: int, served: bool | None) -> str:

@@ -38,10 +38,13 @@ _WORKING = frozenset({_WORKER, "all"})
 
 @dataclass(slots=True)
 class _Seen:
-    beat: int
+    beat: Beat
     silent: float
-    role: str | None
-    is_draining: bool
+
+    @property
+    def lives(self) -> bool:
+        """Whether it has not been silent for too long."""
+        return self.silent < DEAD_SECONDS
 
 
 class Heartbeat:
@@ -87,8 +90,7 @@ class Heartbeat:
 
     def dead(self) -> dict[str, int]:
         """The nodes that have been silent for too long, with their last beat."""
-        observation = self._seen
-        return {node: it.beat for node, it in observation.items() if it.silent >= DEAD_SECONDS}
+        return {node: it.beat.number for node, it in self._seen.items() if not it.lives}
 
     def silent(self) -> dict[str, int]:
         """For how many microseconds each other node has been silent."""
@@ -100,15 +102,13 @@ class Heartbeat:
 
     def living(self) -> int:
         """How many other nodes live, as far as is known here."""
-        return sum(it.silent < DEAD_SECONDS for it in self._seen.values())
+        return sum(it.lives for it in self._seen.values())
 
     def readers_elsewhere(self) -> bool:
         """Whether another node lives that answers callers, or may live: that is not known before
         the first look, and after one that failed."""
-        if not self._is_known:
-            return True
-        observation = self._seen.values()
-        return any(it.silent < DEAD_SECONDS and it.role != _WORKER for it in observation)
+        others = self._seen.values()
+        return not self._is_known or any(it.lives and it.beat.role != _WORKER for it in others)
 
     def workers_elsewhere(self) -> list[str]:
         """The other nodes that live, run jobs and do not drain. None are known before the first
@@ -116,7 +116,7 @@ class Heartbeat:
         return sorted(
             node
             for node, it in self._seen.items()
-            if it.silent < DEAD_SECONDS and it.role in _WORKING and not it.is_draining
+            if it.lives and it.beat.role in _WORKING and not it.beat.is_draining
         )
 
     def _beat_on(self) -> None:
@@ -159,8 +159,7 @@ class Heartbeat:
         view: dict[str, _Seen] = {}
         for node, beat in beats.items():
             if node != self._beats.node:
-                observation = self._seen.get(node)
-                still = observation is not None and observation.beat == beat.number
-                silent = observation.silent + interval if observation and still else 0.0
-                view[node] = _Seen(beat.number, silent, beat.role, beat.is_draining)
+                before = self._seen.get(node)
+                still = before is not None and before.beat.number == beat.number
+                view[node] = _Seen(beat, before.silent + interval if before and still else 0.0)
         self._seen, self._is_known = view, True

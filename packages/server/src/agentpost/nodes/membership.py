@@ -106,18 +106,18 @@ class Nodes:
             log.warning("settings_warning", warning=problem)
 
     async def _recover_open(self, dead: set[str]) -> None:
-        left = await upkeep.left_behind(self._ctx, dead)
-        self._left_open = bool(left.turns or left.jobs)
-        kinds: list[tuple[list[Left], Callable[[Left], Awaitable[None]]]] = []
+        left_turns, left_jobs = await upkeep.left_behind(self._ctx, dead)
+        self._left_open = bool(left_turns or left_jobs)
+        rows: list[tuple[Left, Callable[[Left], Awaitable[None]]]] = []
         if self._ctx.turns is not None:
-            kinds.append((left.turns, self._recover_turn))
+            rows += [(left, self._recover_turn) for left in left_turns]
         if self._job_runner is not None:
-            kinds.append((left.jobs, partial(self._recover_job, self._job_runner)))
-        rows = [(row, recover) for of_kind, recover in kinds for row in of_kind]
+            recover_job = partial(self._recover_job, self._job_runner)
+            rows += [(left, recover_job) for left in left_jobs]
         # Fewest deaths first: innocent work is done before their cause has its next try.
-        for row, recover in sorted(rows, key=lambda each: (each[0].deaths, each[0].id)):
-            if self._quarantine.admit(row.id, row.deaths):
-                await recover(row)
+        for left, recover in sorted(rows, key=lambda each: (each[0].deaths, each[0].id)):
+            if self._quarantine.admit(left.id, left.deaths):
+                await recover(left)
 
     async def _recover_turn(self, left: Left) -> None:
         log.info("turn_takeover", message_id=left.id, dead_node=left.node, deaths=left.deaths)

@@ -9,15 +9,13 @@ from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.jobs import rows as job_rows
 from agentpost.messages import rows as message_rows
+from agentpost.nodes.ownership import OWNED
 from agentpost.nodes.ownership_rows import Differences
 from agentpost.transactions import read_transaction
 
 NOT_RUN = "its node is alive but does not run it"
 _PREFIX = "missing:"
 """One value of `db.meta` for each node: what it last reported."""
-
-
-_OWNED = {"turns": message_rows.OWNED, "jobs": job_rows.OWNED}
 
 
 @read_transaction
@@ -31,7 +29,7 @@ def differences(
     must have it.
     """
     epochs = {name: epochs_of() for name, epochs_of in running.items()}
-    return {name: _OWNED[name].differences(tx, ctx.node, of) for name, of in epochs.items()}
+    return {name: OWNED[name].differences(tx, ctx.node, of) for name, of in epochs.items()}
 
 
 async def report(ctx: AppContext, problems: Mapping[str, str]) -> None:

@@ -26,6 +26,11 @@ class Comparison(NamedTuple):
     not_owned: str
     how_many: str
     not_run: str
+    is_owned: str
+
+    def has(self, tx: Tx, node: str, owner: str, epoch: int) -> bool:
+        """Whether ``node`` owns that row at that epoch, and it has to run."""
+        return tx.one(self.is_owned, (owner, epoch, node)) is not None
 
     def differences(self, tx: Tx, node: str, runs: Mapping[str, int]) -> Differences:
         """Compare the rows that ``node`` owns with the epochs of what it runs, by id."""
@@ -55,4 +60,5 @@ def comparison(table: str, *, node: str, epoch: str, executing: str) -> Comparis
         f"SELECT COUNT(*) FROM {table} WHERE {here}",
         f"SELECT id, {epoch} FROM {table} WHERE {here}"
         f" AND (id, {epoch}) NOT IN (SELECT runs.key, {ran_at} FROM json_each(?) AS runs)",
+        f"SELECT 1 FROM {table} WHERE id = ? AND {epoch} = ? AND {here}",
     )

@@ -5,7 +5,6 @@ The suspicion is in the record, which outlives the process; what of it runs here
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import structlog
 
@@ -14,12 +13,6 @@ from agentpost.nodes.poison_rules import Suspect
 from agentpost.runtime.runs import Runs
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Begun:
-    deaths: int
-    at: float
 
 
 class Quarantine:
@@ -40,32 +33,32 @@ class Quarantine:
         self._turns = turns
         self._jobs = jobs
         self._clock = clock
-        self._begun: dict[str, _Begun] = {}
-        """With what has ended: there is no more of it than dead processes left."""
+        self._begun: dict[str, tuple[int, float]] = {}
+        """The deaths of each and when it began; with what has ended: there is no more of it than
+        dead processes left."""
 
     def admit(self, owner: str, deaths: int) -> bool:
         """Whether the turn or job may begin here now; if so, it counts as begun. ``deaths``: its
         deaths in a row."""
         if not poison_rules.is_suspect(deaths) or poison_rules.is_poison(deaths):
             return True  # what is given up does not run
-        before, now = self._begun.get(owner), self._clock()
-        if before is not None and before.deaths == deaths and self._runs(owner):
+        now = self._clock()
+        if owner in self._begun and self._begun[owner][0] == deaths and self._runs(owner):
             return True  # asked again before the claim was through
         others = [
-            Suspect(start.deaths, now - start.at)
-            for each, start in self._begun.items()
+            Suspect(before, now - at)
+            for each, (before, at) in self._begun.items()
             if each != owner and self._runs(each)
         ]
         if not poison_rules.may_begin(deaths, others):
             return False
         log.warning("suspect_begins", owner=owner, deaths=deaths)
-        self._begun[owner] = _Begun(deaths, now)
+        self._begun[owner] = deaths, now
         return True
 
     def admit_again(self, owner: str) -> bool:
         """The same for what was lost here, which is suspected only if it was when it began."""
-        start = self._begun.get(owner)
-        return start is None or self.admit(owner, start.deaths)
+        return owner not in self._begun or self.admit(owner, self._begun[owner][0])
 
     def _runs(self, owner: str) -> bool:
         """Whether it runs here and is suspected still. A job that has recorded a call is not; a

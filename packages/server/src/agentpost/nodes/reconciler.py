@@ -89,7 +89,7 @@ class RunReconciler:
         if problems != self._reported:  # for the doctor, who sees only the record
             await missing_runs.report(self._ctx, problems)  # may fail; told next time
             self._reported = problems
-        if not any(kind.any_missing for kind in self._kinds.values()):
+        if not any(kind.misses for kind in self._kinds.values()):
             self._last_clean = now
 
 
@@ -98,11 +98,6 @@ class _Reclaimed:
     times: int
     epoch: int
     at: float
-
-    @property
-    def is_recent(self) -> bool:
-        """Whether it counts still."""
-        return time.monotonic() - self.at <= _CALM_SECONDS
 
 
 class _Kind:
@@ -114,38 +109,23 @@ class _Kind:
         self.runs = runs
         self._quarantine = quarantine
         self._reclaim = reclaim
-        self._misses: dict[tuple[str, int], int] = {}
+        self.misses: dict[tuple[str, int], int] = {}
+        """By owner and epoch, how many checks in a row have found it missing."""
         self._reclaimed: dict[str, _Reclaimed] = {}
         self._leaving: list[tuple[Run, int]] = []
 
-    @property
-    def any_missing(self) -> bool:
-        """Whether the last check found anything missing, even for the first time."""
-        return bool(self._misses)
-
     def running(self) -> dict[str, int]:
         """The newest epoch of each owner that runs here, without what is being claimed or over."""
+        runs = [(run, run.epoch, run.over) for run in self.runs.open()]  # they change meanwhile
         epochs: dict[str, int] = {}
-        leaving: list[tuple[Run, int]] = []
-        runs, has_older = self.runs.open(), False
-        for run in runs:
-            epoch = run.epoch
-            if epoch is None:
-                continue
-            if run.over:
-                leaving.append((run, epoch))
-                continue
-            newest = epochs.get(run.owner)
-            has_older = has_older or newest is not None
-            if newest is None or newest < epoch:
-                epochs[run.owner] = epoch
-        if has_older:  # the older ones are about to end
-            leaving += [
-                (run, run.epoch)
-                for run in runs
-                if run.epoch is not None and run.epoch < epochs.get(run.owner, -1)
-            ]
-        self._leaving = leaving
+        for run, epoch, is_over in runs:
+            if epoch is not None and not is_over:
+                epochs[run.owner] = max(epoch, epochs.get(run.owner, epoch))
+        self._leaving = [
+            (run, epoch)
+            for run, epoch, is_over in runs
+            if epoch is not None and (is_over or epoch < epochs.get(run.owner, -1))
+        ]
         return epochs
 
     def end_orphans(self, not_owned: dict[str, int], not_run: dict[str, int]) -> None:
@@ -169,20 +149,23 @@ class _Kind:
         """Reclaim rows without a run that were missing long enough; return everything that still
         does not run."""
         missing = {
-            (owner, epoch): self._misses.get((owner, epoch), 0) + 1
+            (owner, epoch): self.misses.get((owner, epoch), 0) + 1
             for owner, epoch in rows.items()
             if self._newest(owner) < epoch
         }
-        self._misses = missing
+        self.misses = missing
+        calm = time.monotonic() - _CALM_SECONDS
         self._reclaimed = {
-            owner: before for owner, before in self._reclaimed.items() if before.is_recent
+            owner: before for owner, before in self._reclaimed.items() if before.at >= calm
         }
         for (owner, at), misses in missing.items():
             if self.runs.closed:
                 break  # this node drains: others run it
-            due = misses >= backoff.pause(self._times(owner, at), _MISSES_MIN, _MISSES_MAX)
+            before = self._reclaimed.get(owner)
+            # How often it was run again lately, and lost again. A claim that failed counts not.
+            times = 0 if before is None else before.times + (at != before.epoch)
+            due = misses >= backoff.pause(times, _MISSES_MIN, _MISSES_MAX)
             if due and self._quarantine.admit_again(owner):
-                times = self._times(owner, at)
                 log.warning("run_missing", owner=owner, epoch=at, times=times)
                 self._reclaimed[owner] = _Reclaimed(times, at, time.monotonic())
                 try:
@@ -199,10 +182,3 @@ class _Kind:
             if not run.over:
                 newest = max(newest, inf if run.epoch is None else run.epoch)
         return newest
-
-    def _times(self, owner: str, epoch: int) -> int:
-        """How often it was run again lately, and lost again. A claim that failed counts not."""
-        before = self._reclaimed.get(owner)
-        if before is None or not before.is_recent:
-            return 0
-        return before.times + (epoch != before.epoch)

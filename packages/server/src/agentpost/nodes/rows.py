@@ -5,7 +5,7 @@ from typing import Final
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.db.statements import All, ChangeOf
+from agentpost.db.statements import All, ChangeOf, Firsts
 from agentpost.domain.times import seconds
 from agentpost.record.records import Time
 from agentpost.version import __version__
@@ -77,11 +77,8 @@ describe = ChangeOf[str, str, int, str]("UPDATE nodes SET host = ?, pid = ?, rol
 set_draining = ChangeOf[str, int]("UPDATE nodes SET draining_at = ? WHERE id = ?")
 
 
-def all_(tx: Tx) -> set[str]:
-    """Every node that has come and not been forgotten."""
-    return {row[0] for row in tx.all("SELECT id FROM nodes")}
-
-
+# Every node that has come and not been forgotten.
+all_ = Firsts[()]("SELECT id FROM nodes")
 # The same as records, the oldest first.
 list_all = All[NodeRecord](NODES, "ORDER BY started_at, id")
 

@@ -4,7 +4,6 @@ Every sweep is bounded, guarded by the state it starts from and idempotent, so a
 at any time (design: Deadlines).
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -97,28 +96,20 @@ class Left(NamedTuple):
     deaths: int
 
 
-@dataclass(frozen=True, slots=True)
-class LeftBehind:
-    """The rows to recover."""
-
-    turns: list[Left]
-    jobs: list[Left]
-
-
 @read_transaction
-def left_behind(tx: Tx, ctx: AppContext, dead: set[str]) -> LeftBehind:
-    """Open turns and jobs whose node is dead or no longer in the table of nodes.
+def left_behind(tx: Tx, ctx: AppContext, dead: set[str]) -> tuple[list[Left], list[Left]]:
+    """Open turns, and open jobs, whose node is dead or no longer in the table of nodes.
 
     Both are read in one snapshot: a node that has just come is in the table before it owns work.
     Rows of this node are never included, even when another node removed it from the table.
     """
-    alive = (node_rows.all_(tx) - dead) | {ctx.node}
+    alive = {*node_rows.all_(tx)} - dead | {ctx.node}
     open_turns = [
         Left(message_id, node, deaths + (node is not None))
         for message_id, node, deaths in message_rows.turns_left_by(tx, alive)
     ]
     orphans = [Left(message_id, None, 0) for message_id in message_rows.waiting_for_nobody(tx)]
-    return LeftBehind([*open_turns, *orphans], [_left(*row) for row in job_rows.left_by(tx, alive)])
+    return [*open_turns, *orphans], [_left(*row) for row in job_rows.left_by(tx, alive)]
 
 
 @read_transaction

@@ -187,7 +187,7 @@ def delivery_failed(
     """An attempt to deliver an event failed; without a next one the delivery is given up."""
     fields = {
         "event_id": attempt.claimed.event_id,
-        "event_name": attempt.claimed.name,
+        "event_name": attempt.claimed.event.name,
         "endpoint_id": attempt.claimed.endpoint_id,
         "account_id": account_id,
         "status_code": attempt.status_code,

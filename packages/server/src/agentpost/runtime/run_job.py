@@ -25,7 +25,7 @@ from agentpost.domain.text import agent_text
 from agentpost.explain.agent_lines import output_kept
 from agentpost.jobs import actions as jobs, rules as job_rules
 from agentpost.jobs.actions import JobClaim
-from agentpost.nodes.ownership import confirm_job
+from agentpost.nodes import ownership
 from agentpost.observability import traces
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
@@ -50,7 +50,7 @@ async def run_job(
     stop, a shutdown) it leaves without a word: what is to be recorded already was."""
     steps = steps.for_account(ticket.job.account_id)
     claim = JobClaim(ticket.job.id, ticket.job.account_id, ticket.epoch)
-    owner = JobOwner(ctx, partial(confirm_job, ctx, claim), claim)
+    owner = JobOwner(ctx, partial(ownership.confirm, ctx, "jobs", claim.job_id, claim.epoch), claim)
     journal = Journal(
         ticket.calls,
         steps.blobs,

@@ -19,7 +19,7 @@ from agentpost.explain.agent_lines import output_kept
 from agentpost.jobs import starting
 from agentpost.jobs.starting import Start
 from agentpost.messages.rules import TurnFailure
-from agentpost.nodes.ownership import confirm_turn
+from agentpost.nodes import ownership
 from agentpost.observability import traces
 from agentpost.record import history
 from agentpost.record.journal_rules import Call, CallState
@@ -69,7 +69,7 @@ class TurnRunner:
         A run that was fenced or failed because of the server writes nothing."""
         message = ticket.message
         steps = self._steps.for_account(message.account_id)
-        owner = Owner(ctx, partial(confirm_turn, ctx, ticket))
+        owner = Owner(ctx, partial(ownership.confirm, ctx, "turns", message.id, ticket.epoch))
         journal = Journal(ticket.calls, steps.blobs, run, owner, ticket.confirmed_at, steps.rebuild)
         journal.enter()
         structlog.contextvars.clear_contextvars()

@@ -3,12 +3,16 @@
 A run is an ordinary message of the key that made the schedule. Its idempotency key is made of the
 schedule and the planned time, so there is one message for it however many nodes send it, and
 however often a crash repeats it.
+
+``whose`` is the id of a key, which has its own schedules, or of an account, whose people look after
+those of all its keys.
 """
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from agentpost.accounts import rows as account_rows
@@ -25,8 +29,9 @@ from agentpost.domain.times import seconds
 from agentpost.limits.allowances import rules_of
 from agentpost.messages import rows as message_rows, sending
 from agentpost.messages.body_shapes import too_long
-from agentpost.messages.new_messages import check_conversation, from_fields
+from agentpost.messages.new_messages import check, check_conversation, from_fields
 from agentpost.messages.rules import WhenBusy
+from agentpost.record.records import KeyRecord, MessageSummary
 from agentpost.schedules import recurrence, rows as schedule_rows
 from agentpost.schedules.rules import (
     AHEAD_MAX,
@@ -40,9 +45,8 @@ from agentpost.schedules.rules import (
 from agentpost.tasks.sweeps import sweep
 from agentpost.transactions import read_transaction, write_transaction
 
-Whose = Caller | str
-"""A key, which has its own schedules, or the id of an account, whose people look after those of
-all its keys."""
+_RUNS_SHOWN = 20
+_TEXT_CHARACTERS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,70 +121,94 @@ def create(tx: Tx, ctx: AppContext, caller: Caller, new: NewSchedule) -> Schedul
         missed=new.missed,
         message_json=json.dumps(new.message),
         created_at=now,
-        next_at=new.at,
+        next_at=recurrence.next_after(new.cron, new.timezone, now) if new.cron else new.at,
     )
-    if new.cron is not None:
-        schedule.next_at = recurrence.next_after(new.cron, new.timezone, now)
     schedule_rows.SCHEDULES.insert(tx, schedule)
     return schedule
 
 
 @read_transaction
 def page(
-    tx: Tx, ctx: AppContext, whose: Whose, before: str | None, limit: int
+    tx: Tx, ctx: AppContext, whose: str, before: str | None, limit: int
 ) -> tuple[list[ScheduleRecord], bool]:
     """The schedules, newest first, and whether there are more."""
-    read = schedule_rows.list_ if isinstance(whose, Caller) else schedule_rows.of_account
-    records = read(tx, _owner(whose), before or ids.last(ids.SCHEDULE), limit + 1)
+    read = schedule_rows.list_ if whose.startswith(ids.KEY) else schedule_rows.of_account
+    records = read(tx, whose, before or ids.last(ids.SCHEDULE), limit + 1)
     return records[:limit], len(records) > limit
 
 
+async def create_for_key(
+    ctx: AppContext, account_id: str, key_id: str, new: NewSchedule
+) -> ScheduleRecord:
+    """A new schedule of a key of the account, for its people. Raises `Refusal`: ``bad_request`` for
+    a key that may not send messages, and what `new_messages.check` and `create` raise."""
+    check(from_fields(new.message))
+    caller = await ctx.db.read(lambda tx: _sender(tx, ctx, account_id, key_id))
+    if caller is None:
+        raise Refusal(ErrorCode.BAD_REQUEST, "Choose a key that works and can send messages.")
+    return await create(ctx, caller, new)
+
+
 @read_transaction
-def get(tx: Tx, ctx: AppContext, caller: Caller, schedule_id: str) -> ScheduleRecord:
-    """A schedule of the key; raises ``not_found``."""
-    return find(tx, caller, schedule_id)
+def get(tx: Tx, ctx: AppContext, whose: str, schedule_id: str) -> ScheduleRecord:
+    """A schedule; raises ``not_found``."""
+    return _find(tx, whose, schedule_id)
+
+
+@read_transaction
+def newest_runs(
+    tx: Tx, ctx: AppContext, schedule: ScheduleRecord
+) -> list[tuple[int, MessageSummary]]:
+    """The newest runs, newest first: planned time (microseconds) and message, as long as its
+    idempotency key is kept."""
+    last = schedule.last_planned_at
+    if last is None:
+        return []
+    times = [last]
+    if schedule.cron is not None:
+        times += recurrence.newest_times(schedule.cron, schedule.timezone, last, _RUNS_SHOWN)
+    by_key = {run_key(schedule.id, planned): planned for planned in times}
+    messages = message_rows.of_idempotency_keys(
+        tx, schedule.key_id, list(by_key), ctx.clock.now(), _TEXT_CHARACTERS
+    )
+    runs = [(by_key[key], message) for key, message in messages]
+    return sorted(runs, key=itemgetter(0), reverse=True)
 
 
 @write_transaction
-def pause(tx: Tx, ctx: AppContext, whose: Whose, schedule_id: str, paused: bool) -> ScheduleRecord:
+def pause(tx: Tx, ctx: AppContext, whose: str, schedule_id: str, paused: bool) -> ScheduleRecord:
     """Pause it, or let it go on with its next time; one that has ended stays as it is. Times of
     ``cron`` that pass meanwhile are not missed runs; a single time stays. Raises ``not_found``."""
-    schedule, now = find(tx, whose, schedule_id, schedule_rows.lock), ctx.clock.now()
+    schedule, now = _find(tx, whose, schedule_id, schedule_rows.lock), ctx.clock.now()
     if paused and schedule.status is ScheduleStatus.ACTIVE:
         schedule.status = ScheduleStatus.PAUSED
         if schedule.cron is not None:
             schedule.next_at = None
     elif not paused and schedule.status is ScheduleStatus.PAUSED:
+        schedule.status = ScheduleStatus.ACTIVE
         if schedule.cron is not None:
             _plan(schedule, now)
-        else:
-            schedule.status = ScheduleStatus.ACTIVE
     schedule_rows.update(tx, schedule)
     return schedule
 
 
 @write_transaction
-def delete(tx: Tx, ctx: AppContext, whose: Whose, schedule_id: str) -> None:
+def delete(tx: Tx, ctx: AppContext, whose: str, schedule_id: str) -> None:
     """Delete it; the messages it sent stay. Raises ``not_found``."""
-    schedule_rows.delete(tx, find(tx, whose, schedule_id, schedule_rows.lock).id)
+    schedule_rows.delete(tx, _find(tx, whose, schedule_id, schedule_rows.lock).id)
 
 
-def find(
+def _find(
     tx: Tx,
-    whose: Whose,
+    whose: str,
     schedule_id: str,
     read: Callable[[Tx, str], ScheduleRecord | None] = schedule_rows.get,
 ) -> ScheduleRecord:
     """A schedule of the key or account; raises ``not_found``."""
     schedule = read(tx, schedule_id) if ids.is_id(ids.SCHEDULE, schedule_id) else None
-    is_key = isinstance(whose, Caller)
-    if schedule is None or (schedule.key_id if is_key else schedule.account_id) != _owner(whose):
+    if schedule is None or whose not in (schedule.key_id, schedule.account_id):
         raise not_found("schedule")
     return schedule
-
-
-def _owner(whose: Whose) -> str:
-    return whose.key_id if isinstance(whose, Caller) else whose
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -197,7 +225,6 @@ class _Due:
 
     schedule: ScheduleRecord
     planned: int
-    first: int
     missed: int
     send: bool
     caller: Caller | None
@@ -220,7 +247,7 @@ async def _run(ctx: AppContext, schedule_id: str) -> None:
 
     def advance(tx: Tx) -> None:
         schedule = schedule_rows.lock(tx, schedule_id)
-        if schedule is None or schedule.next_at != due.first:
+        if schedule is None or schedule.next_at != due.schedule.next_at:
             return  # another node was faster
         schedule.missed_runs += due.missed
         schedule.last_planned_at, schedule.last_at = due.planned, ctx.clock.now()
@@ -239,11 +266,11 @@ async def _run(ctx: AppContext, schedule_id: str) -> None:
 
 def _look(tx: Tx, ctx: AppContext, schedule_id: str, now: int) -> _Due | None:
     schedule = schedule_rows.get(tx, schedule_id)
-    if schedule is None or schedule.next_at is None or schedule.next_at > now:
+    if schedule is None or schedule.status is not ScheduleStatus.ACTIVE:
         return None
-    if schedule.status is not ScheduleStatus.ACTIVE:
+    if schedule.next_at is None or schedule.next_at > now:
         return None
-    first = planned = schedule.next_at
+    planned = schedule.next_at
     send, missed_runs = True, 0
     if now - planned > LATE_MAX and _message_of_run(tx, schedule, planned) is None:
         count = 1
@@ -256,8 +283,8 @@ def _look(tx: Tx, ctx: AppContext, schedule_id: str, now: int) -> _Due | None:
             or _message_of_run(tx, schedule, planned) is not None
         )
         missed_runs = count - 1 if send else count
-    caller = sender(tx, ctx, schedule.account_id, schedule.key_id)
-    return _Due(schedule, planned, first, missed_runs, send, caller)
+    caller = _sender(tx, ctx, schedule.account_id, schedule.key_id)
+    return _Due(schedule, planned, missed_runs, send, caller)
 
 
 def _message_of_run(tx: Tx, schedule: ScheduleRecord, planned: int) -> str | None:
@@ -267,12 +294,15 @@ def _message_of_run(tx: Tx, schedule: ScheduleRecord, planned: int) -> str | Non
     return None if message is None else message.id
 
 
-def sender(tx: Tx, ctx: AppContext, account_id: str, key_id: str) -> Caller | None:
+def may_send(key: KeyRecord, now: int) -> bool:
+    """Whether the key may send messages."""
+    return is_live(key, now) and Scope.SEND in of_stored(key.scopes)
+
+
+def _sender(tx: Tx, ctx: AppContext, account_id: str, key_id: str) -> Caller | None:
     """The key of the account as the caller of scheduled messages; None when it may send none."""
     key = account_rows.key_by_id(tx, key_id)
-    if key is None or key.account_id != account_id or not is_live(key, ctx.clock.now()):
-        return None
-    if Scope.SEND not in of_stored(key.scopes):
+    if key is None or key.account_id != account_id or not may_send(key, ctx.clock.now()):
         return None
     account = account_rows.get(tx, account_id)
     if account.disabled_at is not None:

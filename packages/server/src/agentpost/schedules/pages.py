@@ -3,19 +3,18 @@
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from starlette.requests import Request
 
 from agentpost.accounts import actions as accounts
-from agentpost.accounts.scope_rules import Scope, of_stored
 from agentpost.context import AppContext
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Refusal
 from agentpost.domain.times import SECOND
 from agentpost.http import audited
-from agentpost.schedules import account_lists, actions as schedules, recurrence
+from agentpost.schedules import actions as schedules, recurrence
 from agentpost.schedules.rules import Missed, RunOutcome, ScheduleRecord, ScheduleStatus
 from agentpost.users.role_rules import Right
 from agentpost.web import forms
@@ -49,13 +48,10 @@ class Line:
         when = "once"
         if schedule.cron is not None:
             when = f"{recurrence.in_words(schedule.cron)} ({schedule.timezone})"
-        kind, state = {
-            ScheduleStatus.ACTIVE: ("good", "active"),
-            ScheduleStatus.PAUSED: ("stopped", "paused"),
-            ScheduleStatus.ENDED: ("stopped", "ended"),
-        }[schedule.status]
-        if schedule.status is ScheduleStatus.ACTIVE and schedule.last_outcome is RunOutcome.REFUSED:
-            kind, state = "wrong", "last run refused"
+        kind, state = "stopped", schedule.status.value
+        if schedule.status is ScheduleStatus.ACTIVE:
+            is_refused = schedule.last_outcome is RunOutcome.REFUSED
+            kind, state = ("wrong", "last run refused") if is_refused else ("good", state)
         return cls(schedule, text, when, kind, state)
 
 
@@ -64,19 +60,12 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer, form: Form | N
     form = form or Form()
     listing = Listing.of(request, PATH, ids.SCHEDULE)
     page_rows, more = await schedules.page(ctx, viewer.account_id, listing.before, _PAGE)
-    keys = await accounts.keys_of(ctx, viewer.account_id)
-    now = ctx.clock.now()
-    senders = [
-        (key.id, key.name)
-        for key in keys
-        if accounts.is_live(key, now) and Scope.SEND in of_stored(key.scopes)
-    ]
-    list_model: dict[str, Any] = listing.model(page_rows[-1].id if more else None)
+    keys, now = await accounts.keys_of(ctx, viewer.account_id), ctx.clock.now()
     model = {
-        **list_model,
+        **listing.model(page_rows[-1].id if more else None),
         "lines": [Line.of(schedule) for schedule in page_rows],
         "names": {key.id: key.name for key in keys},
-        "senders": senders,
+        "senders": [(key.id, key.name) for key in keys if schedules.may_send(key, now)],
         "missed": _MISSED,
         "new": form,
         "api": ctx.settings.public_url,
@@ -84,8 +73,7 @@ async def show(ctx: AppContext, request: Request, viewer: Viewer, form: Form | N
         "may_make": viewer.may("schedules"),
     }
     live: dict[str, str] | None = None if listing.before or form.values else {}
-    status = form.status
-    return PageView("schedules/schedules.html", "Schedules", model, status, live)
+    return PageView("schedules/schedules.html", "Schedules", model, form.status, live)
 
 
 async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
@@ -95,27 +83,16 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     if not form.text("cron") and not form.text("at"):
         form.wrong("cron", "Enter when it repeats, or a single time below.")
     at = _at(form, zone)
-    message = {name: form.text(name) for name in ("message", "conversation")}
-    if not message["conversation"]:
-        del message["conversation"]
+    message = {"message": form.text("message")}
+    if form.text("conversation"):
+        message["conversation"] = form.text("conversation")
+    missed = Missed.RUN_ONCE if form.text("missed") == Missed.RUN_ONCE else Missed.SKIP
     if not form.errors:
+        cron, key, now = form.text("cron") or None, form.text("key"), ctx.clock.now()
         try:
-            new = schedules.validate_schedule(
-                form.text("cron") or None,
-                at,
-                zone,
-                Missed.RUN_ONCE if form.text("missed") == Missed.RUN_ONCE else Missed.SKIP,
-                message,
-                ctx.clock.now(),
-            )
-            audited.state(
-                request,
-                key=form.text("key"),
-                cron=new.cron,
-                at=form.text("at") or None,
-                timezone=zone,
-            )
-            schedule = await account_lists.create(ctx, viewer.account_id, form.text("key"), new)
+            new = schedules.validate_schedule(cron, at, zone, missed, message, now)
+            audited.state(request, key=key, cron=cron, at=form.text("at") or None, timezone=zone)
+            schedule = await schedules.create_for_key(ctx, viewer.account_id, key, new)
         except InvalidRequest as refused:
             for problem in refused.problems:
                 form.refuse(problem.field or "cron", problem.problem)
@@ -142,16 +119,16 @@ def _at(form: Form, zone: str) -> int | None:
 
 async def show_one(ctx: AppContext, _: Request, viewer: Viewer, schedule_id: str) -> View:
     """A schedule with its newest runs; raises ``not_found``."""
-    view = await account_lists.get(ctx, viewer.account_id, schedule_id)
+    schedule = await schedules.get(ctx, viewer.account_id, schedule_id)
     keys = {key.id: key.name for key in await accounts.keys_of(ctx, viewer.account_id)}
-    message = json.loads(view.schedule.message_json)
+    message = json.loads(schedule.message_json)
     model = {
-        "line": Line.of(view.schedule),
-        "one": view.schedule,
-        "key": keys.get(view.schedule.key_id, "deleted key"),
+        "line": Line.of(schedule),
+        "one": schedule,
+        "key": keys.get(schedule.key_id, "deleted key"),
         "message": json.dumps(message, indent=2, ensure_ascii=False),
-        "runs": view.runs,
-        "path": f"{PATH}/{view.schedule.id}",
+        "runs": await schedules.newest_runs(ctx, schedule),
+        "path": f"{PATH}/{schedule_id}",
     }
     return PageView("schedules/schedule.html", "Schedule", model)
 

@@ -13,7 +13,6 @@ from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode
 from agentpost.questions import answers
 from agentpost.schedules import actions as schedules
-from agentpost.schedules.actions import NewSchedule
 from agentpost.schedules.rules import Missed
 from agentpost.schedules.shapes import (
     DeletedScheduleShape,
@@ -52,14 +51,16 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     message of this key, once. It counts toward the limits of messages; one that is refused is not
     sent again, and `last_run` says why."""
     body = validate(ScheduleIn, await read_json(api, request))
-    if body.message.response_schema is not None:
-        schema = body.message.response_schema
-        schema = await answers.check_schema(
-            api.ctx, caller.account_id, schema, "message.response_schema"
-        )
-        body.message.response_schema = schema
-    schedule = await schedules.create(api.ctx, caller, _new(body, api.ctx.clock.now()))
-    return respond(ScheduleShape.of(schedule), 201)
+    message, schema = body.message.model_dump(exclude_none=True), body.message.response_schema
+    if schema is not None:  # whole: null has a meaning in it
+        field = "message.response_schema"
+        schema = await answers.check_schema(api.ctx, caller.account_id, schema, field)
+        message["response_schema"] = schema
+    at = None if body.at is None else time_of("at", body.at)
+    missed, now = Missed(body.missed or Missed.SKIP), api.ctx.clock.now()
+    zone = body.timezone or "UTC"
+    new = schedules.validate_schedule(body.cron, at, zone, missed, message, now)
+    return respond(ScheduleShape.of(await schedules.create(api.ctx, caller, new)), 201)
 
 
 @Operation(
@@ -79,7 +80,7 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
 async def list_schedules(api: Api, request: Request, caller: Caller) -> Response:
     """Newest first, with the next and the last run of each."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
-    records, more = await schedules.page(api.ctx, caller, before, limit)
+    records, more = await schedules.page(api.ctx, caller.key_id, before, limit)
     return respond(ScheduleListShape(data=[ScheduleShape.of(s) for s in records], has_more=more))
 
 
@@ -93,7 +94,7 @@ async def list_schedules(api: Api, request: Request, caller: Caller) -> Response
 )
 async def get(api: Api, _: Request, caller: Caller, schedule_id: str) -> Response:
     """The schedule with its next and its last run."""
-    return respond(ScheduleShape.of(await schedules.get(api.ctx, caller, schedule_id)))
+    return respond(ScheduleShape.of(await schedules.get(api.ctx, caller.key_id, schedule_id)))
 
 
 @Operation(
@@ -108,9 +109,9 @@ async def change(api: Api, request: Request, caller: Caller, schedule_id: str) -
     """Times that pass while it is paused are not missed runs."""
     body = validate(ScheduleChangeIn, await read_json(api, request))
     if body.paused is None:
-        schedule = await schedules.get(api.ctx, caller, schedule_id)
+        schedule = await schedules.get(api.ctx, caller.key_id, schedule_id)
     else:
-        schedule = await schedules.pause(api.ctx, caller, schedule_id, body.paused)
+        schedule = await schedules.pause(api.ctx, caller.key_id, schedule_id, body.paused)
     return respond(ScheduleShape.of(schedule))
 
 
@@ -124,18 +125,8 @@ async def change(api: Api, request: Request, caller: Caller, schedule_id: str) -
 )
 async def delete(api: Api, _: Request, caller: Caller, schedule_id: str) -> Response:
     """The messages that it has sent stay."""
-    await schedules.delete(api.ctx, caller, schedule_id)
+    await schedules.delete(api.ctx, caller.key_id, schedule_id)
     return respond(DeletedScheduleShape(id=schedule_id))
-
-
-def _new(body: ScheduleIn, now: int) -> NewSchedule:
-    """The schedule that a body describes; raises as `schedules.planned`."""
-    message = body.message.model_dump(exclude_none=True)
-    if body.message.response_schema is not None:
-        message["response_schema"] = body.message.response_schema  # whole: null has a meaning
-    at = None if body.at is None else time_of("at", body.at)
-    missed = Missed(body.missed or Missed.SKIP)
-    return schedules.validate_schedule(body.cron, at, body.timezone or "UTC", missed, message, now)
 
 
 OPERATIONS = (create, list_schedules, get, change, delete)

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Final
 
 from agentpost.domain.limits import SCHEDULE_YEARS_AHEAD_MAX
 from agentpost.domain.times import DAY, MINUTE
+from agentpost.record.records import Time
 
 LATE_MAX: Final = 5 * MINUTE
 """A run that is later than this has been missed: nobody was there to run it."""
@@ -34,9 +35,6 @@ class RunOutcome(StrEnum):
     SENT = "sent"
     MISSED = "missed"
     REFUSED = "refused"
-
-
-Time = Annotated[int, 64]
 
 
 @dataclass(slots=True)

@@ -19,9 +19,10 @@ from agentpost.storage.s3_bucket import S3Location
 def problems(settings: Settings) -> Iterator[str]:
     """The settings that `agentpost serve` would refuse, a sentence each. No secret is repeated,
     nothing is connected to and nothing is made."""
-    for check in _CHECKS:
+    for name, check in _CHECKS:
         try:
-            check(settings)
+            if getattr(settings, name):
+                check(settings)
         except (ValueError, OSError) as error:
             yield str(error)
 
@@ -52,35 +53,24 @@ def _role(settings: Settings) -> None:
 
 
 def _database(settings: Settings) -> None:
-    url = settings.database_url.get_secret_value()
-    if not url:
-        return
     extras.require("postgres", extras.POSTGRES_ASKED)
     try:
         import psycopg
     except ImportError:
         return  # the library it calls is missing; the start says so
     try:
-        psycopg.conninfo.conninfo_to_dict(url)
+        psycopg.conninfo.conninfo_to_dict(settings.database_url.get_secret_value())
     except psycopg.ProgrammingError:
         # What the driver says of an address it cannot read repeats it, password included.
         raise ValueError("AGENTPOST_DATABASE_URL is not a URL that can be read") from None
 
 
 def _storage(settings: Settings) -> None:
-    if settings.storage_url:
-        S3Location.parse(settings.storage_url)
-        extras.require("s3", extras.S3_ASKED)
-
-
-def _mail(settings: Settings) -> None:
-    if settings.smtp_url.get_secret_value():
-        SmtpServer.parse(settings.smtp_url.get_secret_value())
+    S3Location.parse(settings.storage_url)
+    extras.require("s3", extras.S3_ASKED)
 
 
 def _sign_in(settings: Settings) -> None:
-    if not settings.oidc_issuer:
-        return
     if not settings.oidc_client_id:
         raise ValueError("AGENTPOST_OIDC_ISSUER needs an AGENTPOST_OIDC_CLIENT_ID")
     if settings.oidc_domains and not settings.oidc_account:
@@ -88,31 +78,12 @@ def _sign_in(settings: Settings) -> None:
     extras.require("oidc", extras.OIDC_ASKED)
 
 
-def _egress(settings: Settings) -> None:
-    AllowList.parse(settings.egress_allow)
-    DenyList.parse(settings.egress_deny)
-    if settings.egress_ca_file:
-        try:
-            Path(settings.egress_ca_file).read_bytes()
-        except OSError as error:
-            text = f"{settings.egress_ca_file}: {error.strerror or error}"
-            raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {text}") from None
-
-
-def _scan(settings: Settings) -> None:
-    if settings.scan_command:
-        parse_command(settings.scan_command)
-
-
-def _steps(settings: Settings) -> None:
-    CommandPrefix.parse(settings.worker_command_prefix)
-
-
-def _agent(settings: Settings) -> None:
-    if settings.agent_python:
-        _agent_python(settings)
-    elif settings.agent == "offline":
-        extras.require("offline", extras.OFFLINE_ASKED)
+def _egress_ca_file(settings: Settings) -> None:
+    try:
+        Path(settings.egress_ca_file).read_bytes()
+    except OSError as error:
+        text = f"{settings.egress_ca_file}: {error.strerror or error}"
+        raise OSError(f"AGENTPOST_EGRESS_CA_FILE: {text}") from None
 
 
 def _agent_python(settings: Settings) -> None:
@@ -133,26 +104,25 @@ def _agent_python(settings: Settings) -> None:
         )
 
 
-def _limits(settings: Settings) -> None:
-    if settings.redis_url.get_secret_value():
-        extras.require("redis", extras.REDIS_ASKED)
+def _agent(settings: Settings) -> None:
+    if settings.agent == "offline" and not settings.agent_python:
+        extras.require("offline", extras.OFFLINE_ASKED)
 
 
-def _traces(settings: Settings) -> None:
-    if settings.otlp_endpoint:
-        extras.require("otel", extras.OTEL_ASKED)
-
-
-_CHECKS: tuple[Callable[[Settings], None], ...] = (
-    _role,
-    _database,
-    _storage,
-    _mail,
-    _sign_in,
-    _egress,
-    _scan,
-    _steps,
-    _agent,
-    _limits,
-    _traces,
+_CHECKS: tuple[tuple[str, Callable[[Settings], object]], ...] = (
+    ("role", _role),
+    ("database_url", _database),
+    ("storage_url", _storage),
+    ("smtp_url", lambda it: SmtpServer.parse(it.smtp_url.get_secret_value())),
+    ("oidc_issuer", _sign_in),
+    ("egress_allow", lambda it: AllowList.parse(it.egress_allow)),
+    ("egress_deny", lambda it: DenyList.parse(it.egress_deny)),
+    ("egress_ca_file", _egress_ca_file),
+    ("scan_command", lambda it: parse_command(it.scan_command)),
+    ("worker_command_prefix", lambda it: CommandPrefix.parse(it.worker_command_prefix)),
+    ("agent_python", _agent_python),
+    ("agent", _agent),
+    ("redis_url", lambda _: extras.require("redis", extras.REDIS_ASKED)),
+    ("otlp_endpoint", lambda _: extras.require("otel", extras.OTEL_ASKED)),
 )
+"""What checks a setting that is not empty."""

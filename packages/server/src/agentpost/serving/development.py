@@ -205,20 +205,16 @@ def _folder() -> Path:
 
 def _wait_for_good_code(code: AgentCode) -> None:
     """Return when it can be imported; each problem is shown once."""
-    while (problem := _problem(code)) is not None:
-        say(f"{problem}\nNo agent is served yet. Fix the file and save it.")
+    while True:
+        try:
+            code.load()
+            return
+        except UnknownAgent as error:
+            say(f"{error}\nNo agent is served yet. Fix the file and save it.")
         folders = (folder for folder in code.folders if folder.is_dir())
         for changes in watch(*folders, **_WATCHING):
             if any(code.concerns(Path(path)) for _, path in changes) or code.changed_files():
                 break
-
-
-def _problem(code: AgentCode) -> str | None:
-    try:
-        code.load()
-    except UnknownAgent as error:
-        return str(error)
-    return None
 
 
 class _Developing:
@@ -226,6 +222,7 @@ class _Developing:
 
     def __init__(self, code: AgentCode) -> None:
         self._code = code
+        self._diverged: set[tuple[str, str | None]] = set()  # what was told
 
     def greeting(self, server: Server, settings: Settings) -> str:
         """The address, the key, and how to call it."""
@@ -248,7 +245,7 @@ class _Developing:
 
     async def attend(self, server: Server) -> None:
         """Load the code again with each change."""
-        server.when_diverged(_DivergenceTeller().tell)
+        server.when_diverged(self._tell_divergence)
         reported_error = ""
         while True:
             try:
@@ -288,6 +285,20 @@ class _Developing:
                 if self._folders() != folders:
                     break
 
+    def _tell_divergence(self, run: Run) -> None:
+        """Say which call of a turn or job differs from its record, and what to do; once."""
+        if (run.owner, run.divergence) in self._diverged:
+            return
+        self._diverged.add((run.owner, run.divergence))
+        is_turn = run.owner.startswith("msg_")
+        kind = "The turn" if is_turn else "The job"
+        waits = "" if is_turn else " The job waits for code that makes the recorded call."
+        _tell(
+            f"{kind} {run.owner} had begun with other code and cannot continue with this one:\n"
+            f"{run.divergence}.{waits}\n"
+            "Send the message again to run the new code from its beginning."
+        )
+
     def _folders(self) -> set[Path]:
         """Those that are there: one that is gone cannot be watched."""
         return {folder for folder in self._code.folders if folder.is_dir()}
@@ -309,27 +320,6 @@ def _key(server: Server, settings: Settings) -> str:
     except OSError:
         return _GIVEN if bootstrap_key else "the-key-of-the-first-start"
     return _GIVEN if stored_key == bootstrap_key else stored_key
-
-
-class _DivergenceTeller:
-    """Tells once of each way in which a turn or job differs from its record."""
-
-    def __init__(self) -> None:
-        self._reported: set[tuple[str, str | None]] = set()
-
-    def tell(self, run: Run) -> None:
-        """Say which call differs, and what to do."""
-        if (run.owner, run.divergence) in self._reported:
-            return
-        self._reported.add((run.owner, run.divergence))
-        is_turn = run.owner.startswith("msg_")
-        kind = "The turn" if is_turn else "The job"
-        waits = "" if is_turn else " The job waits for code that makes the recorded call."
-        _tell(
-            f"{kind} {run.owner} had begun with other code and cannot continue with this one:\n"
-            f"{run.divergence}.{waits}\n"
-            "Send the message again to run the new code from its beginning."
-        )
 
 
 def _tell(text: str) -> None:

@@ -14,7 +14,7 @@ from agentpost.cli.commands import command
 from agentpost.cli.errors import say
 from agentpost.cli.printing import print_text
 
-_DISTRIBUTIONS: Final = ("agentpost-client", "agentpost-agents", "agentpost")
+_REQUIRED: Final = ("agentpost-client", "agentpost-agents", "agentpost", "pytest")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _AGENT = '''"""{title}: counts the words of a message."""
 
@@ -98,7 +98,7 @@ def new(
     files = {
         "agent.py": _AGENT.format(title=folder.name),
         "test_agent.py": _TEST,
-        "requirements.txt": _requirements(),
+        "requirements.txt": "".join(f"{_requirement(name)}\n" for name in _REQUIRED),
         "README.md": _README.format(title=folder.name),
         ".gitignore": _GITIGNORE,
     }
@@ -114,12 +114,8 @@ def new(
     print_text(f"  cd {folder}{_NEXT}")
 
 
-def _requirements() -> str:
-    """This agentpost, from where it was installed: a folder, a file, a repository, or the index."""
-    return "".join(f"{_requirement(name)}\n" for name in (*_DISTRIBUTIONS, "pytest"))
-
-
 def _requirement(name: str) -> str:
+    """It from where it was installed: a folder, a file, a repository, or the index."""
     try:
         origin = json.loads(distribution(name).read_text("direct_url.json") or "null")
     except PackageNotFoundError:

@@ -1,6 +1,5 @@
 """Sends mails with links to users; the link is made in the moment of sending."""
 
-from email.message import EmailMessage
 from typing import Final
 
 import structlog
@@ -67,18 +66,18 @@ async def _send(ctx: AppContext, server: SmtpServer, waiting: UserMailRecord) ->
     if parts is None:
         return
     try:
-        await mail.hand_over(server, _message(server, waiting, *parts))
+        await _hand_over(server, waiting, *parts)
     except Exception as error:  # whatever it is: the mails behind this one do not wait for it
         log.warning("mail_not_sent", mail_id=waiting.id, error=reason_of(error))
         return
     await ctx.db.write(lambda tx: user_rows.delete_mail(tx, waiting.id))
 
 
-def _message(
+async def _hand_over(
     server: SmtpServer, waiting: UserMailRecord, link: PasswordLink, account: str
-) -> EmailMessage:
+) -> None:
     purpose, inviter = Purpose(waiting.purpose), link.user.invited_by or users.BY_OPERATOR
-    return mail.compose(
+    await mail.hand_over(
         server,
         mail_id=waiting.id,
         recipient=link.user.address,

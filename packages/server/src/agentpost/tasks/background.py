@@ -94,6 +94,7 @@ class Background:
             Task("sweep_blobs", lambda: blobs.sweep(ctx), sweep),
             Task("tidy_storage", lambda: blobs.tidy(ctx), 600.0),
             Task("sweep_uploads", lambda: uploads.sweep(ctx), 60.0),
+            Task("wake_deliveries", lambda: deliveries.wake_due(ctx), sweep, external=True),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(ctx), sweep),
             Task("look_for_unknown_keys", secrets.UnknownKeys(ctx).log, 60.0),
             Task("watch_nodes", nodes.watch, WATCH_SECONDS, takes_work=True, hint=NODES),

@@ -11,8 +11,8 @@ from agentpost.domain.limits import SIGNED_IN_KNOWN_SECONDS
 from agentpost.settings import Settings
 
 _JOURNEY_SECONDS = 15 * 60
-_THEME = "agentpost_theme"
-_THEME_SECONDS = 400 * 86_400
+THEME: Final = "agentpost_theme"
+THEME_SECONDS: Final = 400 * 86_400
 THEMES: Final = ("system", "light", "dark")
 
 
@@ -74,10 +74,5 @@ class JourneyCookie(Cookie):
 
 def theme(request: Request) -> str:
     """The look that was chosen: one of `THEMES`, by default that of the system."""
-    value = request.cookies.get(_THEME, "")
+    value = request.cookies.get(THEME, "")
     return value if value in THEMES else THEMES[0]
-
-
-def set_theme(response: Response, name: str) -> None:
-    """Keep the look; the page's script may read and write this cookie, it is no secret."""
-    response.set_cookie(_THEME, name, max_age=_THEME_SECONDS, path="/", samesite="lax")

@@ -70,26 +70,8 @@ def make(base: str) -> Environment:
     environment.globals.update(
         base=base, icon=icon, limits=limits, asset=lambda name: base + assets.address(name)
     )
-    environment.filters.update(
-        name=name,
-        moment=moment,
-        ago=ago,
-        size=human_size,
-        credits=in_credits,
-        amount=amount,
-        browser=browser,
-        look=look_of,
-        exact=exact,
-        numeric=numeric,
-        cents=cents,
-        as_code=as_code,
-        markdown=markdown,
-        plain=plain,
-        took=took,
-        last_part=last_part,
-        words=words,
-        plural=plural,
-    )
+    environment.filters.update(size=human_size, credits=in_credits, look=look_of)
+    environment.filters |= {each.__name__: each for each in _FILTERS}
     environment.globals["ui"] = environment.get_template("layout/macros.html").module
     return environment
 
@@ -168,12 +150,8 @@ def in_credits(value: float) -> str:
 
 def cents(value: float) -> str:
     """`exact` with at least two decimals: for amounts below each other."""
-    amount = exact(value)
-    return (
-        amount + "0" * max(0, 2 - len(amount.partition(".")[2]))
-        if "." in amount
-        else f"{amount}.00"
-    )
+    whole, _, decimals = exact(value).partition(".")
+    return f"{whole}.{decimals:0<2}"
 
 
 def numeric(rows: Sequence[Sequence[str]]) -> list[bool]:
@@ -211,3 +189,10 @@ def took(microseconds: int) -> str:
     if whole < 3_600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3_600} h {whole % 3_600 // 60} min"
+
+
+_FILTERS: Final = (
+    *(name, moment, ago, amount, browser, exact, numeric, cents, as_code, markdown, plain, took),
+    *(last_part, words, plural),
+)
+"""Those that a template calls as they are called here."""

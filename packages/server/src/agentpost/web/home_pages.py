@@ -23,8 +23,9 @@ async def choose_theme(ctx: AppContext, request: Request) -> View:
     came_from = urlsplit(request.headers.get("referer", ""))
     path = "/" + came_from.path.lstrip("/\\")
     response = RedirectResponse(path + (f"?{came_from.query}" if came_from.query else ""), 303)
-    if theme in cookies.THEMES:
-        cookies.set_theme(response, theme)
+    if theme in cookies.THEMES:  # no secret: the page's script may read and write this cookie
+        seconds = cookies.THEME_SECONDS
+        response.set_cookie(cookies.THEME, theme, max_age=seconds, path="/", samesite="lax")
     return response
 
 

@@ -89,12 +89,9 @@ class Redirect:
 
 View = PageView | Redirect | Response
 Handler = Callable[..., Awaitable[View]]
-"""Of a page for people who are signed in: of (ctx, request, viewer), and the parameters of its path
+"""Of (ctx, request), the viewer where people are signed in, and the parameters of the page's path
 by their names."""
-OpenHandler = Callable[..., Awaitable[View]]
-"""The same without a viewer."""
 
-_UNSAID: Final = Right.USERS
 _ADMINISTERING: Final = {
     *(Right.KEYS, Right.WEBHOOKS, Right.SCHEDULES, Right.USERS, Right.SELF, Right.OPERATE),
 }
@@ -153,7 +150,7 @@ class Page:
     def right_for(self, method: str) -> Right:
         """What a request of that method needs."""
         right = self.post_right if method == "POST" else None
-        return right or self.right or _UNSAID
+        return right or self.right or Right.USERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,5 +158,5 @@ class OpenPage:
     """A path for everybody; see `Page`."""
 
     path: str
-    get: OpenHandler | None = None
-    post: OpenHandler | None = None
+    get: Handler | None = None
+    post: Handler | None = None

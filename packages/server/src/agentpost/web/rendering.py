@@ -50,7 +50,6 @@ class Renderer:
         self._settings = settings
         self._in_maintenance = in_maintenance
         self.base = urlsplit(settings.public_app_url).path.rstrip("/")
-        self._made: Environment | None = None
         self._navs = {
             role: _sections([page for page in pages if may(role, page.right_for("GET"))])
             for role in Role
@@ -71,7 +70,6 @@ class Renderer:
                 model[LIVE] = self._environment.globals["ui"].live(url, fragment)  # type: ignore[attr-defined]
         note = page.notes.get(request.query_params.get(NOTE, ""))
         here = _current(request.url.path, self._nav)
-        model["maintenance"] = self._in_maintenance()
         return self._respond(request, view, model, viewer=viewer, note=note, here=here)
 
     def open(self, request: Request, view: PageView) -> Response:
@@ -102,40 +100,32 @@ class Renderer:
         role = viewer.user.role
         article = "a" if role == Role.MEMBER else "an"
         text = f"You are {article} {role} of this account. Only owners can do this."
-        maintenance = self._in_maintenance()
-        model = {"heading": "Not allowed", "text": text, "maintenance": maintenance}
+        model = {"heading": "Not allowed", "text": text}
         view = PageView("layout/refused.html", "Not allowed", model, 403)
         return self._respond(request, view, model, viewer=viewer)
 
     def error(self, request: Request, refusal: Refusal) -> Response:
         """The page for a request that was refused or failed."""
         status = CATALOGUE[refusal.code].status
+        title, text = _TITLES.get(status, "Not supported"), refusal.message
         match refusal.code:
             case ErrorCode.UNAUTHORIZED:
                 next_path = _address(request) if request.method == "GET" else ""
                 view = sign_in.page(request, self._settings, next_path, status=status)
                 return self.open(request, view)
             case ErrorCode.RATE_LIMITED:
-                response = self.notice(request, "Try again later", refusal.message, status)
+                title = "Try again later"
             case ErrorCode.NOT_FOUND:  # foreign, unknown and deleted look the same
-                text = "This page does not exist, or you have no access to it."
-                return self.notice(request, "Not found", text, status)
+                title, text = "Not found", "This page does not exist, or you have no access to it."
             case ErrorCode.METHOD_NOT_ALLOWED:
-                text = f"{request.method} is not supported here."
-                response = self.notice(request, "Not supported", text, status)
+                title, text = "Not supported", f"{request.method} is not supported here."
             case ErrorCode.INTERNAL | ErrorCode.UNAVAILABLE:
-                text = f"Request ID: {state_of(request.scope).id}."
+                title, text = "Error", "Something went wrong on our side."
                 if isinstance(refusal, Overloaded):
                     again = f"Try again in {refusal.retry_after_seconds} s."
-                    response = self.notice(
-                        request, "Busy", f"{refusal.message} {again} {text}", status
-                    )
-                else:
-                    text = f"Something went wrong on our side. {text}"
-                    response = self.notice(request, "Error", text, status)
-            case _:
-                title = _TITLES.get(status, "Not supported")
-                response = self.notice(request, title, refusal.message, status)
+                    title, text = "Busy", f"{refusal.message} {again}"
+                text = f"{text} Request ID: {state_of(request.scope).id}."
+        response = self.notice(request, title, text, status)
         if isinstance(refusal, MethodNotAllowed):
             response.headers["Allow"] = refusal.allowed
         if isinstance(refusal, Overloaded | RateLimited):
@@ -144,9 +134,7 @@ class Renderer:
 
     @property
     def _environment(self) -> Environment:
-        if self._made is None:
-            self._made = environment.make(self.base)
-        return self._made
+        return environment.make(self.base)  # kept there; made when the first page is asked for
 
     def _respond(
         self,
@@ -167,6 +155,7 @@ class Renderer:
                 nav=self._navs[viewer.user.role] if viewer else [],
                 here=here,
                 note=note,
+                maintenance=self._in_maintenance(),
                 theme=cookies.theme(request),
             )
             .encode()

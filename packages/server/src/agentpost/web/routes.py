@@ -102,19 +102,15 @@ class PageRoutes:
 
     # --- around the handlers ----------------------------------------------------------------------
     def _handlers(self, each: Page | OpenPage) -> Mapping[str, Handler]:
-        if isinstance(each, OpenPage):
-            by_method = {"GET": each.get, "POST": each.post}
-            handlers = {m: partial(self._open, h) for m, h in by_method.items() if h is not None}
-        else:
-            closed = {"GET": each.get, "POST": each.post}
-            handlers = {
-                m: partial(self._signed_in, each, h) for m, h in closed.items() if h is not None
-            }
-        if "POST" in handlers:
-            handlers["POST"] = partial(self._own_form, handlers["POST"])
+        way_in = self._open if isinstance(each, OpenPage) else partial(self._signed_in, each)
+        handlers: dict[str, Handler] = {}
+        if each.get is not None:
+            handlers["GET"] = partial(way_in, each.get)
+        if each.post is not None:
+            handlers["POST"] = partial(self._own_form, partial(way_in, each.post))
         return handlers
 
-    async def _open(self, handler: page.OpenHandler, request: Request) -> Response:
+    async def _open(self, handler: page.Handler, request: Request) -> Response:
         """For everybody."""
         proxy = untrusted_proxy(request, self._ctx.settings)
         if proxy:

@@ -65,14 +65,13 @@ class ConcurrencyLimits:
     """Counts the attempts under way, and knows which queues are slow."""
 
     def __init__(self) -> None:
-        self._quick = 0
-        self._slow = 0
+        self._under_way = {False: 0, True: 0}  # by whether the endpoint is slow
         self._slow_queues = 0
 
-    @property
-    def slow_free(self) -> int:
-        """How many more attempts to slow endpoints may begin."""
-        return min(SLOW_ATTEMPTS_MAX - self._slow, self._free)
+    def free(self, *, slow: bool) -> int:
+        """How many more attempts to slow endpoints may begin, or to the others."""
+        most = SLOW_ATTEMPTS_MAX if slow else QUICK_ATTEMPTS_MAX
+        return min(most - self._under_way[slow], ATTEMPTS_MAX - sum(self._under_way.values()))
 
     def capacity(self, queue: EndpointQueue) -> int:
         """How many more deliveries to claim for it: none ahead for a slow one, whose claims would
@@ -86,19 +85,20 @@ class ConcurrencyLimits:
 
     def free_for(self, queue: EndpointQueue) -> bool:
         """Whether one more of its attempts may begin."""
-        if queue.slow:
-            return self.slow_free > 0
-        return min(QUICK_ATTEMPTS_MAX - self._quick, self._free) > 0
+        return self.free(slow=queue.slow) > 0
 
     def begin(self, queue: EndpointQueue) -> None:
         """An attempt begins."""
         queue.in_flight += 1
-        self._count(queue, 1)
+        self._under_way[queue.slow] += 1
 
-    def finish(self, queue: EndpointQueue) -> None:
-        """An attempt has ended."""
+    def end(self, queue: EndpointQueue, event_id: str) -> None:
+        """An attempt has ended, which tells how slow its endpoint is now."""
         queue.in_flight -= 1
-        self._count(queue, -1)
+        self._under_way[queue.slow] -= 1
+        was_late = event_id in queue.late
+        queue.late.discard(event_id)
+        self._set_slow(queue, was_late or bool(queue.late))
 
     def is_late(self, queue: EndpointQueue, event_id: str) -> None:
         """An attempt has been on its way for `SLOW_SECONDS`."""
@@ -106,33 +106,17 @@ class ConcurrencyLimits:
         queue.leave_probation()
         self._set_slow(queue, True)
 
-    def note_end(self, queue: EndpointQueue, event_id: str) -> None:
-        """How slow an endpoint is after one of its attempts ended."""
-        was_late = event_id in queue.late
-        queue.late.discard(event_id)
-        self._set_slow(queue, was_late or bool(queue.late))
-
     def note_removed(self, queue: EndpointQueue) -> None:
         """A queue was removed."""
         self._set_slow(queue, False)
 
-    @property
-    def _free(self) -> int:
-        return ATTEMPTS_MAX - self._quick - self._slow
-
     def _set_slow(self, queue: EndpointQueue, slow: bool) -> None:
         if queue.slow == slow:
             return
-        self._count(queue, -queue.in_flight)
+        self._under_way[queue.slow] -= queue.in_flight
         queue.slow = slow
-        self._count(queue, queue.in_flight)
+        self._under_way[queue.slow] += queue.in_flight
         self._slow_queues += 1 if slow else -1
-
-    def _count(self, queue: EndpointQueue, attempts: int) -> None:
-        if queue.slow:
-            self._slow += attempts
-        else:
-            self._quick += attempts
 
 
 def fair_shares(capacities: Mapping[str, int], most: int) -> dict[str, int]:

@@ -1,10 +1,11 @@
 """Claim, record, list and resend deliveries (spec: Webhook events; design: Webhook events)."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from itertools import groupby
 
 from agentpost.clock import new_id
 from agentpost.context import AppContext
@@ -24,8 +25,8 @@ from agentpost.record.events import TEST_EVENT, EventName
 from agentpost.tasks.sweeps import sweep
 from agentpost.transactions import read_transaction, write_transaction
 from agentpost.webhooks import delivery_rows, endpoint_rows, endpoint_rules
-from agentpost.webhooks.endpoint_rules import Attempted, Claimed, DeliveryStatus
-from agentpost.webhooks.endpoints import get_owned
+from agentpost.webhooks.endpoint_rules import Attempted, Claimed, DeliveryStatus, EventContent
+from agentpost.webhooks.endpoints import get_owned, turned_off
 from agentpost.webhooks.event_shapes import EventShape, TestEventDataShape
 from agentpost.webhooks.records import AttemptRecord, DeliveryRecord, EndpointRecord
 
@@ -55,25 +56,28 @@ class Proof(StrEnum):
     """It was sent with other links or in another form: the server or its address has changed."""
 
 
-def body(ctx: AppContext, claim: Claimed) -> Body:
-    """What to send: the event as it was kept, with file links signed now."""
-    event = (claim.name, claim.at, claim.data_json, claim.message_id)
-    return _body(ctx, *event, links_until=ctx.links.expiry())
-
-
-def _body(
-    ctx: AppContext, name: str, at: int, data_json: str, message_id: str | None, *, links_until: int
-) -> Body:
-    is_sample = message_id is None and name != TEST_EVENT
-    links = ctx.links.until(links_until)
-    data = EventShape.of(name, at, data_json, links, is_sample=is_sample).json()
-    return Body(data, links_until, hashlib.sha256(data).hexdigest())
+def body(ctx: AppContext, event: EventContent, links_until: int | None = None) -> Body:
+    """What to send: the event as it was kept, with file links that hold until then; None: signed
+    now."""
+    until = links_until or ctx.links.expiry()
+    is_sample = event.message_id is None and event.name != TEST_EVENT
+    links = ctx.links.until(until)
+    data = EventShape.of(event.name, event.at, event.data_json, links, is_sample=is_sample).json()
+    return Body(data, until, hashlib.sha256(data).hexdigest())
 
 
 # --- claiming and recording -----------------------------------------------------------------------
 async def due_endpoints(ctx: AppContext) -> list[str]:
     """Endpoints with due deliveries that no node has claimed."""
     return await ctx.resting.due("due_endpoints", delivery_rows.due_endpoints)
+
+
+async def wake_due(ctx: AppContext) -> None:
+    """Tell the sender what is due: retries fall due, claims of dead nodes run out, a wake-up may
+    have been lost, another process may have committed some."""
+    endpoint_ids = await due_endpoints(ctx)
+    if endpoint_ids:
+        ctx.deliveries_due(endpoint_ids)
 
 
 @write_transaction
@@ -89,17 +93,17 @@ def record_and_claim(
     now = ctx.clock.now()
     for claim in unused:
         delivery_rows.give_back(tx, claim.event_id, claim.endpoint_id, claim.until)
-    by_endpoint: dict[str, list[Attempted]] = {}
-    for attempt in attempts:
-        by_endpoint.setdefault(attempt.claimed.endpoint_id, []).append(attempt)
     recorded_attempts: list[Attempted] = []
-    for endpoint_id in sorted(by_endpoint):  # one order of locks for all nodes
-        recorded_attempts += _record(tx, ctx, endpoint_id, by_endpoint[endpoint_id], now)
+    # One order of locks for all nodes.
+    in_order = sorted(attempts, key=lambda each: (each.claimed.endpoint_id, each.at))
+    for endpoint_id, of_endpoint in groupby(in_order, lambda each: each.claimed.endpoint_id):
+        recorded_attempts += _record(tx, ctx, endpoint_id, of_endpoint, now)
     _log(tx, recorded_attempts)
-    claims: list[Claimed] = []
-    for endpoint_id, limit in shares.items():
-        claims.extend(_claim(tx, ctx, endpoint_id, limit, now))
-    return claims
+    return [
+        claim
+        for endpoint_id, limit in shares.items()
+        for claim in _claim(tx, ctx, endpoint_id, limit, now)
+    ]
 
 
 async def give_back_all(ctx: AppContext) -> None:
@@ -119,44 +123,40 @@ def _claim(tx: Tx, ctx: AppContext, endpoint_id: str, limit: int, now: int) -> l
 
 
 def _record(
-    tx: Tx, ctx: AppContext, endpoint_id: str, attempts: Sequence[Attempted], now: int
+    tx: Tx, ctx: AppContext, endpoint_id: str, attempts: Iterable[Attempted], now: int
 ) -> list[Attempted]:
-    """Write what became of one endpoint's attempts, and what that means for the endpoint; those
-    that count, since their claim still held."""
+    """Write what became of one endpoint's attempts, oldest first, and what that means for the
+    endpoint; those that count, since their claim still held."""
     endpoint = endpoint_rows.lock(tx, endpoint_id)
     if endpoint is None:
         return []  # removed meanwhile: its deliveries are cancelled
-    state = endpoint.state
-    recorded_attempts = []
-    for attempt in sorted(attempts, key=lambda attempt: attempt.at):
-        state = endpoint_rules.after_attempt(
-            state,
+    before, recorded_attempts = endpoint.state, []
+    for attempt in attempts:
+        endpoint.state = endpoint_rules.after_attempt(
+            endpoint.state,
             succeeded=attempt.error is None,
             now=attempt.at,
             disable_seconds=ctx.settings.webhook_disable_seconds,
         )
         if _record_one(tx, ctx, attempt, endpoint.account_id):
             recorded_attempts.append(attempt)
-    if state != endpoint.state:
-        endpoint_rows.save_state(tx, endpoint_id, state)
-        if state.disabled_at is not None:
-            _drop_pending(tx, endpoint, state, now)
+    if endpoint.state != before:
+        _save_state(tx, endpoint, now)
     return recorded_attempts
 
 
 def _record_one(tx: Tx, ctx: AppContext, attempt: Attempted, account_id: str) -> bool:
-    claim = attempt.claimed
-    if attempt.error is None:
-        return delivery_rows.record_success(tx, attempt)
-    pause = endpoint_rules.retry_after(
-        claim.attempts + 1, ctx.settings.webhook_retry_seconds, ctx.clock.chance()
-    )
-    following = attempt.at + seconds(pause)
-    # The message is gone by then, and with it the event (design: Webhook events).
-    gone_at = claim.created_at + seconds(ctx.settings.message_retention_seconds)
-    next_at = following if following < gone_at else None
-    is_recorded = delivery_rows.record_failure(tx, attempt, next_at)
-    if is_recorded:
+    claim, next_at = attempt.claimed, None
+    if attempt.error is not None:
+        pause = endpoint_rules.retry_after(
+            claim.attempts + 1, ctx.settings.webhook_retry_seconds, ctx.clock.chance()
+        )
+        following = attempt.at + seconds(pause)
+        # The message is gone by then, and with it the event (design: Webhook events).
+        gone_at = claim.created_at + seconds(ctx.settings.message_retention_seconds)
+        next_at = following if following < gone_at else None
+    is_recorded = delivery_rows.record(tx, attempt, next_at)
+    if is_recorded and attempt.error is not None:
         lifecycle.delivery_failed(tx, attempt, account_id, next_at)
     return is_recorded
 
@@ -204,17 +204,16 @@ def _turn_off(tx: Tx, ctx: AppContext, endpoint_id: str) -> None:
     state = endpoint_rules.gave_up(endpoint.state, now, ctx.settings.webhook_disable_seconds)
     waiting, due = delivery_rows.retries(tx, endpoint_id, now)
     if state != endpoint.state and waiting and not due:
-        endpoint_rows.save_state(tx, endpoint_id, state)
-        _drop_pending(tx, endpoint, state, now)
+        endpoint.state = state
+        _save_state(tx, endpoint, now)
 
 
-def _drop_pending(
-    tx: Tx, endpoint: EndpointRecord, state: endpoint_rules.EndpointState, now: int
-) -> None:
-    """What is pending is dropped and the owner told, once: this is the move from on to off."""
-    dropped_count = delivery_rows.end_pending(tx, endpoint.id, DeliveryStatus.DROPPED)
-    lifecycle.endpoint_disabled(tx, endpoint, state.disabled_reason, dropped_count)
-    mail.endpoint_turned_off(tx, endpoint, now)
+def _save_state(tx: Tx, endpoint: EndpointRecord, now: int) -> None:
+    """Its state has changed; when that was the move from on to off, its owner gets a mail, once."""
+    endpoint_rows.update(tx, endpoint)
+    if endpoint.disabled_at is not None:
+        turned_off(tx, endpoint)
+        mail.endpoint_turned_off(tx, endpoint, now)
 
 
 # --- looking and sending again --------------------------------------------------------------------
@@ -250,10 +249,8 @@ def get_with_event(
     if delivery is None or event is None:
         raise not_found("delivery")
     log = delivery_rows.attempts_of(tx, endpoint_id, [event_id]).get(event_id, [])
-    name, at, data_json, _, message_id = event
     last = log[-1] if log else None
-    until = last.links_until if last and last.links_until else ctx.links.expiry()
-    sent_body = _body(ctx, name, at, data_json, message_id, links_until=until)
+    sent_body = body(ctx, event, last.links_until if last else None)
     if last is None or last.body_sha256 is None:
         proof = Proof.TO_SEND
     else:
@@ -271,20 +268,13 @@ def send_test(
     endpoint = _ready(tx, account_id, endpoint_id)
     now = ctx.clock.now()
     event_id = new_id(ids.EVENT, now)
-    delivery_rows.add_event(
-        tx,
-        event_id,
-        account_id=account_id,
-        message_id=None,
-        job_id=None,
-        name=TEST_EVENT if event is None else event,
-        data=dumps(
-            TestEventDataShape(webhook_endpoint_id=endpoint.id)
-            if event is None
-            else sample_shapes.data(event, now, ctx.links)
-        ),
-        at=now,
+    data = (
+        TestEventDataShape(webhook_endpoint_id=endpoint.id)
+        if event is None
+        else sample_shapes.data(event, now, ctx.links)
     )
+    name = event or TEST_EVENT
+    delivery_rows.add_event(tx, event_id, account_id, None, None, name, dumps(data), now)
     delivery_rows.add_delivery(tx, event_id, endpoint_id, DeliveryStatus.PENDING, now)
     return _wake(tx, ctx, endpoint_id, event_id)
 
@@ -296,7 +286,7 @@ def redeliver(
     """Send one delivery again, at once; one that is pending does not wait for its next attempt.
     Raises `Refusal`: ``not_found``; ``bad_request`` when the endpoint is off."""
     _ready(tx, account_id, endpoint_id)
-    delivery_rows.send_again(tx, endpoint_id, event_id, ctx.clock.now())
+    delivery_rows.send_again(tx, ctx.clock.now(), endpoint_id, event_id)
     return _wake(tx, ctx, endpoint_id, event_id)
 
 
@@ -318,17 +308,11 @@ async def replay(
     def fn(tx: Tx) -> list[str]:
         _ready(tx, account_id, endpoint_id)
         event_ids = delivery_rows.ended_between(
-            tx,
-            endpoint_id,
-            since=since,
-            until=until,
-            statuses=statuses,
-            after=after,
-            limit=CHUNK,
+            tx, endpoint_id, since, until, statuses, after, CHUNK
         )
         now = ctx.clock.now()
         for event_id in event_ids:
-            delivery_rows.send_again(tx, endpoint_id, event_id, now)
+            delivery_rows.send_again(tx, now, endpoint_id, event_id)
         tx.after(partial(ctx.deliveries_due, [endpoint_id]))
         return event_ids
 

@@ -8,18 +8,12 @@ only while the row still holds that very claim.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import UNHEARD, Row, Tx
-from agentpost.db.statements import Change, ChangeOf
-from agentpost.webhooks.endpoint_rules import Attempted, Claimed, DeliveryStatus
-from agentpost.webhooks.records import (
-    AttemptRecord,
-    DeliveryOutcome,
-    DeliveryRecord,
-    EndpointRecord,
-)
+from agentpost.db.statements import Change, ChangeOf, Rows
+from agentpost.webhooks.endpoint_rules import Attempted, Claimed, DeliveryStatus, EventContent
+from agentpost.webhooks.records import AttemptRecord, DeliveryRecord, EndpointRecord
 
 # The first pending endpoint id, the next one after it and so on: as many index look-ups as there
 # are endpoints with something pending, however long the backlog of one of them is.
@@ -47,31 +41,15 @@ _EVENT = (
     " LEFT JOIN messages m ON m.id = e.message_id WHERE e.id = ?"
 )
 _MINE = "WHERE event_id = ? AND endpoint_id = ? AND claimed_until = ?"
-_SUCCEEDED = (
-    "UPDATE deliveries SET status = 'delivered', attempts = attempts + 1,"
-    " attempts_made = attempts_made + 1, last_status_code = ?, last_error = NULL,"
-    " last_response = ?, last_ms = ?, delivered_at = ?, next_attempt_at = NULL,"
-    f" claimed_until = NULL {_MINE} AND status IN ('pending', 'dropped')"
-)
-_FAILED = (
-    "UPDATE deliveries SET status = ?, attempts = attempts + 1,"
-    " attempts_made = attempts_made + 1, last_status_code = ?, last_error = ?,"
-    " last_response = ?, last_ms = ?, next_attempt_at = ?, claimed_until = NULL"
-    f" {_MINE} AND status = 'pending'"
+_RECORD = (
+    "UPDATE deliveries SET status = ?, attempts = attempts + 1, attempts_made = attempts_made + 1,"
+    " last_status_code = ?, last_error = ?, last_response = ?, last_ms = ?, delivered_at = ?,"
+    f" next_attempt_at = ?, claimed_until = NULL {_MINE} AND status IN ('pending', ?)"
 )
 _VIEW = (
     "SELECT d.event_id, d.endpoint_id, d.status, d.attempts, d.last_status_code, d.last_error,"
     " d.last_response, d.last_ms, d.created_at, d.delivered_at, d.next_attempt_at, e.name,"
     " e.message_id FROM deliveries d JOIN events e ON e.id = d.event_id WHERE d.endpoint_id = ?"
-)
-_OUTCOMES = (
-    "SELECT event_id, status, attempts_made, last_ms FROM deliveries WHERE endpoint_id = ?"
-    " ORDER BY event_id DESC LIMIT ?"
-)
-_AGAIN = (
-    "UPDATE deliveries SET status = 'pending', attempts = 0, delivered_at = NULL,"
-    " next_attempt_at = ?, claimed_until = NULL WHERE event_id = ? AND endpoint_id = ?"
-    " AND status <> 'pending'"
 )
 _RECEIVERS = (
     "SELECT id, events_json, disabled_at FROM endpoints WHERE account_id = ?"
@@ -84,46 +62,25 @@ _DELETE_OLDEST = "DELETE FROM attempts WHERE event_id = ? AND endpoint_id = ? AN
 
 
 # --- the outbox ---------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Receivers:
-    """Who receives the events of an account. ``endpoints``: (endpoint id, subscribed events,
-    disabled). ``kept_until``: until then all events are kept for who reads them; 0 when nobody
-    does."""
-
-    endpoints: list[tuple[str, list[str], bool]]
-    kept_until: int
-
-
-def receivers(tx: Tx, account_id: str) -> Receivers:
-    """An account's endpoints and readers, in one statement: every end of a message asks."""
-    if (UNHEARD, account_id) in tx.facts:
-        return Receivers([], 0)
-    result = Receivers([], 0)
-    for each, events_json, at in tx.all(_RECEIVERS, (account_id, account_id)):
-        if events_json is None:
-            result = replace(result, kept_until=at)
-        else:
-            result.endpoints.append((each, json.loads(events_json), at is not None))
-    return result
+def receivers(tx: Tx, account_id: str) -> tuple[list[tuple[str, list[str], bool]], int]:
+    """Who receives the events of an account, in one statement, as every end of a message asks:
+    (endpoint id, subscribed events, disabled) of each endpoint; and until when all events are kept
+    for who reads them, 0 when nobody does."""
+    endpoints, kept_until = [], 0
+    if (UNHEARD, account_id) not in tx.facts:
+        for each, events_json, at in tx.all(_RECEIVERS, (account_id, account_id)):
+            if events_json is None:
+                kept_until = at
+            else:
+                endpoints.append((each, json.loads(events_json), at is not None))
+    return endpoints, kept_until
 
 
-def add_event(
-    tx: Tx,
-    event_id: str,
-    *,
-    account_id: str,
-    message_id: str | None,
-    job_id: str | None,
-    name: str,
-    data: str,
-    at: int,
-) -> None:
-    """What happened, as the receivers will read it."""
-    tx.execute(
-        "INSERT INTO events (id, account_id, message_id, job_id, name, data_json, at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (event_id, account_id, message_id, job_id, name, data, at),
-    )
+# What happened, as the receivers will read it: its id, account, message, job, name, data and time.
+add_event = Change[str, str, str | None, str | None, str, str, int](
+    "INSERT INTO events (id, account_id, message_id, job_id, name, data_json, at)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 def add_delivery(tx: Tx, event_id: str, endpoint_id: str, status: str, now: int) -> None:
@@ -148,17 +105,17 @@ def claim(tx: Tx, endpoint: EndpointRecord, now: int, until: int, limit: int) ->
     claims = []
     for event_id, *counts in tx.all(_DUE, (endpoint.id, now, now, limit)):
         tx.execute(_CLAIM, (until, event_id, endpoint.id))
-        event_row = event(tx, event_id)
-        assert event_row is not None, "an event outlives its deliveries"
-        fields = (*counts, *event_row, endpoint.url, keys)
+        content = event(tx, event_id)
+        assert content is not None, "an event outlives its deliveries"
+        fields = (*counts, content, endpoint.url, keys)
         claims.append(Claimed(endpoint.id, event_id, until, *fields))
     return claims
 
 
-def event(tx: Tx, event_id: str) -> Row | None:
-    """What an event says: its name, its time, its data as JSON, its message's traceparent, and
-    that message; None: it is of none."""
-    return tx.one(_EVENT, (event_id,))
+def event(tx: Tx, event_id: str) -> EventContent | None:
+    """What an event says."""
+    row = tx.one(_EVENT, (event_id,))
+    return EventContent(*row) if row else None
 
 
 # A claim that was not used: the delivery is due as before.
@@ -167,24 +124,18 @@ give_back = Change[str, str, int](f"UPDATE deliveries SET claimed_until = NULL {
 give_back_all = Change[()]("UPDATE deliveries SET claimed_until = NULL WHERE status = 'pending'")
 
 
-def record_success(tx: Tx, attempt: Attempted) -> bool:
-    """The receiver took it, also when it was dropped meanwhile. False when the claim has passed to
-    another node."""
-    values = (attempt.status_code, attempt.response, attempt.ms, attempt.at)
-    return tx.execute(_SUCCEEDED, (*values, *_claim_of(attempt))) > 0
-
-
-def record_failure(tx: Tx, attempt: Attempted, next_attempt_at: int | None) -> bool:
-    """An attempt failed; without a next one the delivery has. False when the claim has passed to
-    another node."""
+def record(tx: Tx, attempt: Attempted, next_attempt_at: int | None) -> bool:
+    """Write what an attempt found: the receiver took it, also when it was dropped meanwhile, or it
+    failed; without a next one the delivery has. False when the claim has passed to another node."""
+    claim, delivered_at, may_be = attempt.claimed, None, DeliveryStatus.PENDING
     status = DeliveryStatus.FAILED if next_attempt_at is None else DeliveryStatus.PENDING
+    if attempt.error is None:
+        status, may_be = DeliveryStatus.DELIVERED, DeliveryStatus.DROPPED
+        delivered_at = attempt.at
     answer = (attempt.status_code, attempt.error, attempt.response, attempt.ms)
-    return tx.execute(_FAILED, (status, *answer, next_attempt_at, *_claim_of(attempt))) > 0
-
-
-def _claim_of(attempt: Attempted) -> tuple[str, str, int]:
-    claim = attempt.claimed
-    return claim.event_id, claim.endpoint_id, claim.until
+    mine = (claim.event_id, claim.endpoint_id, claim.until, may_be)
+    values = (status, *answer, delivered_at, next_attempt_at, *mine)
+    return tx.execute(_RECORD, values) > 0
 
 
 # Drop undelivered events (they can still be sent again on request); how many.
@@ -231,12 +182,11 @@ def list_(
     return [_record(row) for row in rows]
 
 
-def outcomes(tx: Tx, endpoint_id: str, limit: int) -> list[DeliveryOutcome]:
-    """What became of the newest, newest first."""
-    return [
-        DeliveryOutcome(row[0], DeliveryStatus(row[1]), row[2], row[3])
-        for row in tx.all(_OUTCOMES, (endpoint_id, limit))
-    ]
+# What became of the newest, newest first: event id, status, attempts made, how long the last took.
+outcomes = Rows[tuple[str, str, int, int | None], str, int](
+    "SELECT event_id, status, attempts_made, last_ms FROM deliveries WHERE endpoint_id = ?"
+    " ORDER BY event_id DESC LIMIT ?"
+)
 
 
 def _record(row: Row) -> DeliveryRecord:
@@ -245,20 +195,18 @@ def _record(row: Row) -> DeliveryRecord:
 
 
 # --- again ----------------------------------------------------------------------------------------
-def send_again(tx: Tx, endpoint_id: str, event_id: str, now: int) -> None:
-    """Due at once, from the start of the schedule; one that is pending is only brought forward."""
-    if tx.execute(_AGAIN, (now, event_id, endpoint_id)) == 0:
-        tx.execute(
-            "UPDATE deliveries SET next_attempt_at = ?"
-            " WHERE event_id = ? AND endpoint_id = ? AND status = 'pending'",
-            (now, event_id, endpoint_id),
-        )
+# Due at that time, from the start of the schedule; one that is pending is only brought forward.
+send_again = Change[int, str, str](
+    "UPDATE deliveries SET status = 'pending', delivered_at = NULL, next_attempt_at = ?,"
+    " attempts = CASE WHEN status = 'pending' THEN attempts ELSE 0 END,"
+    " claimed_until = CASE WHEN status = 'pending' THEN claimed_until END"
+    " WHERE endpoint_id = ? AND event_id = ?"
+)
 
 
 def ended_between(
     tx: Tx,
     endpoint_id: str,
-    *,
     since: int,
     until: int,
     statuses: Sequence[DeliveryStatus],

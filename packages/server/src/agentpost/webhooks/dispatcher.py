@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -23,7 +23,6 @@ import structlog
 
 from agentpost.clock import Clock
 from agentpost.context import AppContext
-from agentpost.domain.errors import reason_of
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX as ENDPOINT_ATTEMPTS_MAX
 from agentpost.domain.times import SECOND
 from agentpost.egress.client import Egress, PostResult
@@ -38,7 +37,7 @@ from agentpost.webhooks.concurrency import (
     EndpointQueue,
     fair_shares,
 )
-from agentpost.webhooks.endpoint_rules import Attempted, Claimed
+from agentpost.webhooks.endpoint_rules import Attempted, Claimed, EventContent
 from agentpost.webhooks.signing import signed_headers
 
 log = structlog.get_logger(__name__)
@@ -71,14 +70,13 @@ class Deliveries:
         self._woken = False
         self._stopping = False
         self._claiming = True
-        self._queues: dict[str, EndpointQueue] = {}
+        self._queues: defaultdict[str, EndpointQueue] = defaultdict(EndpointQueue)
         self._limits = ConcurrencyLimits()
         self._blocked: deque[EndpointQueue] = deque()  # queues that found no free slot
         self._changed: set[str] = set()  # endpoints, since the round began
         self._done: deque[Attempted] = deque()
         self._unused: deque[Claimed] = deque()
         self._attempts: set[asyncio.Task[None]] = set()
-        self._sweeping: asyncio.Task[None] | None = None
         self._running: asyncio.Task[None] | None = None
 
     # --- from any thread --------------------------------------------------------------------------
@@ -95,20 +93,14 @@ class Deliveries:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon(self._reread, endpoint_id)
 
-    def poll(self) -> None:
-        """Another process has committed: search for due deliveries now."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.submit(self._find_due)
-
     async def start(self) -> None:
-        """Begin, with what was left behind."""
+        """Begin; `deliveries.wake_due` tells what was left behind."""
         if self._alone:
             await deliveries.give_back_all(self._ctx)
         self._loop.start()
-        await self._loop.run(self._begin())
+        self._running = await self._loop.run(self._begin())
         self._ctx.deliveries_due.add(self.wake)
         self._ctx.endpoint_changed.add(self.reread)
-        self._ctx.external_commit.add(self.poll)
 
     @property
     def under_way(self) -> int:
@@ -134,17 +126,14 @@ class Deliveries:
         await asyncio.to_thread(self._loop.stop, STOP_SECONDS)
 
     # --- on the loop ------------------------------------------------------------------------------
-    async def _begin(self) -> None:
-        self._sweeping = asyncio.create_task(self._sweep())
-        self._running = asyncio.create_task(self._run_loop())
+    async def _begin(self) -> asyncio.Task[None]:
+        return asyncio.create_task(self._run_loop())
 
     async def _end(self) -> None:
         self._stopping = True
         self._wake.set()
-        assert self._sweeping is not None
         assert self._running is not None
-        self._sweeping.cancel()
-        await asyncio.gather(self._sweeping, self._running, return_exceptions=True)
+        await asyncio.wait({self._running})
         for endpoint_id in list(self._queues):
             self._empty_queue(endpoint_id)
         if self._attempts:
@@ -165,26 +154,6 @@ class Deliveries:
         if self._attempts:
             await asyncio.wait(self._attempts)
 
-    async def _sweep(self) -> None:
-        """Retries fall due, claims of dead nodes run out, a wake-up may have been lost."""
-        failing = ""
-        while True:
-            try:
-                await self._find_due()
-                failing = ""
-            except Exception as error:
-                reason = reason_of(error)
-                if reason != failing:  # logged once for as long as it is the same
-                    log.exception("webhook_sweep_failed")
-                failing = reason
-            await asyncio.sleep(self._ctx.settings.sweep_seconds)
-
-    async def _find_due(self) -> None:
-        endpoint_ids = await deliveries.due_endpoints(self._ctx)
-        if endpoint_ids:
-            self._woken_endpoints.extend(endpoint_ids)
-            self._wake.set()
-
     async def _run_loop(self) -> None:
         while True:
             await self._wake.wait()
@@ -193,7 +162,7 @@ class Deliveries:
             self._wake.clear()
             self._woken = False
             while self._woken_endpoints:
-                self._queue_of(self._woken_endpoints.popleft()).due = True
+                self._queues[self._woken_endpoints.popleft()].due = True
             try:
                 await self._round()
             except Exception:
@@ -213,7 +182,7 @@ class Deliveries:
             claims = await deliveries.record_and_claim(self._ctx, attempts, unused, shares)
         except BaseException:
             for endpoint_id in shares:
-                self._queue_of(endpoint_id).due = True
+                self._queues[endpoint_id].due = True
             raise
         for attempt in attempts:
             self._done.popleft()
@@ -245,7 +214,7 @@ class Deliveries:
         capacities: dict[str, int] = {}
         if not self._claiming:
             return capacities
-        slow_free = self._limits.slow_free
+        slow_free = self._limits.free(slow=True)
         for endpoint_id, queue in self._queues.items():
             capacity = self._limits.capacity(queue)
             if queue.slow:
@@ -271,12 +240,6 @@ class Deliveries:
                 self._queues[endpoint_id].due = True
             if endpoint_id in self._changed:  # by a commit beside ours: what we read is old
                 self._empty_queue(endpoint_id)
-
-    def _queue_of(self, endpoint_id: str) -> EndpointQueue:
-        queue = self._queues.get(endpoint_id)
-        if queue is None:
-            queue = self._queues[endpoint_id] = EndpointQueue()
-        return queue
 
     def _reread(self, endpoint_id: str) -> None:
         self._changed.add(endpoint_id)
@@ -335,8 +298,7 @@ class Deliveries:
             raise
         finally:
             late.cancel()
-            self._limits.finish(queue)
-            self._limits.note_end(queue, claim.event_id)
+            self._limits.end(queue, claim.event_id)
         queue.learn(is_success=result.error is None, ms=result.ms)
         outcome = (result.status, result.error, result.snippet, result.ms, result.headers)
         proof = (body.sha256, body.links_until) if body else ()
@@ -354,11 +316,15 @@ class Deliveries:
         self._wake.set()
 
     async def _result(self, claim: Claimed) -> tuple[PostResult, deliveries.Body | None]:
-        body, began = None, self._ctx.clock.now()
+        body, began, trace = None, self._ctx.clock.now(), _trace(claim.event)
+        span = (claim.event_id, claim.endpoint_id, claim.attempts_made + 1)
+        # For the receiver: of the span of this attempt, or as the caller sent it.
+        traceparent = claim.event.traceparent
+        if trace is not None:
+            traceparent = traces.traceparent(trace, traces.span_id(traces.WEBHOOK, *span))
         try:
             keys = self._ctx.cipher.signing_keys(claim.endpoint_id, claim.keys)
-            body = deliveries.body(self._ctx, claim)
-            traceparent = _traceparent_of(claim)
+            body = deliveries.body(self._ctx, claim.event)
             result = await self._sender.attempt(
                 claim.url, keys, claim.event_id, body.data, traceparent
             )
@@ -367,45 +333,27 @@ class Deliveries:
         except Exception:  # a fault of ours counts as an attempt, or it would be tried forever
             log.exception("webhook_attempt_failed", event_id=claim.event_id)
             result = PostResult(None, 0, "", "it could not be sent")
-        _record_attempt(claim, result, began, self._ctx.clock.now())
+        if trace is not None:
+            attributes = {
+                "message_id": claim.event.message_id,
+                "event_id": claim.event_id,
+                "endpoint_id": claim.endpoint_id,
+                "attempt": claim.attempts_made + 1,
+                "status_code": result.status,
+            }
+            parent = traces.span_id(traces.MESSAGE, claim.event.message_id)
+            name, times = f"webhook {claim.event.name}", (began, self._ctx.clock.now())
+            traces.record(
+                trace, traces.WEBHOOK, span, parent, name, times, attributes, result.error
+            )
         return result, body
 
 
-def _traceparent_of(claim: Claimed) -> str | None:
-    """The trace context for the receiver: of the span of this attempt, or as the caller sent it."""
-    trace = _trace(claim)
-    if trace is None:
-        return claim.traceparent
-    return traces.traceparent(trace, traces.span_id(traces.WEBHOOK, *_about(claim)))
-
-
-def _record_attempt(claim: Claimed, result: PostResult, began: int, end: int) -> None:
-    """An attempt has ended; times in microseconds since 1970 UTC."""
-    trace = _trace(claim)
-    if trace is None:
-        return
-    attributes = {
-        "message_id": claim.message_id,
-        "event_id": claim.event_id,
-        "endpoint_id": claim.endpoint_id,
-        "attempt": claim.attempts_made + 1,
-        "status_code": result.status,
-    }
-    parent = traces.span_id(traces.MESSAGE, claim.message_id)
-    about, name = _about(claim), f"webhook {claim.name}"
-    times = (began, end)
-    traces.record(trace, traces.WEBHOOK, about, parent, name, times, attributes, result.error)
-
-
-def _about(claim: Claimed) -> tuple[object, ...]:
-    return (claim.event_id, claim.endpoint_id, claim.attempts_made + 1)
-
-
-def _trace(claim: Claimed) -> Trace | None:
+def _trace(event: EventContent) -> Trace | None:
     """None when the spans of its message are not exported, and for a test, which has none."""
-    if claim.message_id is None:
+    if event.message_id is None:
         return None
-    return traces.sampled(claim.message_id, claim.traceparent)
+    return traces.sampled(event.message_id, event.traceparent)
 
 
 class Sender:

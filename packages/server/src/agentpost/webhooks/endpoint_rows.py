@@ -1,9 +1,7 @@
 """Webhook endpoints of an account. The actions decide; nothing here checks a rule."""
 
 from agentpost.db.mapper import Mapper
-from agentpost.db.session import Tx
 from agentpost.db.statements import All, Change, First, Firsts, Save, Whether
-from agentpost.webhooks.endpoint_rules import EndpointState
 from agentpost.webhooks.records import EndpointRecord
 
 ENDPOINTS = Mapper(EndpointRecord, "endpoints")
@@ -23,14 +21,6 @@ update = Save(
     *("url", "events_json", "description", "secret", "old_secret", "old_secret_until"),
     *("disabled_at", "disabled_reason", "failing_since"),
 )
-
-
-def save_state(tx: Tx, endpoint_id: str, state: EndpointState) -> None:
-    """Write whether it is off and since when it fails; the caller holds the lock."""
-    tx.execute(
-        "UPDATE endpoints SET disabled_at = ?, disabled_reason = ?, failing_since = ? WHERE id = ?",
-        (state.disabled_at, state.disabled_reason, state.failing_since, endpoint_id),
-    )
 
 
 # Endpoints of all accounts in the order of their ids, from the first after that id.

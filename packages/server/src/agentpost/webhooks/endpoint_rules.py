@@ -39,6 +39,17 @@ class EndpointState:
 
 
 @dataclass(frozen=True, slots=True)
+class EventContent:
+    """What an event says, as it is kept."""
+
+    name: str
+    at: int
+    data_json: str = field(repr=False)
+    traceparent: str | None  # of the message it tells about
+    message_id: str | None  # that message; None: it was sent as a test
+
+
+@dataclass(frozen=True, slots=True)
 class Claimed:
     """A delivery that this node has claimed until ``until``, with the event it is about."""
 
@@ -48,11 +59,7 @@ class Claimed:
     attempts: int
     attempts_made: int
     created_at: int
-    name: str
-    at: int
-    data_json: str = field(repr=False)
-    traceparent: str | None  # of the message it tells about
-    message_id: str | None  # that message; None: it was sent as a test
+    event: EventContent
     url: str
     keys: tuple[str, ...] = field(repr=False)  # sign it; as they are stored
 

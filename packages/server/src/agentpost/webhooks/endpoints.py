@@ -1,8 +1,8 @@
 """Create, change, switch off and on, and remove webhook endpoints (spec: Webhooks)."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from agentpost.accounts import rows as account_rows
@@ -37,14 +37,6 @@ class EndpointChange:
     enabled: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointView:
-    """An endpoint with its newest deliveries."""
-
-    endpoint: EndpointRecord
-    recent: list[DeliveryRecord] = field(default_factory=list)
-
-
 def check(ctx: AppContext, change: EndpointChange) -> None:
     """Raise ``bad_url``, ``bad_events`` or ``bad_request`` for what no endpoint may be."""
     if change.url is not None:
@@ -71,7 +63,9 @@ def check(ctx: AppContext, change: EndpointChange) -> None:
         raise Refusal(ErrorCode.BAD_REQUEST, f"The description is over {most} characters.")
 
 
-async def create(
+@write_transaction
+def create(
+    tx: Tx,
     ctx: AppContext,
     account_id: str,
     url: str,
@@ -81,27 +75,22 @@ async def create(
     """A new endpoint; its secret is to be shown now and never again. Raises `Refusal`: see `check`;
     ``too_many_endpoints``."""
     check(ctx, EndpointChange(url, events, description))
-    secret = new_secret()
-
-    def fn(tx: Tx) -> EndpointRecord:
-        account_rows.lock(tx, account_id)  # two calls must not both see the last free place
-        if len(endpoint_rows.list_(tx, account_id)) >= WEBHOOK_ENDPOINTS_MAX:
-            most = WEBHOOK_ENDPOINTS_MAX
-            raise Refusal(ErrorCode.TOO_MANY_ENDPOINTS, f"An account has at most {most} endpoints.")
-        now = ctx.clock.now()
-        endpoint = EndpointRecord(
-            id=new_id(ids.ENDPOINT, now),
-            account_id=account_id,
-            url=url,
-            events_json=_events_json(events),
-            created_at=now,
-            description=description,
-        )
-        endpoint.secret = ctx.cipher.encrypt(endpoint.id, secret)
-        endpoint_rows.ENDPOINTS.insert(tx, endpoint)
-        return replace(endpoint, secret=secret)
-
-    return await ctx.db.write(fn)
+    account_rows.lock(tx, account_id)  # two calls must not both see the last free place
+    if len(endpoint_rows.list_(tx, account_id)) >= WEBHOOK_ENDPOINTS_MAX:
+        most = WEBHOOK_ENDPOINTS_MAX
+        raise Refusal(ErrorCode.TOO_MANY_ENDPOINTS, f"An account has at most {most} endpoints.")
+    now, secret = ctx.clock.now(), new_secret()
+    endpoint = EndpointRecord(
+        id=new_id(ids.ENDPOINT, now),
+        account_id=account_id,
+        url=url,
+        events_json=_events_json(events),
+        created_at=now,
+        description=description,
+    )
+    endpoint.secret = ctx.cipher.encrypt(endpoint.id, secret)
+    endpoint_rows.ENDPOINTS.insert(tx, endpoint)
+    return replace(endpoint, secret=secret)
 
 
 async def list_all(ctx: AppContext, account_id: str) -> list[EndpointRecord]:
@@ -110,58 +99,56 @@ async def list_all(ctx: AppContext, account_id: str) -> list[EndpointRecord]:
 
 
 @read_transaction
-def get(tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str) -> EndpointView:
+def get(
+    tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str
+) -> tuple[EndpointRecord, list[DeliveryRecord]]:
     """An endpoint and its newest deliveries; raises ``not_found``."""
     endpoint = get_owned(endpoint_rows.get(tx, endpoint_id), account_id)
-    return EndpointView(endpoint, delivery_rows.list_(tx, endpoint_id, WEBHOOK_RECENT_DELIVERIES))
+    return endpoint, delivery_rows.list_(tx, endpoint_id, WEBHOOK_RECENT_DELIVERIES)
 
 
-async def change(
-    ctx: AppContext, account_id: str, endpoint_id: str, changes: EndpointChange
+@write_transaction
+def change(
+    tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str, changes: EndpointChange
 ) -> EndpointRecord:
     """Change what is given. Switched off, it drops what is pending; switched on, its failures are
     forgotten. Raises `Refusal`: see `check`; ``not_found``."""
     check(ctx, changes)
-
-    def alter(tx: Tx, endpoint: EndpointRecord) -> None:
-        if changes.url is not None:
-            endpoint.url = changes.url
-        if changes.events is not None:
-            endpoint.events_json = _events_json(changes.events)
-        if changes.description is not None:
-            endpoint.description = changes.description
-        if changes.enabled is not None:
-            now = ctx.clock.now()
-            before = endpoint.state
-            state = (
-                endpoint_rules.after_enabling(before)
-                if changes.enabled
-                else endpoint_rules.after_disabling(before, now)
-            )
-            endpoint.disabled_at = state.disabled_at
-            endpoint.disabled_reason = state.disabled_reason
-            endpoint.failing_since = state.failing_since
-            if before.disabled_at is None and state.disabled_at is not None:
-                dropped_count = delivery_rows.end_pending(tx, endpoint_id, DeliveryStatus.DROPPED)
-                lifecycle.endpoint_disabled(tx, endpoint, endpoint.disabled_reason, dropped_count)
-
-    return await _alter(ctx, account_id, endpoint_id, alter)
+    endpoint = get_owned(endpoint_rows.lock(tx, endpoint_id), account_id)
+    if changes.url is not None:
+        endpoint.url = changes.url
+    if changes.events is not None:
+        endpoint.events_json = _events_json(changes.events)
+    if changes.description is not None:
+        endpoint.description = changes.description
+    was_on = endpoint.disabled_at is None
+    if changes.enabled:
+        endpoint.state = endpoint_rules.after_enabling(endpoint.state)
+    elif changes.enabled is not None:
+        endpoint.state = endpoint_rules.after_disabling(endpoint.state, ctx.clock.now())
+    if was_on and endpoint.disabled_at is not None:
+        turned_off(tx, endpoint)
+    return _save(tx, ctx, endpoint)
 
 
-async def rotate(
-    ctx: AppContext, account_id: str, endpoint_id: str, grace_seconds: float = 0
+def turned_off(tx: Tx, endpoint: EndpointRecord) -> None:
+    """It has gone from on to off: what is pending is dropped, and its owner's log tells."""
+    dropped_count = delivery_rows.end_pending(tx, endpoint.id, DeliveryStatus.DROPPED)
+    lifecycle.endpoint_disabled(tx, endpoint, endpoint.disabled_reason, dropped_count)
+
+
+@write_transaction
+def rotate(
+    tx: Tx, ctx: AppContext, account_id: str, endpoint_id: str, grace_seconds: float = 0
 ) -> EndpointRecord:
     """A new secret, to be shown now; the old one signs beside it for that long (design: Webhook
     events). Raises ``not_found``."""
-    secret = new_secret()
-
-    def alter(tx: Tx, endpoint: EndpointRecord) -> None:
-        endpoint.old_secret = endpoint.secret if grace_seconds else None
-        until = ctx.clock.now() + seconds(grace_seconds)
-        endpoint.old_secret_until = until if grace_seconds else None
-        endpoint.secret = ctx.cipher.encrypt(endpoint_id, secret)
-
-    return replace(await _alter(ctx, account_id, endpoint_id, alter), secret=secret)
+    endpoint, secret = get_owned(endpoint_rows.lock(tx, endpoint_id), account_id), new_secret()
+    endpoint.old_secret = endpoint.secret if grace_seconds else None
+    until = ctx.clock.now() + seconds(grace_seconds)
+    endpoint.old_secret_until = until if grace_seconds else None
+    endpoint.secret = ctx.cipher.encrypt(endpoint_id, secret)
+    return replace(_save(tx, ctx, endpoint), secret=secret)
 
 
 @write_transaction
@@ -180,18 +167,9 @@ def get_owned(endpoint: EndpointRecord | None, account_id: str) -> EndpointRecor
     return endpoint
 
 
-@write_transaction
-def _alter(
-    tx: Tx,
-    ctx: AppContext,
-    account_id: str,
-    endpoint_id: str,
-    alter: Callable[[Tx, EndpointRecord], None],
-) -> EndpointRecord:
-    endpoint = get_owned(endpoint_rows.lock(tx, endpoint_id), account_id)
-    alter(tx, endpoint)
+def _save(tx: Tx, ctx: AppContext, endpoint: EndpointRecord) -> EndpointRecord:
     endpoint_rows.update(tx, endpoint)
-    tx.after(partial(ctx.endpoint_changed, endpoint_id))
+    tx.after(partial(ctx.endpoint_changed, endpoint.id))
     return endpoint
 
 

@@ -20,20 +20,27 @@ class EndpointHealth:
     """An endpoint and what became of its newest deliveries.
 
     Attributes:
-        statuses: of those deliveries, oldest first.
+        statuses: of those deliveries (`DeliveryStatus`), oldest first.
         typical_ms: as long as the middle one of the answers took; None without any.
         slow_ms: nineteen of twenty answers took no longer.
         last: the last attempt of the newest delivery that was tried.
     """
 
     endpoint: EndpointRecord
-    statuses: Sequence[DeliveryStatus]
+    statuses: Sequence[str]
     typical_ms: int | None
     slow_ms: int | None
     last: AttemptRecord | None
 
     @property
-    def newest(self) -> Sequence[DeliveryStatus]:
+    def state(self) -> tuple[str, str]:
+        """How the endpoint stands: the kind of its state (`ui.state`), and a word for people."""
+        if self.endpoint.disabled_at is not None:
+            return "wrong" if self.is_failing else "stopped", "disabled"
+        return ("warn", "failing") if self.is_failing else ("good", "enabled")
+
+    @property
+    def newest(self) -> Sequence[str]:
         """As many as a small picture shows, oldest first."""
         return self.statuses[-_PICTURED:]
 
@@ -66,16 +73,13 @@ def of_account(tx: Tx, account_id: str) -> list[EndpointHealth]:
 def of(tx: Tx, endpoint: EndpointRecord) -> EndpointHealth:
     """One endpoint, which was read before."""
     outcomes = delivery_rows.outcomes(tx, endpoint.id, LOOKED_AT)
-    times = sorted(each.last_ms for each in outcomes if each.last_ms is not None)
-    last = None
-    last_attempt = next((each for each in outcomes if each.attempts_made), None)
-    if last_attempt is not None:
-        log = delivery_rows.attempts_of(tx, endpoint.id, [last_attempt.event_id])
-        last = log[last_attempt.event_id][-1] if log else None
+    times = sorted(ms for *_, ms in outcomes if ms is not None)
+    tried = [event_id for event_id, _, attempts_made, _ in outcomes if attempts_made][:1]
+    log = [each[-1] for each in delivery_rows.attempts_of(tx, endpoint.id, tried).values()]
     return EndpointHealth(
         endpoint=endpoint,
-        statuses=[each.status for each in reversed(outcomes)],
+        statuses=[status for _, status, _, _ in reversed(outcomes)],
         typical_ms=times[len(times) // 2] if times else None,
         slow_ms=times[min(int(len(times) * _SLOW), len(times) - 1)] if times else None,
-        last=last,
+        last=log[0] if log else None,
     )

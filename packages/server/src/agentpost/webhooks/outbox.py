@@ -8,7 +8,7 @@ from functools import partial
 
 from agentpost.clock import new_id
 from agentpost.context import AppContext
-from agentpost.contract.shape import Links, dumps
+from agentpost.contract.shape import Links, Shape, dumps
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.events import rows as event_rows
@@ -41,23 +41,20 @@ def message_changed(
 ) -> None:
     """A ``message.*`` event: ``data`` is the message as a read would give it. ``snapshot`` is asked
     for only when somebody receives the event."""
-    _add(tx, ctx, name, message, None, partial(_message_body, ctx, snapshot), now)
+    links = _LinksToCome(ctx.links)
+    _add(tx, ctx, name, message, None, lambda: MessageShape.of(snapshot(), links), now)
 
 
 def job_changed(
     tx: Tx, ctx: AppContext, name: EventName, message: MessageRecord, job: JobRecord, now: int
 ) -> None:
     """A ``job.*`` event, once, for the message that started the job."""
-    _add(tx, ctx, name, message, job.id, partial(_job_body, tx, ctx, message, job), now)
 
+    def data() -> Shape:
+        files, links = job_rows.files(tx, job.id), _LinksToCome(ctx.links)
+        return JobEventDataShape.of_started(job, message, files, links)
 
-def _message_body(ctx: AppContext, snapshot: Callable[[], Snapshot]) -> str:
-    return dumps(MessageShape.of(snapshot(), _LinksToCome(ctx.links)))
-
-
-def _job_body(tx: Tx, ctx: AppContext, message: MessageRecord, job: JobRecord) -> str:
-    files = job_rows.files(tx, job.id)
-    return dumps(JobEventDataShape.of_started(job, message, files, _LinksToCome(ctx.links)))
+    _add(tx, ctx, name, message, job.id, data, now)
 
 
 def _add(
@@ -66,32 +63,25 @@ def _add(
     name: EventName,
     message: MessageRecord,
     job_id: str | None,
-    body: Callable[[], str],
+    data: Callable[[], Shape],
     now: int,
 ) -> None:
     """Store the event when somebody receives or reads it; a disabled chosen endpoint drops it."""
     due: list[tuple[str, DeliveryStatus]] = []
-    receivers = delivery_rows.receivers(tx, message.account_id)
-    for endpoint_id, events, disabled in receivers.endpoints:
+    endpoints, kept_until = delivery_rows.receivers(tx, message.account_id)
+    for endpoint_id, events, disabled in endpoints:
         is_chosen = endpoint_id == message.webhook_endpoint_id
         if message.webhook_endpoint_id is not None and not is_chosen:
             continue
         if not wants(events, name, chosen=is_chosen) or (disabled and not is_chosen):
             continue
         due.append((endpoint_id, DeliveryStatus.DROPPED if disabled else DeliveryStatus.PENDING))
-    is_read = receivers.kept_until > now
+    is_read = kept_until > now
     if not due and not is_read:
         return
     event_id = new_id(ids.EVENT, now)
     delivery_rows.add_event(
-        tx,
-        event_id,
-        account_id=message.account_id,
-        message_id=message.id,
-        job_id=job_id,
-        name=name,
-        data=body(),
-        at=now,
+        tx, event_id, message.account_id, message.id, job_id, name, dumps(data()), now
     )
     for endpoint_id, status in due:
         delivery_rows.add_delivery(tx, event_id, endpoint_id, status, now)

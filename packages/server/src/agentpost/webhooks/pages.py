@@ -1,8 +1,6 @@
 """Webhook endpoints: made, changed, turned on and off, removed; their secrets and deliveries."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -24,7 +22,6 @@ from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 from agentpost.webhooks import deliveries, endpoints, health
 from agentpost.webhooks.endpoint_rules import DeliveryStatus
 from agentpost.webhooks.endpoints import EndpointChange
-from agentpost.webhooks.health import EndpointHealth
 from agentpost.webhooks.records import EndpointRecord
 
 PATH: Final = "/dashboard/webhooks"
@@ -49,35 +46,11 @@ EVENTS: Final = {
 """What each event tells a receiver."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """An endpoint in a list: how it stands, in words, and since when."""
-
-    health: EndpointHealth
-    endpoint: EndpointRecord
-    kind: str
-    state: str
-    events: Sequence[str]
-
-    @classmethod
-    def of(cls, health: EndpointHealth) -> "Line":
-        """The line of an endpoint."""
-        endpoint = health.endpoint
-        kind, state = "good", "enabled"
-        if endpoint.disabled_at is not None:
-            kind, state = "wrong" if endpoint.failing_since is not None else "stopped", "disabled"
-        elif endpoint.failing_since is not None:
-            kind, state = "warn", "failing"
-        events = json.loads(endpoint.events_json)
-        return cls(health, endpoint, kind, state, () if ALL_EVENTS in events else tuple(events))
-
-
 async def show(ctx: AppContext, _: Request, viewer: Viewer, form: Form | None = None) -> View:
     """The endpoints, newest first, with the form for another one."""
     form = form or Form()
-    of_endpoints = await ctx.db.read(lambda tx: health.of_account(tx, viewer.account_id))
     model = {
-        "lines": [Line.of(each) for each in of_endpoints],
+        "lines": await ctx.db.read(lambda tx: health.of_account(tx, viewer.account_id)),
         "form": form,
         "events": EVENTS,
         "most": WEBHOOK_ENDPOINTS_MAX,
@@ -88,17 +61,10 @@ async def show(ctx: AppContext, _: Request, viewer: Viewer, form: Form | None = 
 
 async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """A new endpoint. The answer shows its secret; nothing else ever does."""
-    form = await forms.read(ctx, request)
-    audited.state(
-        request, url=shown_url(form.text("url")), events=form.all("events") or [ALL_EVENTS]
-    )
+    form, new = await _read_settings(ctx, request)
     try:
         endpoint = await endpoints.create(
-            ctx,
-            viewer.account_id,
-            form.text("url"),
-            form.all("events") or [ALL_EVENTS],
-            form.text("description") or None,
+            ctx, viewer.account_id, new.url or "", new.events, new.description or None
         )
     except Refusal as problem:
         form.wrong("url", problem.message)
@@ -109,31 +75,30 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
 
 async def change(ctx: AppContext, request: Request, viewer: Viewer, endpoint_id: str) -> View:
     """Take what its form says of an endpoint; raises ``not_found``."""
-    form = await forms.read(ctx, request)
-    changes = EndpointChange(
-        form.text("url"), form.all("events") or [ALL_EVENTS], form.text("description")
-    )
-    audited.state(
-        request, url=shown_url(form.text("url")), events=form.all("events") or [ALL_EVENTS]
-    )
+    form, changes = await _read_settings(ctx, request)
     try:
         await endpoints.change(ctx, viewer.account_id, endpoint_id, changes)
     except Refusal as problem:
-        view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
+        endpoint, _ = await endpoints.get(ctx, viewer.account_id, endpoint_id)
         form.wrong("url", problem.message)
-        return _settings(ctx, view.endpoint, form)
+        return _settings(ctx, endpoint, form)
     return Redirect(f"{PATH}/{endpoint_id}", note="changed")
+
+
+async def _read_settings(ctx: AppContext, request: Request) -> tuple[Form, EndpointChange]:
+    """A form with the settings of an endpoint, and what it says; the audit log tells of it."""
+    form = await forms.read(ctx, request)
+    url, events = form.text("url"), form.all("events") or [ALL_EVENTS]
+    audited.state(request, url=shown_url(url), events=events)
+    return form, EndpointChange(url, events, form.text("description"))
 
 
 async def settings(ctx: AppContext, _: Request, viewer: Viewer, endpoint_id: str) -> View:
     """Where its address, events and secret are changed; raises ``not_found``."""
-    view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
-    endpoint = view.endpoint
-    events = json.loads(endpoint.events_json)
-    values = {"url": [endpoint.url], "description": [endpoint.description or ""]}
-    return _settings(
-        ctx, endpoint, Form({**values, "events": [] if ALL_EVENTS in events else events})
-    )
+    endpoint = (await endpoints.get(ctx, viewer.account_id, endpoint_id))[0]
+    events = [] if ALL_EVENTS in endpoint.events else endpoint.events
+    values = {"url": [endpoint.url], "description": [endpoint.description or ""], "events": events}
+    return _settings(ctx, endpoint, Form(values))
 
 
 async def turn(ctx: AppContext, request: Request, viewer: Viewer, endpoint_id: str) -> View:
@@ -198,7 +163,7 @@ async def show_delivery(
     ctx: AppContext, request: Request, viewer: Viewer, endpoint_id: str
 ) -> View:
     """An endpoint with its deliveries, newest first; raises ``not_found``."""
-    view = await endpoints.get(ctx, viewer.account_id, endpoint_id)
+    endpoint, _ = await endpoints.get(ctx, viewer.account_id, endpoint_id)
     path = f"{PATH}/{endpoint_id}"
     listing = Listing.of(request, path, ids.EVENT, ("status",))
     status_text = listing.filters.get("status")
@@ -211,7 +176,7 @@ async def show_delivery(
         new_count = sum(each.event_id > listing.top for each in newest)
     model = {
         **listing.model(page_rows[-1].event_id if more else None, new_count),
-        "line": Line.of(await ctx.db.read(lambda tx: health.of(tx, view.endpoint))),
+        "line": await ctx.db.read(lambda tx: health.of(tx, endpoint)),
         "found": page_rows,
         "chips": listing.chips(
             {"status": ("Status", [(s.value, s.value) for s in DeliveryStatus])}

@@ -1,5 +1,6 @@
 """Stored records of webhook endpoints and their deliveries (see `record.records`)."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -26,9 +27,19 @@ class EndpointRecord:
     failing_since: Time | None = None
 
     @property
+    def events(self) -> list[str]:
+        """The events that it receives; ``*`` stands for all of them."""
+        return list(json.loads(self.events_json))
+
+    @property
     def state(self) -> EndpointState:
         """The part that the rules of `webhooks.endpoint_rules` are about."""
         return EndpointState(self.disabled_at, self.disabled_reason, self.failing_since)
+
+    @state.setter
+    def state(self, state: EndpointState) -> None:
+        self.disabled_at, self.disabled_reason = state.disabled_at, state.disabled_reason
+        self.failing_since = state.failing_since
 
     def secrets(self, now: int) -> tuple[str, ...]:
         """What deliveries are signed with now: after a rotation with a grace time, both."""
@@ -55,16 +66,6 @@ class DeliveryRecord:
     event: str
     message_id: str | None
     attempt_log: "Sequence[AttemptRecord]" = ()  # oldest first; read where deliveries are listed
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryOutcome:
-    """What became of one delivery so far; ``last_ms``: how long its last attempt took."""
-
-    event_id: str
-    status: DeliveryStatus
-    attempts_made: int
-    last_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,12 @@ from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.http import audited
 from agentpost.record.events import EventName
 from agentpost.requests.redaction import shown_url
-from agentpost.webhooks import deliveries, endpoints, shapes as webhook_shapes
+from agentpost.webhooks import deliveries, endpoints, shapes
 from agentpost.webhooks.endpoint_rules import DeliveryStatus
 from agentpost.webhooks.endpoints import EndpointChange
 
 LIMIT = Query(
-    "limit",
-    "How many to list.",
-    1,
-    limits.DELIVERIES_PAGE_MAX,
-    limits.DELIVERIES_PAGE_DEFAULT,
+    "limit", "How many to list.", 1, limits.DELIVERIES_PAGE_MAX, limits.DELIVERIES_PAGE_DEFAULT
 )
 BEFORE = Text(
     "before", "Only deliveries older than the one with this `id`.", pattern=ids.pattern(ids.EVENT)
@@ -39,7 +35,7 @@ CHECKED = (ErrorCode.BAD_URL, ErrorCode.BAD_EVENTS, ErrorCode.BAD_REQUEST)
     route="GET /v1/webhooks",
     scope=Scope.ADMIN,
     summary="List webhook endpoints",
-    answer=webhook_shapes.EndpointListShape,
+    answer=shapes.EndpointListShape,
     command=Command(
         "webhooks list",
         ("id", "status=@status", "url", "events=events|*", "created=created_at"),
@@ -50,9 +46,7 @@ async def list_all(api: Api, _: Request, caller: Caller) -> Response:
     """All of the account, newest first, without their secrets."""
     records = await endpoints.list_all(api.ctx, caller.account_id)
     return respond(
-        webhook_shapes.EndpointListShape(
-            data=[webhook_shapes.EndpointShape.of(each) for each in records]
-        )
+        shapes.EndpointListShape(data=[shapes.EndpointShape.of(each) for each in records])
     )
 
 
@@ -62,21 +56,21 @@ async def list_all(api: Api, _: Request, caller: Caller) -> Response:
     scope=Scope.ADMIN,
     action="webhooks create",
     summary="Register a webhook endpoint",
-    body=webhook_shapes.EndpointIn,
-    answer=webhook_shapes.NewEndpointShape,
+    body=shapes.EndpointIn,
+    answer=shapes.NewEndpointShape,
     successes=(CREATED,),
     errors=(*CHECKED, ErrorCode.TOO_MANY_ENDPOINTS),
 )
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """The endpoint receives signed events from now on, those of `events` or all. Keep its `secret`:
     it verifies the signatures and is shown this once. Each call creates another endpoint."""
-    body = validate(webhook_shapes.EndpointIn, await read_json(api, request))
+    body = validate(shapes.EndpointIn, await read_json(api, request))
     audited.state(request, url=shown_url(body.url), events=body.events)
     endpoint = await endpoints.create(
         api.ctx, caller.account_id, body.url, body.events, body.description
     )
     audited.state(request, endpoint.id)
-    return respond(webhook_shapes.NewEndpointShape.of(endpoint), 201)
+    return respond(shapes.NewEndpointShape.of(endpoint), 201)
 
 
 @Operation(
@@ -84,14 +78,14 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     route=f"GET {ENDPOINT}",
     scope=Scope.ADMIN,
     summary="Read a webhook endpoint and its newest deliveries",
-    answer=webhook_shapes.EndpointWithDeliveriesShape,
+    answer=shapes.EndpointWithDeliveriesShape,
     command=Command("webhooks show"),
 )
 async def get(api: Api, _: Request, caller: Caller, endpoint_id: str) -> Response:
     """With the 20 newest deliveries and what the receiver answered to each."""
-    view = await endpoints.get(api.ctx, caller.account_id, endpoint_id)
-    recent = [webhook_shapes.DeliveryShape.of(each) for each in view.recent]
-    shape = webhook_shapes.EndpointWithDeliveriesShape.of(view.endpoint, recent_deliveries=recent)
+    endpoint, newest = await endpoints.get(api.ctx, caller.account_id, endpoint_id)
+    recent = [shapes.DeliveryShape.of(each) for each in newest]
+    shape = shapes.EndpointWithDeliveriesShape.of(endpoint, recent_deliveries=recent)
     return respond(shape)
 
 
@@ -101,19 +95,19 @@ async def get(api: Api, _: Request, caller: Caller, endpoint_id: str) -> Respons
     scope=Scope.ADMIN,
     action="webhooks update",
     summary="Change a webhook endpoint, disable or enable it",
-    body=webhook_shapes.EndpointChangeIn,
-    answer=webhook_shapes.EndpointShape,
+    body=shapes.EndpointChangeIn,
+    answer=shapes.EndpointShape,
     errors=CHECKED,
 )
 async def change(api: Api, request: Request, caller: Caller, endpoint_id: str) -> Response:
     """Only the fields that are given change. Turning an endpoint off drops what is pending for it;
     turning it on forgets its failures."""
-    body = validate(webhook_shapes.EndpointChangeIn, await read_json(api, request))
+    body = validate(shapes.EndpointChangeIn, await read_json(api, request))
     endpoint_change = EndpointChange(body.url, body.events, body.description, body.enabled)
     url = shown_url(body.url) if body.url is not None else None
     audited.state(request, url=url, events=body.events, enabled=body.enabled)
     endpoint = await endpoints.change(api.ctx, caller.account_id, endpoint_id, endpoint_change)
-    return respond(webhook_shapes.EndpointShape.of(endpoint))
+    return respond(shapes.EndpointShape.of(endpoint))
 
 
 @Operation(
@@ -122,13 +116,13 @@ async def change(api: Api, request: Request, caller: Caller, endpoint_id: str) -
     scope=Scope.ADMIN,
     action="webhooks delete",
     summary="Remove a webhook endpoint",
-    answer=webhook_shapes.DeletedEndpointShape,
+    answer=shapes.DeletedEndpointShape,
     command=Command("webhooks delete"),
 )
 async def delete(api: Api, _: Request, caller: Caller, endpoint_id: str) -> Response:
     """Deliveries that are pending are cancelled. A second call answers 404."""
     await endpoints.delete(api.ctx, caller.account_id, endpoint_id)
-    return respond(webhook_shapes.DeletedEndpointShape(id=endpoint_id))
+    return respond(shapes.DeletedEndpointShape(id=endpoint_id))
 
 
 @Operation(
@@ -137,20 +131,20 @@ async def delete(api: Api, _: Request, caller: Caller, endpoint_id: str) -> Resp
     scope=Scope.ADMIN,
     action="webhooks rotate",
     summary="Replace the secret of a webhook endpoint",
-    body=webhook_shapes.RotateIn,
+    body=shapes.RotateIn,
     body_required=False,
-    answer=webhook_shapes.RotatedSecretShape,
+    answer=shapes.RotatedSecretShape,
 )
 async def rotate(api: Api, request: Request, caller: Caller, endpoint_id: str) -> Response:
     """The new `secret` is shown this once and signs every later delivery, retries of older events
     too. With `grace_seconds` the old one signs beside it for a while, so that receivers can be
     changed without losing an event."""
-    body = validate(webhook_shapes.RotateIn, await read_optional_json(api, request))
+    body = validate(shapes.RotateIn, await read_optional_json(api, request))
     audited.state(request, grace_seconds=body.grace_seconds)
     secrets = await endpoints.rotate(
         api.ctx, caller.account_id, endpoint_id, body.grace_seconds or 0
     )
-    return respond(webhook_shapes.RotatedSecretShape.of(secrets))
+    return respond(shapes.RotatedSecretShape.of(secrets))
 
 
 @Operation(
@@ -159,9 +153,9 @@ async def rotate(api: Api, request: Request, caller: Caller, endpoint_id: str) -
     scope=Scope.ADMIN,
     action="webhooks test",
     summary="Send a test event",
-    body=webhook_shapes.TestIn,
+    body=shapes.TestIn,
     body_required=False,
-    answer=webhook_shapes.DeliveryShape,
+    answer=shapes.DeliveryShape,
     successes=(CREATED,),
     errors=(ErrorCode.BAD_EVENTS, ErrorCode.BAD_REQUEST),
 )
@@ -169,14 +163,14 @@ async def test(api: Api, request: Request, caller: Caller, endpoint_id: str) -> 
     """The endpoint gets a `webhook.test` event, subscribed to it or not; with `event` a sample of
     that one, signed like the real ones. A sample says `test: true`, its ids end in zeros and
     nothing in it exists."""
-    body = validate(webhook_shapes.TestIn, await read_optional_json(api, request))
+    body = validate(shapes.TestIn, await read_optional_json(api, request))
     if body.event is not None and body.event not in set(EventName):
         text = f"There is no event {body.event[:100]!r}. There are: {', '.join(EventName)}."
         raise Refusal(ErrorCode.BAD_EVENTS, text)
     event = EventName(body.event) if body.event is not None else None
     audited.state(request, event=event)
     delivery = await deliveries.send_test(api.ctx, caller.account_id, endpoint_id, event)
-    return respond(webhook_shapes.DeliveryShape.of(delivery), 201)
+    return respond(shapes.DeliveryShape.of(delivery), 201)
 
 
 @Operation(
@@ -184,7 +178,7 @@ async def test(api: Api, request: Request, caller: Caller, endpoint_id: str) -> 
     route=f"GET {ENDPOINT}/deliveries",
     scope=Scope.ADMIN,
     summary="List the deliveries of a webhook endpoint",
-    answer=webhook_shapes.DeliveryListShape,
+    answer=shapes.DeliveryListShape,
     queries=(LIMIT,),
     texts=(
         BEFORE,
@@ -203,17 +197,13 @@ async def list_deliveries(api: Api, request: Request, caller: Caller, endpoint_i
     """Newest first, each with a log of its attempts. While `has_more`, continue with `before`: the
     last one's `id`."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
-    status = choice_param(request, "status", DeliveryStatus)
+    word = choice_param(request, "status", DeliveryStatus)
+    status = DeliveryStatus(word) if word else None
     records, more = await deliveries.page(
-        api.ctx,
-        caller.account_id,
-        endpoint_id,
-        limit,
-        before,
-        DeliveryStatus(status) if status else None,
+        api.ctx, caller.account_id, endpoint_id, limit, before, status
     )
-    data = [webhook_shapes.LoggedDeliveryShape.of(each) for each in records]
-    return respond(webhook_shapes.DeliveryListShape(data=data, has_more=more))
+    data = [shapes.LoggedDeliveryShape.of(each) for each in records]
+    return respond(shapes.DeliveryListShape(data=data, has_more=more))
 
 
 @Operation(
@@ -222,7 +212,7 @@ async def list_deliveries(api: Api, request: Request, caller: Caller, endpoint_i
     scope=Scope.ADMIN,
     action="webhooks redeliver",
     summary="Send a delivery again",
-    answer=webhook_shapes.DeliveryShape,
+    answer=shapes.DeliveryShape,
     errors=(ErrorCode.BAD_REQUEST,),
 )
 async def redeliver(
@@ -231,7 +221,7 @@ async def redeliver(
     """At once, with the same `webhook-id`, whether it was delivered before or not."""
     audited.state(request, event_id=event_id)
     delivery = await deliveries.redeliver(api.ctx, caller.account_id, endpoint_id, event_id)
-    return respond(webhook_shapes.DeliveryShape.of(delivery))
+    return respond(shapes.DeliveryShape.of(delivery))
 
 
 @Operation(
@@ -240,31 +230,23 @@ async def redeliver(
     scope=Scope.ADMIN,
     action="webhooks replay",
     summary="Send the deliveries of a time range again",
-    body=webhook_shapes.ReplayIn,
-    answer=webhook_shapes.ReplayShape,
+    body=shapes.ReplayIn,
+    answer=shapes.ReplayShape,
     errors=(ErrorCode.BAD_REQUEST,),
 )
 async def replay(api: Api, request: Request, caller: Caller, endpoint_id: str) -> Response:
     """All of them that have ended, dropped ones included, or only those of `status`. For receivers
     that were down for longer than deliveries are retried."""
-    body = validate(webhook_shapes.ReplayIn, await read_json(api, request))
+    body = validate(shapes.ReplayIn, await read_json(api, request))
     since = time_of("since", body.since)
     until = time_of("until", body.until) if body.until is not None else api.ctx.clock.now()
     statuses = tuple(DeliveryStatus(status) for status in body.status or deliveries.REPLAYABLE)
     audited.state(request, since=body.since, until=body.until, status=body.status)
     count = await deliveries.replay(api.ctx, caller.account_id, endpoint_id, since, until, statuses)
-    return respond(webhook_shapes.ReplayShape(webhook_endpoint_id=endpoint_id, deliveries=count))
+    return respond(shapes.ReplayShape(webhook_endpoint_id=endpoint_id, deliveries=count))
 
 
 OPERATIONS = (
-    list_all,
-    create,
-    get,
-    change,
-    delete,
-    rotate,
-    test,
-    list_deliveries,
-    redeliver,
-    replay,
+    *(list_all, create, get, change, delete),
+    *(rotate, test, list_deliveries, redeliver, replay),
 )

@@ -8,7 +8,7 @@ import structlog
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.secrets.encryption import SecretUnreadable
-from agentpost.transactions import read_transaction
+from agentpost.transactions import read_transaction, write_transaction
 from agentpost.webhooks import endpoint_rows
 from agentpost.webhooks.records import EndpointRecord
 
@@ -53,53 +53,36 @@ async def unknown_keys(ctx: AppContext) -> set[str]:
 async def reencrypt(ctx: AppContext) -> ReencryptionResult:
     """Encrypt every secret with the current key, so that earlier ones can be dropped."""
     result = ReencryptionResult()
-    async for page in _pages(ctx):
-        due = []
-        for endpoint in page:
-            if not _is_readable(ctx, endpoint):
-                result.unreadable.append(endpoint.id)
-            elif all(ctx.cipher.is_current(each) for each in _values(endpoint)):
-                result.current += 1
-            else:
-                due.append(endpoint.id)
-        await _encrypt(ctx, due)
-        result.encrypted += len(due)
+    async for endpoint in _endpoints(ctx):
+        if not _is_readable(ctx, endpoint):
+            result.unreadable.append(endpoint.id)
+        elif all(ctx.cipher.is_current(each) for each in _values(endpoint)):
+            result.current += 1
+        else:
+            await _encrypt(ctx, endpoint.id)
+            result.encrypted += 1
     return result
 
 
 async def unreadable(ctx: AppContext) -> list[str]:
     """The endpoints with a secret that no key of this server decrypts."""
-    return [
-        endpoint.id
-        async for page in _pages(ctx)
-        for endpoint in page
-        if not _is_readable(ctx, endpoint)
-    ]
+    return [each.id async for each in _endpoints(ctx) if not _is_readable(ctx, each)]
 
 
-async def _encrypt(ctx: AppContext, endpoint_ids: list[str]) -> None:
-    """Encrypt what is not encrypted with the current key; what cannot be read stays."""
+@write_transaction
+def _encrypt(tx: Tx, ctx: AppContext, endpoint_id: str) -> None:
+    """Encrypt with the current key what could be read just now."""
+    endpoint = endpoint_rows.lock(tx, endpoint_id)
+    if endpoint is None or not _is_readable(ctx, endpoint):
+        return  # changed meanwhile, by a node with other keys
 
-    def fn(tx: Tx) -> None:
-        for endpoint_id in sorted(endpoint_ids):  # one order of locks for all nodes
-            endpoint = endpoint_rows.lock(tx, endpoint_id)
-            if endpoint is not None:
-                endpoint.secret = _current(ctx, endpoint.id, endpoint.secret)
-                if endpoint.old_secret is not None:
-                    endpoint.old_secret = _current(ctx, endpoint.id, endpoint.old_secret)
-                endpoint_rows.update(tx, endpoint)
-
-    if endpoint_ids:
-        await ctx.db.write(fn)
-
-
-def _current(ctx: AppContext, endpoint_id: str, value: str) -> str:
-    if ctx.cipher.is_current(value):
-        return value
-    try:
+    def again(value: str) -> str:
         return ctx.cipher.encrypt(endpoint_id, ctx.cipher.decrypt(endpoint_id, value))
-    except SecretUnreadable:
-        return value
+
+    endpoint.secret = again(endpoint.secret)
+    if endpoint.old_secret is not None:
+        endpoint.old_secret = again(endpoint.old_secret)
+    endpoint_rows.update(tx, endpoint)
 
 
 def _is_readable(ctx: AppContext, endpoint: EndpointRecord) -> bool:
@@ -115,13 +98,15 @@ def _values(endpoint: EndpointRecord) -> list[str]:
     return [each for each in (endpoint.secret, endpoint.old_secret) if each is not None]
 
 
-async def _pages(ctx: AppContext) -> AsyncIterator[list[EndpointRecord]]:
-    last = ""
-    while page := await _page(ctx, last):
-        yield page
-        last = page[-1].id
-
-
 @read_transaction
 def _page(tx: Tx, _: AppContext, after: str) -> list[EndpointRecord]:
     return endpoint_rows.after(tx, after, _PAGE)
+
+
+async def _endpoints(ctx: AppContext) -> AsyncIterator[EndpointRecord]:
+    """All of them, read in pages."""
+    last = ""
+    while page := await _page(ctx, last):
+        for endpoint in page:
+            yield endpoint
+        last = page[-1].id

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema
 
-from agentpost.contract.shape import Shape, Time, about, loads
+from agentpost.contract.shape import Shape, Time, about
 from agentpost.domain import limits
 from agentpost.domain.times import iso, iso_or_none
 from agentpost.messages.body_shapes import Request, TimeIn
@@ -177,7 +177,7 @@ class EndpointShape(Shape):
         """From its record."""
         return cls.with_fields_of(
             record,
-            events=loads(record.events_json),
+            events=record.events,
             created_at=iso(record.created_at),
             disabled_at=iso_or_none(record.disabled_at),
             failing_since=iso_or_none(record.failing_since),
