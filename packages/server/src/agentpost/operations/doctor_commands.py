@@ -1,7 +1,8 @@
 """`agentpost doctor`."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -33,17 +34,22 @@ def doctor_command(
         outcome = doctor.Report([doctor.Finding("database", "missing", text)], [])
     else:
         outcome = with_context(partial(doctor.report, full=full))
-    findings = [finding.as_dict() for finding in outcome.findings]
-    warnings = [warning.as_dict() for warning in outcome.warnings]
-    record = {"ok": not findings, "findings": findings, "warnings": warnings}
-    return report(record, partial(_show, findings, warnings), code=1 if findings else 0)
+    findings, warnings = outcome
+    record = {
+        "ok": not findings,
+        "findings": [each._asdict() for each in findings],
+        "warnings": [each._asdict() for each in warnings],
+    }
+    return report(record, partial(_show, *outcome), code=1 if findings else 0)
 
 
-def _show(findings: list[dict[str, Any]], warnings: list[dict[str, Any]]) -> None:
+def _show(
+    findings: Sequence[tuple[str, str, str]], warnings: Sequence[tuple[str, str, str]]
+) -> None:
     if not findings:
         print_text("The server has no problems." if warnings else "No problems found.")
-    for heading, problems in (("", findings), ("\nWarnings:", warnings)):
-        if problems and heading:
-            print_text(heading)
-        if problems:
-            show_table(_COLUMNS, [[problem[name] for name in _COLUMNS] for problem in problems])
+    else:
+        show_table(_COLUMNS, findings)
+    if warnings:
+        print_text("\nWarnings:")
+        show_table(_COLUMNS, warnings)
