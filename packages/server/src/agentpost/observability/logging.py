@@ -8,7 +8,7 @@ import atexit
 import json
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import Context
 from datetime import datetime
 from functools import partial
@@ -40,15 +40,6 @@ _LINE_CONTROLS: Final = {**_CONTROLS, 9: "\\t", 10: "\\n"}
 
 _clock = SystemClock()
 _encode = json.JSONEncoder(default=repr).encode
-_quoted = json.encoder.encode_basestring_ascii
-_PLAIN: Final[Mapping[type, Callable[[Any], str]]] = {
-    str: _quoted,
-    int: str,
-    bool: lambda value: "true" if value else "false",
-    type(None): lambda _: "null",
-}
-"""How values of these types are written, as `_encode` does it: that makes an encoder for each call,
-and most values are of these."""
 _LEVELS: Final = ("debug", "info", "warning", "error")
 _least: list[int] = [1]
 """The index of the least level that is logged."""
@@ -186,11 +177,7 @@ def _add_timestamp(
 def json_line(event: Event) -> str:
     """An event as a line of JSON: time, level and name first."""
     first = {"timestamp": iso(event["timestamp"]), "level": event["level"], "event": event["event"]}
-    parts = []
-    for name, value in {**first, **event, **first}.items():
-        plain = _PLAIN.get(type(value), _encode)
-        parts.append(f"{_quoted(name)}: {plain(value)}")
-    return f"{{{', '.join(parts)}}}"
+    return _encode({**first, **event, **first})
 
 
 class _ConsoleLine:
