@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from agentpost.accounts.operator_commands import Account
 from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, with_context
@@ -26,7 +27,7 @@ STDOUT: Final = "-"
 
 @command("accounts export", "agentpost accounts export team@example.com team.tar")
 def accounts_export(
-    account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
+    account: Account,
     place: Annotated[
         Path, typer.Argument(help="Archive to write, such as team.tar; - is standard output.")
     ],
@@ -74,7 +75,7 @@ def accounts_export(
     "agentpost accounts delete team@example.com --yes",
 )
 def accounts_delete(
-    account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
+    account: Account,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> Result:
     """Delete an account and all its data. This cannot be undone."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentpost.cli import exits
+from agentpost.cli import exits, given
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, option_value, with_context
 from agentpost.cli.errors import fail, say
@@ -25,8 +24,6 @@ _KEY = (
     *("id", "account_id", "name", "hint", "scopes", "allow_ips", "max_credits_per_day"),
     *("created_at", "last_used_at", "expires_at", "revoked_at", "old_hint", "old_until"),
 )
-_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 KeyId = Annotated[str, typer.Argument(help="Id of the key, key_….")]
 
 
@@ -58,7 +55,7 @@ def keys_create(
     from agentpost.accounts import actions as accounts
     from agentpost.accounts.scope_rules import parse
 
-    lifetime = None if expires is None else _span("--expires", expires)
+    lifetime = given.span(expires, "--expires")
     if lifetime == 0:
         fail("--expires takes a time above zero, such as 30d", exits.USAGE)
     key_scopes = option_value(lambda: parse(scopes.split(",")))
@@ -102,7 +99,7 @@ def keys_rotate(
     from agentpost.accounts import keys as key_changes
     from agentpost.domain.times import iso
 
-    span = _span("--overlap", overlap)
+    span = 0 if overlap == "0" else given.span(overlap, "--overlap") or 0
     new = change(lambda ctx: key_changes.rotate(ctx, key_id, span), key_id, {"overlap": overlap})
     about = "the old key no longer works"
     if until := new.record.old_until:
@@ -155,14 +152,6 @@ def _new_key(shape: dict[str, Any], secret: str, about: str) -> Result:
         print_text(secret)
 
     return report({**shape, "key": secret}, show)
-
-
-def _span(option: str, text: str) -> float:
-    """Seconds."""
-    match = _SPAN.fullmatch(text)
-    if match is None and text != "0":
-        fail(f"{option} takes a number with s, m, h or d, such as 30d", exits.USAGE)
-    return int(match[1]) * _UNITS[match[2]] if match else 0
 
 
 def _networks(texts: list[str] | None) -> tuple[Network, ...]:
