@@ -17,7 +17,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits, to_millionths
 from agentpost.jobs import rows as job_rows
-from agentpost.limits.allowances import running_jobs_max
+from agentpost.limits.allowances import allowances_of
 from agentpost.record import signals as s, writer
 from agentpost.record.records import AccountRecord, LedgerRecord
 
@@ -107,7 +107,7 @@ def resume_queued(
     available = account.wallet.available
     if available < 1 or account.hosting_fees_due:
         return
-    slots = running_jobs_max(ctx.settings, account.limits_json)
+    slots = allowances_of(ctx.settings, account.limits_json).running_jobs
     queued = job_rows.resumable(tx, account.id, available, now, slots)
     if not queued:
         return

@@ -50,20 +50,6 @@ def allowances_of(settings: Settings, limits_json: str) -> Allowances:
     return allowances.overridden(json.loads(limits_json))
 
 
-def running_jobs_max(settings: Settings, limits_json: str) -> int:
-    """How many jobs an account may run at once."""
-    if limits_json == NO_OVERRIDES:
-        return settings.running_jobs_max
-    return allowances_of(settings, limits_json).running_jobs
-
-
-def stored_bytes_max(settings: Settings, limits_json: str) -> int:
-    """How many bytes of files an account may have stored; 0: no limit."""
-    if limits_json == NO_OVERRIDES:
-        return settings.stored_bytes_max
-    return allowances_of(settings, limits_json).stored_bytes
-
-
 async def show(ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str]]:
     """An account's allowances, and the names of those set for it alone; raises ``not_found``."""
     limits_json = (await ctx.db.read(lambda tx: rows.named(tx, id_or_email))).limits_json

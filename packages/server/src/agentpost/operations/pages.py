@@ -15,7 +15,7 @@ from agentpost.limits import allowances
 from agentpost.limits.allowance_rules import NAMES, SWITCHES
 from agentpost.operations import doctor, maintenance, server_overview
 from agentpost.sessions import oidc, password_links
-from agentpost.sessions.password_links import InvitationLink
+from agentpost.sessions.password_links import PasswordLink
 from agentpost.users.role_rules import Right
 from agentpost.web import forms
 from agentpost.web.forms import Form
@@ -90,8 +90,8 @@ async def show_actions(ctx: AppContext, request: Request, _: Viewer) -> View:
     who, action, target = (
         listing.filters.get(name, "").strip()[:200] for name in ("who", "action", "target")
     )
-    log_page = await audit.page(ctx, listing.before, who=who, action=action, target=target)
-    model = {**listing.model(log_page.more), "actions": log_page.actions}
+    actions, more = await audit.page(ctx, listing.before, who=who, action=action, target=target)
+    model = {**listing.model(more), "actions": actions}
     return PageView("operations/operator_audit.html", "Audit log", model)
 
 
@@ -149,7 +149,7 @@ async def set_limits(ctx: AppContext, request: Request, _: Viewer, account_id: s
 
 
 async def _account(
-    ctx: AppContext, account_id: str, form: Form, invitation: InvitationLink | None = None
+    ctx: AppContext, account_id: str, form: Form, invitation: PasswordLink | None = None
 ) -> View:
     view = await server_overview.account(ctx, account_id)
     statement = await usage.statement(ctx, account_id, with_sums=False)

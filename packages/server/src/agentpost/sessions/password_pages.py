@@ -14,16 +14,17 @@ from agentpost.web import forms, sign_in
 from agentpost.web.forms import Form
 from agentpost.web.page import OpenPage, PageView, Redirect, View
 
-_SPENT: Final = PageView(
-    "layout/notice.html",
-    "This link does not work",
-    {
-        "heading": "This link does not work",
-        "text": "This link has been used or has expired. Request a new one:"
-        " by “Forgot your password?”, or from the one who invited you.",
-        "sign_in": False,
-    },
-    403,
+
+def spent_notice(text: str, **model: object) -> PageView:
+    """What is shown instead of what a link was for."""
+    title = "This link does not work"
+    notice = {"heading": title, "text": text, "sign_in": False, **model}
+    return PageView("layout/notice.html", title, notice, 403)
+
+
+_SPENT: Final = spent_notice(
+    "This link has been used or has expired. Request a new one:"
+    " by “Forgot your password?”, or from the one who invited you."
 )
 FIELD: Final = {
     "autocomplete": "new-password",

@@ -15,7 +15,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.http import audited
 from agentpost.sessions import password_links, password_pages, sign_in as signing_in
-from agentpost.sessions.password_links import InvitationLink
+from agentpost.sessions.password_links import PasswordLink
 from agentpost.sessions.sign_in import WrongPassword
 from agentpost.users import actions as users
 from agentpost.users.records import UserRecord
@@ -40,7 +40,7 @@ async def show(
     viewer: Viewer,
     form: Form | None = None,
     *,
-    invitation: InvitationLink | None = None,
+    invitation: PasswordLink | None = None,
 ) -> PageView:
     """The users, newest first, with the form to invite another one."""
     form = form or Form()
@@ -48,12 +48,12 @@ async def show(
     cursor = request.query_params.get("before", "")
     before = cursor if ids.is_id(ids.USER, cursor) else None
     account = await accounts.find(ctx, account_id)
-    user_page = await users.list_(ctx, account.id, before)
+    page_users, more = await users.list_(ctx, account.id, before)
     query = {} if account.id == viewer.account_id else {"account": account.id}
-    older = {**query, "before": user_page.more} if user_page.more else {}
+    older = {**query, "before": more} if more else {}
     roles = roles_below(viewer.user.role)
     model = {
-        "lines": [(each, may_manage(viewer.user.role, each.role)) for each in user_page.users],
+        "lines": [(each, may_manage(viewer.user.role, each.role)) for each in page_users],
         "whose": account,
         "is_own": account.id == viewer.account_id,
         "query": f"?{urlencode(query)}" if query else "",
