@@ -96,11 +96,11 @@ def keys_rotate(
     ] = "24h",
 ) -> Result:
     """Replace a key by a new one, which is shown only now. Name, scopes and limits stay."""
-    from agentpost.accounts import keys as key_changes
+    from agentpost.accounts import actions as accounts
     from agentpost.domain.times import iso
 
     span = 0 if overlap == "0" else given.span(overlap, "--overlap") or 0
-    new = change(lambda ctx: key_changes.rotate(ctx, key_id, span), key_id, {"overlap": overlap})
+    new = change(lambda ctx: accounts.rotate(ctx, key_id, span), key_id, {"overlap": overlap})
     about = "the old key no longer works"
     if until := new.record.old_until:
         about = f"the old key, …{new.record.old_hint}, works until {iso(until)}"
@@ -123,13 +123,13 @@ def keys_allow(
     ] = False,
 ) -> Result:
     """Set the addresses a key works from; the change takes effect within a second."""
-    from agentpost.accounts import keys as key_changes
+    from agentpost.accounts import actions as accounts
 
     if bool(ip) == from_everywhere:
         fail("use --ip, once for each network, or --from-everywhere", exits.USAGE)
     allowed = _networks(ip)
     about = {"allow_ips": [str(each) for each in allowed]}
-    key = change(lambda ctx: key_changes.allow(ctx, key_id, allowed), key_id, about)
+    key = change(lambda ctx: accounts.allow(ctx, key_id, allowed), key_id, about)
     where = ", ".join(map(str, allowed)) or "everywhere"
     return report(_key(key), f"{key_id} works from {where}")
 

@@ -56,9 +56,7 @@ PLACES: Final = {
     "dev": Place("serving.commands", "Serve an agent and reload it on save."),
     "new": Place("serving.new_commands", "Create a folder with an agent and its test."),
     "doctor": Place(
-        "operations.doctor_commands",
-        "List problems: failures, overdue work, lost files.",
-        logs=True,
+        "operations.commands", "List problems: failures, overdue work, lost files.", logs=True
     ),
     "explain": Place("operations.commands", "Show what happened to a message.", logs=True),
     "backup": Place(

@@ -1,16 +1,18 @@
-"""More commands for the operator: limits, maintenance, a message's timeline, sign-in."""
+"""More commands for the operator: limits, maintenance, the doctor, a timeline, sign-in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from agentpost.accounts.operator_commands import Account
 from agentpost.cli.commands import command
-from agentpost.cli.context import change, option_value, with_context
+from agentpost.cli.context import change, option_value, run_or_exit, with_context
 from agentpost.cli.printing import Result, print_text, report
+from agentpost.cli.tables import show_table
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 Number = Annotated[str | None, typer.Option(metavar="N|default", help="Number, or 'default'.")]
 
+_PROBLEM: Final = ("id", "state", "problem")
 _DIGITS_MAX = 9
 _BYTES_DIGITS_MAX = 15
 
@@ -46,7 +49,6 @@ def limits_set(
     Running servers apply it within a second.
     """
     from agentpost.limits import allowances
-    from agentpost.limits.allowance_rules import NAMES
 
     options = {
         "requests_per_minute": requests_per_minute,
@@ -63,7 +65,9 @@ def limits_set(
         lambda: allowances.validate({name: _number(name, text) for name, text in texts.items()})
     )
     if not changes:
-        raise typer.BadParameter(f"set at least one limit: {', '.join(map(_option, NAMES))}")
+        raise typer.BadParameter(
+            f"set at least one limit: {', '.join(map(_option, allowances.NAMES))}"
+        )
 
     async def override(ctx: AppContext) -> dict[str, Any]:
         await allowances.override(ctx, account, changes)
@@ -124,6 +128,47 @@ def _show_story(story: Timeline) -> None:
     print_text()
     for line in story.lines:
         print_text(line.as_text())
+
+
+@command("doctor", "agentpost doctor", "agentpost doctor --full --json")
+def doctor_command(
+    full: Annotated[
+        bool, typer.Option("--full", help="Check every file instead of a sample.")
+    ] = False,
+) -> Result:
+    """List problems: failing stores, overdue work, lost files; exit code 1 when there are any.
+
+    Webhook endpoints that do not accept deliveries are warnings: they leave the exit code at 0."""
+    from agentpost import bootstrap
+    from agentpost.operations import doctor
+    from agentpost.settings import load_settings
+
+    settings = run_or_exit(load_settings)
+    # Opening a database that is missing would make a new one, where all is well.
+    if run_or_exit(lambda: bootstrap.is_new(settings)):
+        text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
+        outcome = doctor.Report([doctor.Finding("database", "missing", text)], [])
+    else:
+        outcome = with_context(partial(doctor.report, full=full))
+    findings, warnings = outcome
+    record = {
+        "ok": not findings,
+        "findings": [each._asdict() for each in findings],
+        "warnings": [each._asdict() for each in warnings],
+    }
+    return report(record, partial(_show_problems, *outcome), code=1 if findings else 0)
+
+
+def _show_problems(
+    findings: Sequence[tuple[str, str, str]], warnings: Sequence[tuple[str, str, str]]
+) -> None:
+    if not findings:
+        print_text("The server has no problems." if warnings else "No problems found.")
+    else:
+        show_table(_PROBLEM, findings)
+    if warnings:
+        print_text("\nWarnings:")
+        show_table(_PROBLEM, warnings)
 
 
 # --- parts ----------------------------------------------------------------------------------------

@@ -15,8 +15,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
 from agentpost.jobs import rows as job_rows
-from agentpost.limits.allowance_rules import NAMES, Allowances
-from agentpost.limits.allowances import allowances_of
+from agentpost.limits.allowances import NAMES, Allowances, allowances_of
 from agentpost.nodes import actions as nodes, missing_runs
 from agentpost.nodes.actions import NodeLine
 from agentpost.operations import metric_rows, server_rows
