@@ -14,22 +14,39 @@ from agentpost.record.records import LedgerRecord
 KEY_OF_CHARGE: Final = "COALESCE(g.key_id, m.key_id)"
 """Of a ledger line ``g`` and the message ``m`` of its job: lines of earlier versions name no key,
 later ones name it when their message is deleted, too."""
-_GROUPS: Final = {
-    UsageGroup.DAY: (f"m.created_at / {DAY}", f"g.at / {DAY}"),
-    UsageGroup.KEY: ("m.key_id", KEY_OF_CHARGE),
-    UsageGroup.CONVERSATION: ("m.conversation_id", "j.conversation_id"),
+_OF_MESSAGE: Final = {
+    UsageGroup.DAY: f"m.created_at / {DAY}",
+    UsageGroup.KEY: "m.key_id",
+    UsageGroup.CONVERSATION: "m.conversation_id",
+}
+_OF_CHARGE: Final = {
+    UsageGroup.DAY: f"g.at / {DAY}",
+    UsageGroup.KEY: KEY_OF_CHARGE,
+    UsageGroup.CONVERSATION: "j.conversation_id",
 }
 """By what messages are summed, and charges."""
-_MESSAGES: Final = "FROM messages m WHERE m.account_id = ? AND m.id >= ? AND m.id < ? GROUP BY 1"
-_JOBS: Final = (
+_FROM_MESSAGES: Final = "FROM messages m WHERE m.account_id = ? AND m.id >= ? AND m.id < ?"
+_FROM_JOBS: Final = (
     "FROM messages m JOIN message_jobs l ON l.message_id = m.id"
     " JOIN jobs j ON j.id = l.job_id AND j.message_id = m.id"
-    " WHERE m.account_id = ? AND m.id >= ? AND m.id < ? AND j.kind = 'execution' GROUP BY 1"
+    " WHERE m.account_id = ? AND m.id >= ? AND m.id < ? AND j.kind = 'execution'"
 )
-_CHARGES: Final = (
+_FROM_CHARGES: Final = (
     "FROM ledger g LEFT JOIN jobs j ON j.id = g.job_id LEFT JOIN messages m ON m.id = j.message_id"
-    " WHERE g.account_id = ? AND g.id >= ? AND g.id < ? AND g.kind = 'charge' GROUP BY 1"
+    " WHERE g.account_id = ? AND g.id >= ? AND g.id < ? AND g.kind = 'charge'"
 )
+MESSAGES: Final = {
+    group: f"SELECT {value}, COUNT(*) {_FROM_MESSAGES} GROUP BY 1"
+    for group, value in _OF_MESSAGE.items()
+}
+JOBS: Final = {
+    group: f"SELECT {value}, COUNT(*) {_FROM_JOBS} GROUP BY 1"
+    for group, value in _OF_MESSAGE.items()
+}
+CHARGES: Final = {
+    group: f"SELECT {value}, SUM(g.amount), COUNT(*) {_FROM_CHARGES} GROUP BY 1"
+    for group, value in _OF_CHARGE.items()
+}
 
 
 @dataclass(slots=True)
@@ -61,16 +78,14 @@ def sums(
     """What was used from ``since`` to before ``until``, by day since 1970, key or conversation;
     None: the message of these charges is deleted."""
     result: dict[Any, Sums] = {}
-    of_message, of_charge = _GROUPS[group]
     messages = (account_id, ids.at(ids.MESSAGE, since), ids.at(ids.MESSAGE, until))
     charges = (account_id, ids.at(ids.LEDGER, since), ids.at(ids.LEDGER, until))
-    for value, count in tx.all(f"SELECT {of_message}, COUNT(*) {_MESSAGES}", messages):
+    for value, count in tx.all(MESSAGES[group], messages):
         result.setdefault(value, Sums()).messages = int(count)
     if with_jobs:
-        for value, count in tx.all(f"SELECT {of_message}, COUNT(*) {_JOBS}", messages):
+        for value, count in tx.all(JOBS[group], messages):
             result.setdefault(value, Sums()).jobs = int(count)
-    sql = f"SELECT {of_charge}, SUM(g.amount), COUNT(*) {_CHARGES}"
-    for value, amount, count in tx.all(sql, charges):
+    for value, amount, count in tx.all(CHARGES[group], charges):
         one = result.setdefault(value, Sums())
         one.millionths, one.charges = int(amount), int(count)
     return result

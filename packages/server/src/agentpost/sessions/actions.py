@@ -242,11 +242,9 @@ async def log_out(ctx: AppContext, secret: str) -> None:
     await ctx.db.write(lambda tx: session_rows.end_session(tx, ended, ctx.clock.now()))
 
 
-@write_transaction
-def log_out_everywhere(tx: Tx, ctx: AppContext, user_id: str) -> None:
+async def log_out_everywhere(ctx: AppContext, user: UserRecord) -> None:
     """End every session of the user; links that were not used yet end with them."""
-    session_rows.delete_sessions(tx, user_id)
-    session_rows.delete_links(tx, user_id)
+    await ctx.db.write(lambda tx: users.end_sessions(tx, user))
 
 
 def app_url(tx: Tx, ctx: AppContext) -> str:

@@ -1,14 +1,10 @@
 """Sends mails with links to users; the link is made in the moment of sending."""
 
-from email.message import EmailMessage
 from typing import Final
-
-import structlog
 
 from agentpost.accounts import rows as account_rows
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain.errors import reason_of
 from agentpost.domain.times import DAY, seconds
 from agentpost.mail import actions as mail
 from agentpost.mail.actions import SmtpServer
@@ -16,8 +12,6 @@ from agentpost.sessions import password_links
 from agentpost.sessions.password_links import PasswordLink, Purpose
 from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserMailRecord
-
-log = structlog.get_logger(__name__)
 
 _BATCH: Final = 3
 _GIVEN_UP_AFTER: Final = DAY
@@ -66,19 +60,9 @@ async def _send(ctx: AppContext, server: SmtpServer, waiting: UserMailRecord) ->
     parts = await ctx.db.write(fn)
     if parts is None:
         return
-    try:
-        await mail.hand_over(server, _message(server, waiting, *parts))
-    except Exception as error:  # whatever it is: the mails behind this one do not wait for it
-        log.warning("mail_not_sent", mail_id=waiting.id, error=reason_of(error))
-        return
-    await ctx.db.write(lambda tx: user_rows.delete_mail(tx, waiting.id))
-
-
-def _message(
-    server: SmtpServer, waiting: UserMailRecord, link: PasswordLink, account: str
-) -> EmailMessage:
-    purpose, inviter = Purpose(waiting.purpose), link.user.invited_by or users.BY_OPERATOR
-    return mail.compose(
+    link, account = parts
+    inviter = link.user.invited_by or users.BY_OPERATOR
+    problem = await mail.hand_over(
         server,
         mail_id=waiting.id,
         recipient=link.user.address,
@@ -86,3 +70,5 @@ def _message(
         text=_TEXTS[purpose].format(url=link.url, account=account, inviter=inviter),
         at=waiting.created_at,
     )
+    if problem is None:
+        await ctx.db.write(lambda tx: user_rows.delete_mail(tx, waiting.id))

@@ -29,7 +29,7 @@ async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
 async def end_all(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Log out everywhere, here too."""
     audited.state(request, viewer.email, session="all")
-    await sessions.log_out_everywhere(ctx, viewer.user.id)
+    await sessions.log_out_everywhere(ctx, viewer.user)
     return Redirect("/login", session="")
 
 

@@ -135,7 +135,7 @@ def make(tx: Tx, ctx: AppContext, user: str, by: UserRecord | None = None) -> Pa
 def make_in(tx: Tx, ctx: AppContext, user: UserRecord, purpose: Purpose) -> PasswordLink:
     """`make` within a transaction."""
     for each in (Purpose.INVITATION, Purpose.RESET):
-        session_rows.delete_links(tx, user.id, each.value)
+        session_rows.delete_links_for(tx, user.id, each.value)
     token, expires_at = _insert_token(tx, ctx, user, purpose)
     return PasswordLink(user, f"{sessions.app_url(tx, ctx)}/password/{token}", expires_at)
 
@@ -145,7 +145,7 @@ def offers(tx: Tx, ctx: AppContext, email: str, subject: str) -> list[Offer]:
     that address: open invitations."""
     result = []
     for each in user_rows.invitations(tx, email, _OFFERS_MAX):
-        session_rows.delete_links(tx, each.id, Purpose.ARRIVAL.value)
+        session_rows.delete_links_for(tx, each.id, Purpose.ARRIVAL.value)
         token, _ = _insert_token(tx, ctx, each, Purpose.ARRIVAL, subject)
         result.append(Offer(token, each, account_rows.get(tx, each.account_id), subject, True))
     return result

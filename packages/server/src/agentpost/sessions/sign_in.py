@@ -102,7 +102,7 @@ async def change_password(
         if now is None or now.password != stored:
             raise WrongPassword("it was changed meanwhile")
         user_rows.set_password(tx, user.id, hashed)
-        session_rows.delete_sessions(tx, user.id, keep=digest(secret))
+        session_rows.delete_sessions(tx, user.id, digest(secret))
         session_rows.delete_links(tx, user.id)
 
     await ctx.db.write(fn)

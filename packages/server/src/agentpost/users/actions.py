@@ -299,5 +299,5 @@ def _keep_leaders(tx: Tx, user: UserRecord, role: Role | None) -> None:
 
 def end_sessions(tx: Tx, user: UserRecord) -> None:
     """End the sessions of a user, and links that were not used."""
-    session_rows.delete_sessions(tx, user.id)
+    session_rows.delete_sessions(tx, user.id, "")
     session_rows.delete_links(tx, user.id)

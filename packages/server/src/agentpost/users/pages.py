@@ -98,7 +98,7 @@ async def change_role(
     audited.state(request, role=role.value)
     with form.refusing("form"):
         await users.set_role(ctx, user_id, role, viewer.user)
-    return _changed(request)
+    return _back(request)
 
 
 @takes_form(_show_again)
@@ -108,7 +108,7 @@ async def remove(
     """The user is removed and signed out; raises ``not_found``."""
     with form.refusing("form"):
         await users.remove(ctx, user_id, viewer.user)
-    return _changed(request)
+    return _back(request)
 
 
 @takes_form(_show_again)
@@ -120,7 +120,7 @@ async def link(ctx: AppContext, request: Request, viewer: Viewer, form: Form, us
     return await show(ctx, request, viewer, invitation=invitation)
 
 
-def _changed(request: Request) -> Redirect:
+def _back(request: Request) -> Redirect:
     account_id = request.query_params.get("account", "")
     return Redirect(f"{PATH}?account={account_id}") if account_id else Redirect(PATH, note="done")
 
