@@ -78,7 +78,7 @@ def configure(log_format: str, level: str) -> None:
     structlog.configure(
         processors=_processors,
         wrapper_class=structlog.make_filtering_bound_logger("debug"),  # see `_left_out`
-        logger_factory=lambda *_: _SinkLogger(sink),
+        logger_factory=lambda *_: sink,
         cache_logger_on_first_use=True,
     )
     set_level(level)
@@ -106,7 +106,7 @@ def line(event: str, fields: Mapping[str, object]) -> None:
         Context().run(partial(log.info, event, **fields))
     elif _quick:
         entry = {**fields, "event": event, "level": "info", "timestamp": _clock.now()}
-        _quick[0].put(entry, urgent=False)
+        _quick[0].info(entry)
 
 
 def configure_command() -> None:
@@ -133,24 +133,6 @@ def flush() -> None:
 atexit.register(flush)
 
 
-class _SinkLogger:
-    """The end of structlog's chain; a method for each level."""
-
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-
-    def info(self, event: Event) -> None:
-        """A line that may wait for others."""
-        self._sink.put(event, urgent=False)
-
-    def error(self, event: Event) -> None:
-        """A line that is written at once: the process may be about to end."""
-        self._sink.put(event, urgent=True)
-
-    debug = info
-    warning = warn = exception = critical = fatal = error
-
-
 def _left_out(
     _: object, method: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
@@ -162,7 +144,7 @@ def _left_out(
 
 
 def _to_sink(_: object, __: str, event: structlog.types.EventDict) -> tuple[Any, dict[str, Any]]:
-    """The arguments of `_SinkLogger`."""
+    """The arguments of the methods of `Sink`."""
     return (event,), {}
 
 
