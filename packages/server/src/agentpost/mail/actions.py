@@ -91,21 +91,19 @@ async def send_due(ctx: AppContext, server: SmtpServer) -> None:
         await _send(ctx, server, mail)
 
 
-async def hand_over(
-    server: SmtpServer, *, mail_id: str, recipient: str, subject: str, text: str, at: int
-) -> str | None:
-    """Give a mail to the server, ``at`` in microseconds; what keeps it from taking it, which is
-    logged: whatever it is, the mails behind this one do not wait for it."""
+async def hand_over(server: SmtpServer, mail: MailRecord) -> str | None:
+    """Give a mail to the server; what keeps it from taking it, which is logged: whatever it is, the
+    mails behind this one do not wait for it."""
     import aiosmtplib
 
     try:
         message = EmailMessage()
         message["From"] = server.sender
-        message["To"] = recipient
-        message["Subject"] = subject
-        message["Date"] = format_datetime(datetime.fromtimestamp(at / SECOND, UTC))
-        message["Message-ID"] = f"<{mail_id}@{server.sender.rpartition('@')[2]}>"
-        message.set_content(text)
+        message["To"] = mail.recipient
+        message["Subject"] = mail.subject
+        message["Date"] = format_datetime(datetime.fromtimestamp(mail.created_at / SECOND, UTC))
+        message["Message-ID"] = f"<{mail.id}@{server.sender.rpartition('@')[2]}>"
+        message.set_content(mail.text)
         async with asyncio.timeout(_SMTP_SECONDS):
             await aiosmtplib.send(
                 message,
@@ -116,20 +114,13 @@ async def hand_over(
                 password=server.password,
             )
     except Exception as error:
-        log.warning("mail_not_sent", mail_id=mail_id, error=reason_of(error))
+        log.warning("mail_not_sent", mail_id=mail.id, error=reason_of(error))
         return reason_of(error)
     return None
 
 
 async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
-    problem = await hand_over(
-        server,
-        mail_id=mail.id,
-        recipient=mail.recipient,
-        subject=mail.subject,
-        text=mail.text,
-        at=mail.created_at,
-    )
+    problem = await hand_over(server, mail)
     if problem is None:
         await ctx.db.write(lambda tx: mail_rows.record_sent(tx, mail.id, ctx.clock.now()))
     else:
@@ -139,13 +130,6 @@ async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
 
 def _write(tx: Tx, account_id: str, subject: str, text: str, now: int) -> None:
     account = account_rows.get(tx, account_id)
-    mail = MailRecord(
-        id=new_id(ids.MAIL, now),
-        account_id=account_id,
-        recipient=account.email,
-        subject=subject,
-        text=text,
-        created_at=now,
-        next_attempt_at=now,
-    )
+    mail_id = new_id(ids.MAIL, now)
+    mail = MailRecord(mail_id, account_id, account.email, subject, text, now, next_attempt_at=now)
     mail_rows.MAILS.insert(tx, mail)

@@ -8,6 +8,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.times import DAY, seconds
 from agentpost.mail import actions as mail
 from agentpost.mail.actions import SmtpServer
+from agentpost.record.records import MailRecord
 from agentpost.sessions import password_links
 from agentpost.sessions.password_links import PasswordLink, Purpose
 from agentpost.users import actions as users, rows as user_rows
@@ -62,13 +63,8 @@ async def _send(ctx: AppContext, server: SmtpServer, waiting: UserMailRecord) ->
         return
     link, account = parts
     inviter = link.user.invited_by or users.BY_OPERATOR
-    problem = await mail.hand_over(
-        server,
-        mail_id=waiting.id,
-        recipient=link.user.address,
-        subject=_SUBJECTS[purpose],
-        text=_TEXTS[purpose].format(url=link.url, account=account, inviter=inviter),
-        at=waiting.created_at,
-    )
-    if problem is None:
+    text = _TEXTS[purpose].format(url=link.url, account=account, inviter=inviter)
+    subject, at = _SUBJECTS[purpose], waiting.created_at
+    whole = MailRecord(waiting.id, link.user.account_id, link.user.address, subject, text, at)
+    if await mail.hand_over(server, whole) is None:
         await ctx.db.write(lambda tx: user_rows.delete_mail(tx, waiting.id))
