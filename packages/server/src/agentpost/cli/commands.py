@@ -115,10 +115,6 @@ HEADINGS: Final = {
 """The headings in the program's help, each with the first command below it."""
 
 
-_SENTENCE: Final = 200
-"""So many characters of a command's first sentence are shown beside its name."""
-
-
 class Group(TyperGroup):
     """A command that has commands. Its own options do not need pydantic."""
 
@@ -133,18 +129,6 @@ class Group(TyperGroup):
             if isinstance(option, TyperOption) and option.is_flag and option.default is None:
                 option.default = False
         return parameters
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """See `TyperGroup.format_commands`, which cuts a sentence that is too long for a line."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        lines = [
-            (name, command.get_short_help_str(limit=_SENTENCE))
-            for name, command in commands
-            if command is not None and not command.hidden
-        ]
-        if lines:
-            with formatter.section("Commands"):
-                formatter.write_dl(lines)
 
 
 class Command(TyperCommand):
@@ -193,6 +177,9 @@ def command(
     options["epilog"] = f"{examples_text}\n\n{epilog}" if epilog else examples_text
 
     def declare(function: Function) -> Function:
+        # The first sentence, whole: typer would cut it.
+        paragraph = " ".join((function.__doc__ or "").partition("\n\n")[0].split())
+        options["short_help"] = paragraph.partition(". ")[0].removesuffix(".") + "."
         answer = function.__annotations__["return"]  # a text in modules that name it before it is
         has_result = getattr(answer, "__name__", answer) == "Result"
         _DECLARED[words] = (_printing(words, function) if has_result else function, options)
