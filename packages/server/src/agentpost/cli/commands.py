@@ -36,19 +36,12 @@ _JSON: Final = Parameter(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The module of a command below `agentpost`, and the line that the program's help has for it.
-    ``logs``: it does the server's work, which logs problems. ``more``: other modules that declare
-    commands below that name."""
+    """The modules of a command below `agentpost`, with a blank between two, and the line that the
+    program's help has for it. ``logs``: it does the server's work, which logs problems."""
 
-    module: str
+    modules: str
     summary: str
     logs: bool = False
-    more: tuple[str, ...] = ()
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """All that declare its commands."""
-        return (self.module, *self.more)
 
 
 PLACES: Final = {
@@ -88,7 +81,7 @@ PLACES: Final = {
         "operations.commands", "Create a link that signs in to the dashboard once.", logs=True
     ),
     "accounts": Place(
-        "accounts.operator_commands", "Manage accounts.", logs=True, more=("account_data.commands",)
+        "accounts.operator_commands account_data.commands", "Manage accounts.", logs=True
     ),
     "users": Place("users.commands", "Manage users of the web app.", logs=True),
     "keys": Place("accounts.key_commands", "Manage API keys.", logs=True),
@@ -215,7 +208,7 @@ class Commands(UserDict[str, Any]):
 def load_command(name: str) -> Any:
     """The command with that name, which may have commands below it."""
     place = PLACES[name]
-    for module in place.modules:
+    for module in place.modules.split():
         import_module(f"agentpost.{module}")
     program = part = typer.Typer(rich_markup_mode=None)
     program.callback()(_nothing)  # else a single command would be taken for the whole program
