@@ -151,7 +151,7 @@ def test_a_note_has_an_end(site: Site, operator: httpx2.Client) -> None:
 def test_limits_are_set_and_given_up(site: Site, operator: httpx2.Client) -> None:
     path = f"{PATH}/accounts/{site.ann}"
     operator.post(f"{path}/limits", data={"running_jobs": "17", "stored_bytes": "0"})
-    found, own = asyncio.run(allowances.show(site.ctx, site.ann))
+    found, own, _ = asyncio.run(allowances.show(site.ctx, site.ann))
     assert (found.running_jobs, sorted(own)) == (17, ["running_jobs", "stored_bytes"])
     assert 'value="17"' in operator.get(path).text
     for wrong in ("0", "-1", "many", "9" * 16):

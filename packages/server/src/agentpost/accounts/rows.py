@@ -3,7 +3,7 @@
 from agentpost.db import as_json
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.db.statements import All, ChangeOf, First, Lock, Number, Only, Save
+from agentpost.db.statements import All, ChangeOf, First, Lock, Number, Only, Pairs, Save
 from agentpost.domain.errors import not_found
 from agentpost.record.records import AccountRecord, KeyRecord, LedgerRecord
 
@@ -87,6 +87,8 @@ def keys(tx: Tx, account_id: str | None = None) -> list[KeyRecord]:
     return KEYS.all(tx, f"{KEYS.select} WHERE account_id = ? ORDER BY id", (account_id,))
 
 
+# The names of an account's keys, by id.
+key_names = Pairs[str, str, str]("SELECT id, name FROM keys WHERE account_id = ?")
 # The key with this id, held until the commit.
 lock_key = First[KeyRecord, str](KEYS, "WHERE id = ? /*for update*/")
 # Write the digests of a rotated key; the caller holds the lock.

@@ -125,7 +125,7 @@ def used(tx: Tx, account_id: str, now: int, count: int = DAYS) -> Usage:
     for day, sums in usage_rows.sums(tx, account_id, UsageGroup.DAY, *bounds).items():
         if day in days:  # else another node's clock is ahead
             days[day].add(sums)
-    names = {key.id: key.name for key in account_rows.keys(tx, account_id)}
+    names = account_rows.key_names(tx, account_id)
     keys: dict[str | None, Used] = {}
     for key_id, sums in usage_rows.sums(tx, account_id, UsageGroup.KEY, *bounds).items():
         known_id = key_id if key_id in names else None
@@ -203,7 +203,7 @@ def _id(account_id: str, group: UsageGroup, value: int | str | None) -> str:
 
 def _name(tx: Tx, caller: Caller, group: UsageGroup, page: Iterable[UsageLine]) -> None:
     if group is UsageGroup.KEY:
-        keys = {key.id: key.name for key in account_rows.keys(tx, caller.account_id)}
+        keys = account_rows.key_names(tx, caller.account_id)
         for line in page:
             line.name = keys.get(line.id)
     elif group is UsageGroup.CONVERSATION:

@@ -13,7 +13,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.times import DAY, HOUR, MINUTE
 from agentpost.ratelimit.base import Rule
 from agentpost.settings import Settings
-from agentpost.transactions import write_transaction
+from agentpost.transactions import read_transaction, write_transaction
 
 NO_OVERRIDES = "{}"
 
@@ -79,16 +79,14 @@ def allowances_of(settings: Settings, limits_json: str) -> Allowances:
     return allowances.overridden(json.loads(limits_json))
 
 
-async def show(ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str]]:
-    """An account's allowances, and the names of those set for it alone; raises ``not_found``."""
-    limits_json = (await ctx.db.read(lambda tx: rows.named(tx, id_or_email))).limits_json
-    overridden = frozenset(json.loads(limits_json)) & frozenset(NAMES)
-    return allowances_of(ctx.settings, limits_json), overridden
-
-
-async def stored_bytes(ctx: AppContext, id_or_email: str) -> int:
-    """How many bytes of files an account has stored; raises ``not_found``."""
-    return await ctx.db.read(lambda tx: account_rows.used(tx, rows.named(tx, id_or_email).id))
+@read_transaction
+def show(tx: Tx, ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str], int]:
+    """An account's allowances, the names of those set for it alone, and how many bytes of files it
+    has stored; raises ``not_found``."""
+    account = rows.named(tx, id_or_email)
+    overridden = frozenset(json.loads(account.limits_json)) & frozenset(NAMES)
+    allowances = allowances_of(ctx.settings, account.limits_json)
+    return allowances, overridden, account_rows.used(tx, account.id)
 
 
 @write_transaction

@@ -188,11 +188,11 @@ def _option(name: str) -> str:
 async def _limits(ctx: AppContext, account: str) -> dict[str, Any]:
     from agentpost.limits import allowances
 
-    allowed, overridden = await allowances.show(ctx, account)
+    allowed, overridden, stored_bytes = await allowances.show(ctx, account)
     return {
         "limits": allowed.as_dict(),
         "overridden": sorted(overridden),
-        "stored_bytes_now": await allowances.stored_bytes(ctx, account),
+        "stored_bytes_now": stored_bytes,
     }
 
 

@@ -38,11 +38,6 @@ FILES_PER_STEP = 50
 _ROWS_PER_SWEEP = 5_000
 
 
-def _after(prefix: str, at: int) -> str:
-    """Ids made up to that time, and no others, sort before it."""
-    return ids.compose(prefix, max(at + 1, 0), bytes(9))
-
-
 # --- messages -------------------------------------------------------------------------------------
 DueCursor = tuple[int, str]
 
@@ -50,7 +45,7 @@ DueCursor = tuple[int, str]
 def old_messages(ctx: AppContext) -> str:
     """An id behind those of all messages old enough to be past their retention."""
     retention = seconds(ctx.settings.message_retention_seconds)
-    return _after(ids.MESSAGE, ctx.clock.now() - retention)
+    return ids.at(ids.MESSAGE, ctx.clock.now() - retention + 1)
 
 
 async def messages(ctx: AppContext, after: str = "") -> str | None:
@@ -82,7 +77,7 @@ async def messages_with_jobs(ctx: AppContext, after: DueCursor = (0, "")) -> Due
 
 def keyed_messages(ctx: AppContext) -> str:
     """An id behind those of all messages whose hold on an idempotency key is over."""
-    return _after(ids.MESSAGE, ctx.clock.now() - seconds(ctx.settings.idempotency_seconds))
+    return ids.at(ids.MESSAGE, ctx.clock.now() - seconds(ctx.settings.idempotency_seconds) + 1)
 
 
 async def keys(ctx: AppContext, after: str = "") -> str | None:
@@ -188,7 +183,7 @@ LogCursor = tuple[str, int]
 def old_entries(ctx: AppContext) -> str:
     """An id behind those of all messages that may have log entries kept long enough."""
     keep = seconds(ctx.settings.entry_retention_seconds)  # an entry is younger than its message
-    return _after(ids.MESSAGE, ctx.clock.now() - keep)
+    return ids.at(ids.MESSAGE, ctx.clock.now() - keep + 1)
 
 
 async def entries(ctx: AppContext, after: LogCursor = ("", 0)) -> LogCursor | None:
@@ -253,7 +248,7 @@ async def rest(ctx: AppContext) -> None:
         (ids.EVENT, settings.message_retention_seconds, retention_rows.delete_loose_events),
         (ids.ACTION, settings.operator_log_seconds, audit_rows.delete_old),
     ):
-        before = _after(prefix, now - seconds(kept_seconds))
+        before = ids.at(prefix, now - seconds(kept_seconds) + 1)
         await _in_chunks(ctx, partial(_delete_before, delete, before))
     ended = now - seconds(limits.SIGNED_IN_KNOWN_SECONDS)
     await _in_chunks(ctx, lambda tx, limit: retention_rows.delete_sessions(tx, now, ended, limit))

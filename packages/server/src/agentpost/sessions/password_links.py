@@ -93,13 +93,6 @@ async def renew(ctx: AppContext, user_id: str, by: UserRecord) -> PasswordLink:
     return await _hand_over(ctx, user, by)
 
 
-async def create(ctx: AppContext, account: str, email: str, role: Role) -> PasswordLink:
-    """Make a user of an account named by its id or address, and a link; raises as
-    `users.create`."""
-    user = await users.create(ctx, account, email, role)
-    return await make(ctx, user.id)
-
-
 async def invite_first(ctx: AppContext, account_id: str) -> PasswordLink:
     """Send the link to the one who leads an account, or return it; raises ``not_found``."""
     user = await ctx.db.write(lambda tx: users.own(tx, account_rows.get(tx, account_id)))

@@ -36,12 +36,14 @@ def users_create(
 ) -> Result:
     """Create a user and print a link to choose a password, valid once, for three days."""
     from agentpost.sessions import password_links
+    from agentpost.users import actions as users
 
     new_role = _role(role)
 
     async def create(ctx: AppContext) -> PasswordLink:
         where = account or await _only_account(ctx)
-        return await password_links.create(ctx, where, email, new_role)
+        user = await users.create(ctx, where, email, new_role)
+        return await password_links.make(ctx, user.id)
 
     return _link(change(create, email, {"role": role}))
 
