@@ -30,7 +30,6 @@ from agentpost.users.role_rules import Right, Role, may, may_manage
 log = structlog.get_logger(__name__)
 
 _SHOWN: Final = 50
-_ALL_AT_ONCE: Final = 500
 _LOCK: Final = "users_lock"
 BY_OPERATOR: Final = "the operator of this server"
 LAST_OWNER: Final = "This is the account's last owner. Make somebody else an owner first."
@@ -210,13 +209,7 @@ def list_(
 
 async def all_(ctx: AppContext) -> list[UserRecord]:
     """Every user of every account, oldest first."""
-    records: list[UserRecord] = []
-    while True:
-        last = records[-1].id if records else ""
-        more = await ctx.db.read(lambda tx: user_rows.after(tx, last, _ALL_AT_ONCE))  # noqa: B023
-        records += more
-        if len(more) < _ALL_AT_ONCE:
-            return records
+    return await ctx.db.read(user_rows.all_)
 
 
 @write_transaction
