@@ -353,7 +353,7 @@ def test_a_server_that_was_killed_is_waited_for(server: AgentServer) -> None:
     reported: list[str] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
-            "agentpost.cli.printing.print_json", lambda entry, indented: got.append(entry["type"])
+            "agentpost.cli.printing.print_json", lambda entry: got.append(entry["type"])
         )
         patched.setattr("agentpost.cli.connection.say", reported.append)
         follower = Background(lambda: run("follow", sent["id"], "--json"))

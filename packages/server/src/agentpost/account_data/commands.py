@@ -14,7 +14,7 @@ from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, with_context
 from agentpost.cli.errors import fail, say
-from agentpost.cli.printing import Result, report
+from agentpost.cli.printing import Result
 
 if TYPE_CHECKING:
     from agentpost.account_data.deletion import DeletionPreview
@@ -61,7 +61,7 @@ def accounts_export(
     line = f"{where}: {rows:,} rows and {archive.blobs:,} files of {archive.blob_bytes:,} bytes"
     note = f"{archive.missing} files are missing in the storage: members.jsonl names them"
     notes = [note] if archive.missing else []
-    result = report(shape, line, notes=notes, code=len(notes))
+    result = Result(shape, line, notes=notes, code=len(notes))
     if is_streamed:
         with redirect_stdout(sys.stderr):
             result.print()
@@ -98,7 +98,7 @@ def accounts_delete(
     left = change(delete, account, about)
     shape = {"id": preview.account.id, "deleted": True, **preview.counts, "files_left": left}
     note = f"{left} files are still there: a server deletes them, after a backup that runs now"
-    return report(shape, f"{what} is deleted", notes=[note] if left else ())
+    return Result(shape, f"{what} is deleted", notes=[note] if left else ())
 
 
 def describe_account(preview: DeletionPreview) -> str:

@@ -10,7 +10,7 @@ from agentpost.cli import exits, given
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, option_value, with_context
 from agentpost.cli.errors import fail, say
-from agentpost.cli.printing import Result, fields, listing, print_text, report
+from agentpost.cli.printing import Result, fields, listing, print_text
 
 if TYPE_CHECKING:
     from agentpost.accounts.network_rules import Network
@@ -81,7 +81,7 @@ def keys_list() -> Result:
         "scopes": lambda key: ",".join(key["scopes"]),
         "allow_ips": lambda key: ",".join(key["allow_ips"]),
     }
-    return listing(keys, _COLUMNS, compute=as_options, is_indented=True)
+    return listing(keys, _COLUMNS, compute=as_options)
 
 
 @command(
@@ -131,7 +131,7 @@ def keys_allow(
     about = {"allow_ips": [str(each) for each in allowed]}
     key = change(lambda ctx: accounts.allow(ctx, key_id, allowed), key_id, about)
     where = ", ".join(map(str, allowed)) or "everywhere"
-    return report(_key(key), f"{key_id} works from {where}")
+    return Result(_key(key), f"{key_id} works from {where}")
 
 
 @command("keys revoke", "agentpost keys revoke key_0660c5")
@@ -140,7 +140,7 @@ def keys_revoke(key_id: KeyId) -> Result:
     from agentpost.accounts import actions as accounts
 
     change(lambda ctx: accounts.revoke_key(ctx, key_id), key_id)
-    return report({"id": key_id, "revoked": True}, f"{key_id} is revoked")
+    return Result({"id": key_id, "revoked": True}, f"{key_id} is revoked")
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def _new_key(shape: dict[str, Any], secret: str, about: str) -> Result:
         say(about)
         print_text(secret)
 
-    return report({**shape, "key": secret}, show)
+    return Result({**shape, "key": secret}, show)
 
 
 def _networks(texts: list[str] | None) -> tuple[Network, ...]:

@@ -44,4 +44,4 @@ def audit(
     )
     rows = [fields(each, _FIELDS, detail=json.loads(each.detail_json)) for each in actions]
     detail = {"detail": lambda row: json.dumps(row["detail"])}
-    return listing(rows, _COLUMNS, more, compute=detail, is_indented=True)
+    return listing(rows, _COLUMNS, more, compute=detail)

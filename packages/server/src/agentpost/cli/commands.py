@@ -37,11 +37,12 @@ _JSON: Final = Parameter(
 @dataclass(frozen=True, slots=True)
 class Place:
     """The modules of a command below `agentpost`, with a blank between two, and the line that the
-    program's help has for it. ``logs``: it does the server's work, which logs problems."""
+    program's help has for it. ``operates``: it is for the operator and does the server's work, so
+    it logs problems; its JSON has a line for each field."""
 
     modules: str
     summary: str
-    logs: bool = False
+    operates: bool = False
 
 
 PLACES: Final = {
@@ -49,13 +50,13 @@ PLACES: Final = {
     "dev": Place("serving.commands", "Serve an agent and reload it on save."),
     "new": Place("serving.new_commands", "Create a folder with an agent and its test."),
     "doctor": Place(
-        "operations.commands", "List problems: failures, overdue work, lost files.", logs=True
+        "operations.commands", "List problems: failures, overdue work, lost files.", operates=True
     ),
-    "explain": Place("operations.commands", "Show what happened to a message.", logs=True),
+    "explain": Place("operations.commands", "Show what happened to a message.", operates=True),
     "backup": Place(
-        "backups.commands", "Back up database and files while the server runs.", logs=True
+        "backups.commands", "Back up database and files while the server runs.", operates=True
     ),
-    "restore": Place("backups.commands", "Restore a backup.", logs=True),
+    "restore": Place("backups.commands", "Restore a backup.", operates=True),
     "login": Place("cli.login_commands", "Store the address and key of a server."),
     "logout": Place("cli.login_commands", "Delete the stored address and key of a server."),
     "profiles": Place("cli.login_commands", "List and switch stored servers."),
@@ -78,27 +79,27 @@ PLACES: Final = {
     "requests": Place("requests.commands", "Show requests to the API."),
     "verify": Place("verification.commands", "Check that a deployment keeps the API's contract."),
     "login-link": Place(
-        "operations.commands", "Create a link that signs in to the dashboard once.", logs=True
+        "operations.commands", "Create a link that signs in to the dashboard once.", operates=True
     ),
     "accounts": Place(
-        "accounts.operator_commands account_data.commands", "Manage accounts.", logs=True
+        "accounts.operator_commands account_data.commands", "Manage accounts.", operates=True
     ),
-    "users": Place("users.commands", "Manage users of the web app.", logs=True),
-    "keys": Place("accounts.key_commands", "Manage API keys.", logs=True),
-    "sessions": Place("sessions.commands", "List and end sessions of the web app.", logs=True),
-    "credits": Place("accounts.operator_commands", "Show and add credits.", logs=True),
+    "users": Place("users.commands", "Manage users of the web app.", operates=True),
+    "keys": Place("accounts.key_commands", "Manage API keys.", operates=True),
+    "sessions": Place("sessions.commands", "List and end sessions of the web app.", operates=True),
+    "credits": Place("accounts.operator_commands", "Show and add credits.", operates=True),
     "hosting-fees": Place(
-        "accounts.operator_commands", "Mark hosting fees as due or paid.", logs=True
+        "accounts.operator_commands", "Mark hosting fees as due or paid.", operates=True
     ),
-    "audit": Place("audit.commands", "Show the audit log.", logs=True),
-    "config": Place("accounts.operator_commands", "Show the settings.", logs=True),
-    "db": Place("accounts.operator_commands", "Upgrade and maintain the database.", logs=True),
-    "limits": Place("operations.commands", "Show and set limits of an account.", logs=True),
+    "audit": Place("audit.commands", "Show the audit log.", operates=True),
+    "config": Place("accounts.operator_commands", "Show the settings.", operates=True),
+    "db": Place("accounts.operator_commands", "Upgrade and maintain the database.", operates=True),
+    "limits": Place("operations.commands", "Show and set limits of an account.", operates=True),
     "jobs": Place(
-        "jobs.operator_commands", "Retry or fail jobs that wait for their code.", logs=True
+        "jobs.operator_commands", "Retry or fail jobs that wait for their code.", operates=True
     ),
-    "nodes": Place("nodes.commands", "List the server processes.", logs=True),
-    "maintenance": Place("operations.commands", "Switch the API off and on.", logs=True),
+    "nodes": Place("nodes.commands", "List the server processes.", operates=True),
+    "maintenance": Place("operations.commands", "Switch the API off and on.", operates=True),
 }
 HEADINGS: Final = {
     "serve": "The server",

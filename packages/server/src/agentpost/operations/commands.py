@@ -11,7 +11,7 @@ import typer
 from agentpost.accounts.operator_commands import Account
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, option_value, run_or_exit, with_context
-from agentpost.cli.printing import Result, print_text, report
+from agentpost.cli.printing import Result, print_text
 from agentpost.cli.tables import show_table
 
 if TYPE_CHECKING:
@@ -74,14 +74,14 @@ def limits_set(
         return await _limits(ctx, account)
 
     limits = change(override, account, changes)
-    return report(limits, partial(_show_limits, limits))
+    return Result(limits, partial(_show_limits, limits))
 
 
 @command("limits show", "agentpost limits show team@example.com")
 def limits_show(account: Account) -> Result:
     """Show the limits of an account."""
     limits = with_context(lambda ctx: _limits(ctx, account))
-    return report(limits, partial(_show_limits, limits))
+    return Result(limits, partial(_show_limits, limits))
 
 
 @command("limits recount", "agentpost limits recount team@example.com")
@@ -91,7 +91,7 @@ def limits_recount(account: Account) -> Result:
 
     stored_bytes = change(lambda ctx: allowances.recount(ctx, account), account)
     text = f"{account}: {stored_bytes:,} bytes are stored"
-    return report({"stored_bytes_now": stored_bytes}, text)
+    return Result({"stored_bytes_now": stored_bytes}, text)
 
 
 @command("maintenance on", "agentpost maintenance on")
@@ -115,7 +115,7 @@ def explain(
 
     story = with_context(lambda ctx: timeline.build(ctx, message_id))
     lines = [line.as_dict() for line in story.lines]
-    return report({"message": story.summary, "story": lines}, partial(_show_story, story))
+    return Result({"message": story.summary, "story": lines}, partial(_show_story, story))
 
 
 def _show_story(story: Timeline) -> None:
@@ -156,7 +156,7 @@ def doctor_command(
         "findings": [each._asdict() for each in findings],
         "warnings": [each._asdict() for each in warnings],
     }
-    return report(record, partial(_show_problems, *outcome), code=1 if findings else 0)
+    return Result(record, partial(_show_problems, *outcome), code=1 if findings else 0)
 
 
 def _show_problems(
@@ -209,7 +209,7 @@ def _switch(on: bool) -> Result:
 
     change(lambda ctx: maintenance.switch(ctx, on=on))
     state = "off: it answers 503 unavailable" if on else "on"
-    return report({"maintenance": on}, f"The API is switched {state}.")
+    return Result({"maintenance": on}, f"The API is switched {state}.")
 
 
 @command("login-link", "agentpost login-link", "agentpost login-link team@example.com")
@@ -230,4 +230,4 @@ def login_link(
         "url": link.url,
         "expires_at": iso(link.expires_at),
     }
-    return report(shape, link.url)
+    return Result(shape, link.url)

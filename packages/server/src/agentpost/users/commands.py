@@ -8,7 +8,7 @@ import typer
 
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, option_value, with_context
-from agentpost.cli.printing import Result, fields, listing, report
+from agentpost.cli.printing import Result, fields, listing
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
@@ -54,7 +54,7 @@ def users_list() -> Result:
     from agentpost.users import actions as users
 
     rows = [_user(user) for user in with_context(users.all_)]
-    return listing(rows, _COLUMNS, is_indented=True)
+    return listing(rows, _COLUMNS)
 
 
 @command("users role", "agentpost users role ada@example.com member")
@@ -68,7 +68,7 @@ def users_role(
     new_role = _role(role)
     user_record = change(lambda ctx: users.set_role(ctx, user, new_role), user, {"role": role})
     shape = {**_user(user_record), "role": new_role.value}
-    return report(shape, f"{user_record.address} is {new_role.value} now")
+    return Result(shape, f"{user_record.address} is {new_role.value} now")
 
 
 @command("users password-link", "agentpost users password-link ada@example.com")
@@ -85,7 +85,7 @@ def users_remove(user: User) -> Result:
     from agentpost.users import actions as users
 
     user_record = change(lambda ctx: users.remove(ctx, user), user)
-    return report({"id": user_record.id, "removed": True}, f"{user_record.address} is removed")
+    return Result({"id": user_record.id, "removed": True}, f"{user_record.address} is removed")
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -118,4 +118,4 @@ def _link(link: PasswordLink) -> Result:
     from agentpost.domain.times import iso
 
     shape = {**_user(link.user), "url": link.url, "expires_at": iso(link.expires_at)}
-    return report(shape, link.url)
+    return Result(shape, link.url)
