@@ -52,6 +52,18 @@ def named(tx: Tx, id_or_email: str) -> AccountRecord:
 
 # Every account, oldest first.
 all_ = All[AccountRecord](ACCOUNTS, "ORDER BY id")
+
+
+def only(tx: Tx) -> AccountRecord:
+    """The account of a server that has one; raises `ValueError` when none or several are there."""
+    accounts = all_(tx)
+    if not accounts:
+        raise ValueError("there is no account yet: start the server once, or make one")
+    if len(accounts) > 1:
+        raise ValueError("there are several accounts: name one by its id or e-mail address")
+    return accounts[0]
+
+
 # Write the credits, available or held and held; the caller holds the lock.
 save_wallet = ChangeOf[str, int, int]("UPDATE accounts SET balance = ?, held = ? WHERE id = ?")
 # Whether new work is refused until fees are paid, 1 or 0.

@@ -44,8 +44,6 @@ _LEVELS: Final = ("debug", "info", "warning", "error")
 _least: list[int] = [1]
 """The index of the least level that is logged."""
 _sinks: list[Sink] = []
-_quick: list[Sink] = []
-"""Where `line` writes; nothing when lines at info are left out."""
 _processors: list[structlog.types.Processor] = []
 log = structlog.get_logger(__name__)
 
@@ -87,7 +85,6 @@ def configure(log_format: str, level: str) -> None:
 def set_level(level: str) -> None:
     """Log from now on what is of that level or above; after `configure`."""
     _least[:] = [_LEVELS.index(level)]
-    _quick[:] = _sinks if level in ("debug", "info") else []
     root = logging.getLogger()
     root.handlers[:] = [_LibraryHandler(logging.WARNING)]
     root.setLevel(level.upper())
@@ -104,9 +101,9 @@ def line(event: str, fields: Mapping[str, object]) -> None:
     processors = structlog.get_config()["processors"]
     if processors is not _processors or processors[-1] is not _to_sink:  # not ours, as in a test
         Context().run(partial(log.info, event, **fields))
-    elif _quick:
+    elif _least[0] <= _LEVELS.index("info"):
         entry = {**fields, "event": event, "level": "info", "timestamp": _clock.now()}
-        _quick[0].info(entry)
+        _sinks[0].info(entry)
 
 
 def configure_command() -> None:

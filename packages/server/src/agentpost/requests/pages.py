@@ -6,7 +6,7 @@ from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.accounts import actions as accounts, rows as account_rows
+from agentpost.accounts import actions as accounts
 from agentpost.context import AppContext
 from agentpost.contract.errors import CATALOGUE
 from agentpost.domain import ids
@@ -80,7 +80,7 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer, request_id
     line = await requests.get(ctx.db, viewer.account_id, request_id)
     if line is None:
         raise not_found("request")
-    keys = await ctx.db.read(lambda tx: account_rows.key_names(tx, viewer.account_id))
+    keys = {key.id: key.name for key in await accounts.keys_of(ctx, viewer.account_id)}
     model = {
         "one": line,
         "key": keys.get(line.key_id or "", ""),

@@ -96,7 +96,7 @@ def make_link(tx: Tx, ctx: AppContext, id_or_email: str | None = None) -> LoginL
     """
     token = new_secret()
     expires_at = ctx.clock.now() + LOGIN_LINK_SECONDS * SECOND
-    account = _only(tx) if id_or_email is None else account_rows.find(tx, id_or_email)
+    account = account_rows.only(tx) if id_or_email is None else account_rows.find(tx, id_or_email)
     user = users.own(tx, account) if account else users.find(tx, id_or_email or "")
     if user.is_invitation:
         raise ValueError(f"{user.address} has not accepted the invitation yet")
@@ -280,12 +280,3 @@ def _user(tx: Tx, record: SessionRecord | LoginTokenRecord) -> UserRecord | None
 
 def _used_after(ctx: AppContext, now: int) -> int:
     return now - seconds(ctx.settings.session_idle_seconds)
-
-
-def _only(tx: Tx) -> AccountRecord:
-    found = account_rows.all_(tx)
-    if not found:
-        raise ValueError("there is no account yet: start the server once, or make one")
-    if len(found) > 1:
-        raise ValueError("there are several accounts: name one by its id or e-mail address")
-    return found[0]

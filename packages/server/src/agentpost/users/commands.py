@@ -35,13 +35,14 @@ def users_create(
     ] = None,
 ) -> Result:
     """Create a user and print a link to choose a password, valid once, for three days."""
+    from agentpost.accounts import rows as account_rows
     from agentpost.sessions import password_links
     from agentpost.users import actions as users
 
     new_role = _role(role)
 
     async def create(ctx: AppContext) -> PasswordLink:
-        where = account or await _only_account(ctx)
+        where = account or (await ctx.db.read(account_rows.only)).id
         user = await users.create(ctx, where, email, new_role)
         return await password_links.make(ctx, user.id)
 
@@ -89,15 +90,6 @@ def users_remove(user: User) -> Result:
 
 
 # --- parts ----------------------------------------------------------------------------------------
-async def _only_account(ctx: AppContext) -> str:
-    from agentpost.accounts import actions as accounts
-
-    found = await accounts.all_accounts(ctx)
-    if len(found) != 1:
-        raise ValueError("name the account by --account: there is not exactly one")
-    return found[0].id
-
-
 def _role(text: str) -> Role:
     from agentpost.users.role_rules import Role
 
