@@ -129,10 +129,6 @@ class Command(TyperCommand):
     """A command that a shell completes without pydantic, whose import takes longer than the rest.
     For completion it only matters which options were typed, so their values are not converted."""
 
-    def invoke(self, ctx: Any) -> Any:
-        prints_json.set(bool(ctx.params.get("as_json")))
-        return super().invoke(ctx)
-
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See `TyperCommand.parse_args`; ``resilient_parsing`` is how completion calls it."""
         parameters = self.get_params(ctx) if ctx.resilient_parsing else []
@@ -183,10 +179,11 @@ def command(
 
 
 def _printing(words: str, function: Callable[..., Any]) -> Callable[..., None]:
-    """The command with ``--json`` as its last option. `prints_json` has its value already."""
+    """The command with ``--json`` as its last option."""
 
     @wraps(function)
     def run(as_json: bool, **values: Any) -> None:
+        prints_json.set(as_json)
         command_words.set(words)
         function(**values).print()
 
