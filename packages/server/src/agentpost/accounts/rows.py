@@ -1,6 +1,7 @@
 """Accounts, their keys and credits. The actions decide; nothing here checks a rule."""
 
 from agentpost.db import as_json
+from agentpost.db.filtered import containing
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
 from agentpost.db.statements import All, ChangeOf, First, Lock, Number, Only, Pairs, Save
@@ -11,6 +12,10 @@ ACCOUNTS = Mapper(AccountRecord, "accounts", "ON CONFLICT (email) DO NOTHING")
 KEYS = Mapper(KeyRecord, "keys")
 LEDGER = Mapper(LedgerRecord, "ledger")
 
+_SEARCH = (
+    f"{ACCOUNTS.select} WHERE id < ? AND (id = ? OR LOWER(email) LIKE ? ESCAPE '!'"
+    " OR LOWER(name) LIKE ? ESCAPE '!') ORDER BY id DESC LIMIT ?"
+)
 _OF_JOB = "FROM ledger WHERE job_id = ?"
 _BY_DIGEST = f"{KEYS.select} WHERE digest = ? OR old_digest = ?"
 _LIVE = (
@@ -40,6 +45,13 @@ def find(tx: Tx, id_or_email: str) -> AccountRecord | None:
     """By id or e-mail address, for the command line."""
     sql = f"{ACCOUNTS.select} WHERE id = ? OR email = ?"
     return ACCOUNTS.one(tx, sql, (id_or_email, id_or_email))
+
+
+def search(tx: Tx, text: str, *, before: str, limit: int) -> list[AccountRecord]:
+    """Accounts older than the id ``before``, newest first, with the text in their name or address,
+    or as their id."""
+    like = containing(text)
+    return ACCOUNTS.all(tx, _SEARCH, (before, text, like, like, limit))
 
 
 def named(tx: Tx, id_or_email: str) -> AccountRecord:

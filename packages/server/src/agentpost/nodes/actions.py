@@ -13,7 +13,7 @@ from agentpost.nodes.rows import (
     Beat as Beat,  # noqa: PLC0414 - see `Beats.beat`
     NodeRecord,
 )
-from agentpost.operations import server_rows
+from agentpost.operations import metric_rows
 from agentpost.record import writer as record
 from agentpost.transactions import read_transaction, write_transaction
 
@@ -84,7 +84,7 @@ def list_all(tx: Tx, ctx: AppContext) -> list[NodeLine]:
 
 def lines(tx: Tx, ctx: AppContext) -> list[NodeLine]:
     """`list_all` within a transaction."""
-    jobs, turns = server_rows.jobs_by_node(tx), server_rows.turns_by_node(tx)
+    jobs, turns = metric_rows.jobs_by_node(tx), metric_rows.turns_by_node(tx)
     silent = ctx.silent()
     return [
         NodeLine(

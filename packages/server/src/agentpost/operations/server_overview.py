@@ -18,7 +18,7 @@ from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowances import NAMES, Allowances, allowances_of
 from agentpost.nodes import actions as nodes, missing_runs
 from agentpost.nodes.actions import NodeLine
-from agentpost.operations import metric_rows, server_rows
+from agentpost.operations import metric_rows
 from agentpost.operations.maintenance import SWITCH
 from agentpost.operations.metric_rows import OpenCounts
 from agentpost.record.records import AccountRecord
@@ -82,10 +82,10 @@ class AccountView:
 @read_transaction
 def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -> Server:
     """The server, with the newest accounts that fit ``text`` and are older than ``before``."""
-    jobs, turns = server_rows.jobs_by_node(tx), server_rows.turns_by_node(tx)
-    by_account = server_rows.jobs_by_account(tx)
+    jobs, turns = metric_rows.jobs_by_node(tx), metric_rows.turns_by_node(tx)
+    by_account = metric_rows.jobs_by_account(tx)
     bound = before or ids.last(ids.ACCOUNT)
-    records = server_rows.accounts(tx, text, before=bound, limit=_ACCOUNTS + 1)
+    records = account_rows.search(tx, text, before=bound, limit=_ACCOUNTS + 1)
     page_accounts, more = cut_page(records, _ACCOUNTS)
     return Server(
         maintenance=meta.get(tx, SWITCH) == "on",
