@@ -79,8 +79,10 @@ class Form:
         try:
             yield
         except ValueError as problem:
-            words = str(problem)
-            raise self.refusal(name, text or f"{words[0].upper()}{words[1:]}.") from None
+            if text:
+                self.wrong(name, text)
+            self.refuse(name, problem)
+            raise FormRefused from None
         except Refusal as refusal:
             if name != "form" or refusal.code != ErrorCode.BAD_REQUEST:
                 raise
