@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentpost.accounts import actions as accounts, keys, network_rules, rows as account_rows
+from agentpost.accounts import actions as accounts, network_rules, rows as account_rows
 from agentpost.accounts.actions import KnownKey
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
@@ -27,7 +27,7 @@ async def test_both_secrets_are_one_key_until_the_overlap_ends(
 ) -> None:
     allowed = network_rules.parse(["203.0.113.0/24"])
     first = await accounts.create_key(ctx, account, "ci", 30 * HOUR, allowed=allowed)
-    second = await keys.rotate(ctx, first.record.id)
+    second = await accounts.rotate(ctx, first.record.id)
     assert second.record.id == first.record.id
     assert second.secret != first.secret
     before, after = await known(ctx, first.secret), await known(ctx, second.secret)
@@ -36,25 +36,25 @@ async def test_both_secrets_are_one_key_until_the_overlap_ends(
     assert before.caller.holds != after.caller.holds
 
     with pytest.raises(ValueError, match=r"the secret before, ….{4}, is good until 20"):
-        await keys.rotate(ctx, first.record.id)
+        await accounts.rotate(ctx, first.record.id)
     clock.advance(24 * HOUR)
     assert not await lives(ctx, first.secret)
     assert await lives(ctx, second.secret)
     clock.advance(6 * HOUR)
     assert not await lives(ctx, second.secret), "the key's own end is as it was"
     with pytest.raises(Refusal, match="live key"):
-        await keys.rotate(ctx, first.record.id)
+        await accounts.rotate(ctx, first.record.id)
 
 
 async def test_an_overlap_of_nothing_ends_all_earlier_secrets(
     ctx: AppContext, account: str
 ) -> None:
     first = await accounts.create_key(ctx, account, "ci")
-    second = await keys.rotate(ctx, first.record.id, HOUR)
+    second = await accounts.rotate(ctx, first.record.id, HOUR)
     held = [(await known(ctx, each.secret)).caller.holds for each in (first, second)]
     now = ctx.clock.now()
     assert await ctx.db.read(lambda tx: account_rows.ended_holders(tx, held, now)) == []
-    third = await keys.rotate(ctx, first.record.id, 0)
+    third = await accounts.rotate(ctx, first.record.id, 0)
     for each in (first, second):
         assert await accounts.find_key(ctx, each.secret) is None
     assert await lives(ctx, third.secret)
@@ -65,11 +65,11 @@ async def test_what_is_refused(ctx: AppContext, account: str) -> None:
     key = (await accounts.create_key(ctx, account, "ci")).record
     other = (await accounts.create(ctx, "other@example.com", "Other")).id
     with pytest.raises(ValueError, match="between 0 and 90 days"):
-        await keys.rotate(ctx, key.id, 91 * 24 * HOUR)
+        await accounts.rotate(ctx, key.id, 91 * 24 * HOUR)
     with pytest.raises(Refusal, match="no such live key"):
-        await keys.rotate(ctx, key.id, account_id=other)
+        await accounts.rotate(ctx, key.id, account_id=other)
     with pytest.raises(Refusal, match="no such live key"):
-        await keys.allow(ctx, key.id, (), other)
+        await accounts.allow(ctx, key.id, (), other)
     await accounts.revoke_key(ctx, key.id)
     with pytest.raises(Refusal, match="no such live key"):
-        await keys.rotate(ctx, key.id, 0)
+        await accounts.rotate(ctx, key.id, 0)

@@ -93,7 +93,7 @@ def test_a_message_from_its_sending_to_its_deletion(tmp_path: Path) -> None:
 
 def list_commands() -> list[tuple[str, ...]]:
     """The words of every command that lists what the API has."""
-    named = [(name, "list") for name, place in PLACES.items() if not place.logs]
+    named = [(name, "list") for name, place in PLACES.items() if not place.operates]
     lists = [words for words in named if "list" in getattr(Commands()[words[0]], "commands", {})]
     return [*(words for words in lists if words[0] != "profiles"), ("usage",)]
 
@@ -353,7 +353,7 @@ def test_a_server_that_was_killed_is_waited_for(server: AgentServer) -> None:
     reported: list[str] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
-            "agentpost.cli.printing.print_json", lambda entry, indented: got.append(entry["type"])
+            "agentpost.cli.printing.print_json", lambda entry: got.append(entry["type"])
         )
         patched.setattr("agentpost.cli.connection.say", reported.append)
         follower = Background(lambda: run("follow", sent["id"], "--json"))

@@ -38,7 +38,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     ),
     (
         (*KEYS, "--expires", "soon"),
-        "agentpost: --expires takes a number with s, m, h or d, such as 30d\n",
+        "--expires takes a length of time such as 30m, 12h or 7d. See: agentpost keys create",
     ),
     ((*KEYS, "--scopes", "read,fly"), ""),
     (("limits", "set", "a@b.c", "--running-jobs", "many"), ""),

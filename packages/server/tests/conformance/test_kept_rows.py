@@ -15,7 +15,7 @@ from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.explain import timeline_rows
-from agentpost.explain.agent_line_rules import AgentLine
+from agentpost.explain.timeline_rows import AgentLine
 from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests, rows as request_rows
 from agentpost.requests.filter_rules import request_filter
@@ -49,10 +49,10 @@ def record(n: int, account_id: str | None = "acc_1") -> RequestRecord:
 
 
 async def test_the_lines_of_an_agent(db: Database) -> None:
-    lines = [AgentLine.of(n, n or None, "info", f"line {n}") for n in range(3)]
+    lines = [AgentLine(n, n or None, "info", f"line {n}") for n in range(3)]
     made = [new_id(ids.REQUEST, line.at) for line in lines]
     await db.write(lambda tx: timeline_rows.insert(tx, "exe_1", made, lines))
-    kept = await db.read(lambda tx: timeline_rows.of_owner(tx, "exe_1"))
+    kept = await db.read(lambda tx: timeline_rows.of_owner(tx, "exe_1", timeline_rows.ALL))
     assert [tuple(row) for row in kept] == [
         (0, None, "info", "line 0"),
         (1, 1, "info", "line 1"),
@@ -119,7 +119,7 @@ async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
     walk = await db.read(lambda tx: retention_rows.entries_page(tx, "msg_a", 1, "msg_c", 2))
     assert walk == [("msg_a", 2, 20), ("msg_b", 1, 10)]
     await db.write(lambda tx: retention_rows.delete_entries(tx, "msg_a", 1))
-    assert len(await db.read(lambda tx: timeline_rows.entries(tx, "msg_a"))) == 1
+    assert len(await db.read(lambda tx: timeline_rows.entries(tx, "msg_a", timeline_rows.ALL))) == 1
     assert await db.write(lambda tx: retention_rows.delete_message_parts(tx, "msg_b", 1)) == 1
     assert await db.write(lambda tx: retention_rows.delete_message_parts(tx, "msg_b", 9)) == 1
 
@@ -175,7 +175,7 @@ async def test_nothing_to_delete_is_no_error(db: Database) -> None:
             retention_rows.detach_attachments(tx, "msg_a", 5),
             retention_rows.unlist_files(tx, "msg_a", 5),
             deletion_rows.due(tx, 5, 5),
-            timeline_rows.signals(tx, "msg_a"),
+            timeline_rows.signals(tx, "msg_a", timeline_rows.ALL),
             timeline_rows.events(tx, "msg_a"),
             timeline_rows.deliveries(tx, "evt_a"),
             timeline_rows.attempts(tx, "evt_a"),

@@ -120,12 +120,10 @@ def test_a_day_begins_at_midnight(site: Site) -> None:
 
 @pytest.mark.parametrize(
     ("amounts", "heights"),
-    [([0, 0], [0, 0]), ([1, 4], [25, 100]), ([0, 1000, 0.001], [0, 100, 1.5])],
+    [([0, 0], [0, 0]), ([1, 4], [25, 100]), ([0, 1_000_000, 1], [0, 100, 1.5])],
 )
-def test_the_chart_is_as_tall_as_its_greatest_day(
-    amounts: list[float], heights: list[float]
-) -> None:
-    made = bars([Used(credits=each) for each in amounts], lambda used: used.credits)
+def test_the_chart_is_as_tall_as_its_greatest_day(amounts: list[int], heights: list[float]) -> None:
+    made = bars([Used(millionths=each) for each in amounts], lambda used: used.millionths)
     assert [bar.height for bar in made] == heights
     assert all(bar.y + bar.height == 100 for bar in made)
 

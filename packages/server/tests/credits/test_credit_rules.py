@@ -5,8 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from agentpost.credits import rules as credit_rules
-from agentpost.credits.rules import Wallet, admission
+from agentpost.credits.rules import LedgerKind, Wallet, admission, chargeable
 from agentpost.domain.credits import to_credits, to_millionths
 from agentpost.jobs.rules import Reason
 
@@ -65,38 +64,38 @@ def test_admission(fees: bool, executing: int, available: int, reason: Reason | 
 
 
 def test_a_hold_is_promised_and_stays_in_the_balance() -> None:
-    held = credit_rules.hold(Wallet(10, 3), 7)
+    held = Wallet(10, 3).after(LedgerKind.HOLD, 7)
     assert held == Wallet(10, 10)
-    assert held is not None
     assert held.available == 0
 
 
-def test_a_hold_never_takes_what_is_promised_already() -> None:
-    assert credit_rules.hold(Wallet(10, 4), 7) is None
-
-
 def test_a_held_step_ends_in_a_charge_or_in_nothing() -> None:
-    assert credit_rules.charge_held(Wallet(10, 7), 7) == Wallet(3, 0)
-    assert credit_rules.release(Wallet(10, 7), 7) == Wallet(10, 0)
+    released = Wallet(10, 7).after(LedgerKind.RELEASE, 7)
+    assert released == Wallet(10, 0)
+    assert released.after(LedgerKind.CHARGE, 7) == Wallet(3, 0)
+
+
+def test_a_grant_adds_and_a_negative_one_takes_back() -> None:
+    assert Wallet(10, 7).after(LedgerKind.GRANT, 5) == Wallet(15, 7)
+    assert Wallet(10, 7).after(LedgerKind.GRANT, -3) == Wallet(7, 7)
 
 
 @pytest.mark.parametrize(
-    ("wallet", "amount", "outcome"),
+    ("available", "amount", "left", "charge"),
     [
-        (Wallet(10, 0), 4, (Wallet(6, 0), 4)),
-        (Wallet(10, 0), 10, (Wallet(0, 0), 10)),
-        (Wallet(10, 0), 25, (Wallet(0, 0), 10)),  # done already: as much as there is
-        (Wallet(10, 8), 5, (Wallet(8, 8), 2)),  # never what others hold
-        (Wallet(10, 10), 5, None),
-        (Wallet(0, 0), 1, None),
-        (Wallet(0, 0), 0, (Wallet(0, 0), 0)),
+        (10, 4, 10, 4),
+        (10, 10, 10, 10),
+        (10, 25, 10, 10),  # done already: as much as there is
+        (2, 5, 10, 2),  # never what others hold
+        (10, 5, 3, 3),  # never above a ceiling
+        (10, 5, 0, None),
+        (0, 5, 10, None),
+        (0, 0, 10, 0),
     ],
 )
-def test_charging_for_work_done(
-    wallet: Wallet, amount: int, outcome: tuple[Wallet, int] | None
-) -> None:
+def test_charging_for_work_done(available: int, amount: int, left: int, charge: int | None) -> None:
     """A charge may take the balance to zero; with nothing left the job parks (design: Credits)."""
-    assert credit_rules.charge_done(wallet, amount) == outcome
+    assert chargeable(available, amount, left) == charge
 
 
 @given(
@@ -105,17 +104,18 @@ def test_charging_for_work_done(
 def test_no_order_of_moves_goes_below_zero(moves: list[tuple[str, int]]) -> None:
     wallet, holds, charged = Wallet(20, 0), list[int](), 0
     for move, amount in moves:
-        if move == "hold" and (after := credit_rules.hold(wallet, amount)) is not None:
-            wallet = after
+        if move == "hold" and amount <= wallet.available:
+            wallet = wallet.after(LedgerKind.HOLD, amount)
             holds.append(amount)
-        elif move == "charge" and (outcome := credit_rules.charge_done(wallet, amount)) is not None:
-            wallet = outcome[0]
-            charged += outcome[1]
-        elif move == "release" and holds:
-            wallet = credit_rules.release(wallet, holds.pop())
-        elif move == "settle" and holds:
-            charged += holds[-1]
-            wallet = credit_rules.charge_held(wallet, holds.pop())
+        elif move == "charge" and (charge := chargeable(wallet.available, amount, 20)) is not None:
+            wallet = wallet.after(LedgerKind.CHARGE, charge)
+            charged += charge
+        elif move in ("release", "settle") and holds:
+            wallet = wallet.after(LedgerKind.RELEASE, holds[-1])
+            if move == "settle":
+                charged += holds[-1]
+                wallet = wallet.after(LedgerKind.CHARGE, holds[-1])
+            holds.pop()
         assert wallet.held == sum(holds)
         assert wallet.balance == 20 - charged
         assert 0 <= wallet.held <= wallet.balance

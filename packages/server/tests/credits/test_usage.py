@@ -65,7 +65,7 @@ async def test_credits_count_when_they_were_charged_whatever_became_of_the_messa
     caller = Caller("key_any", "any", account, rules_of(ctx.settings))
     for group, expected in ((UsageGroup.DAY, [1, 1]), (UsageGroup.KEY, [2])):
         found, more = await usage.list_page(ctx, caller, group, *bounds, before=None, limit=10)
-        assert ([line.credits for line in found], more) == (expected, False)
+        assert ([line.millionths for line in found], more) == (expected, False)
         assert group is UsageGroup.DAY or [line.id for line in found] == ["deleted"]
 
 
@@ -143,4 +143,4 @@ async def test_both_sums_say_the_same_of_a_charge_whose_message_is_deleted(
         before=None,
         limit=10,
     )
-    assert {each.id: each.credits for each in listed} == {key: 3_000_000, "deleted": 2_000_000}
+    assert {each.id: each.millionths for each in listed} == {key: 3_000_000, "deleted": 2_000_000}

@@ -9,7 +9,7 @@ from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.explain import agent_lines
-from agentpost.explain.agent_line_rules import AgentLine
+from agentpost.explain.timeline_rows import AgentLine
 from agentpost.jobs import actions as jobs
 from agentpost.nodes import upkeep
 from agentpost.operations import doctor
@@ -121,7 +121,7 @@ async def test_lines_of_a_run_that_ends_after_the_deletion_are_not_kept(harness:
     """Nothing would delete them."""
     message_id, [job] = await harness.working()
     owners = (message_id, job.job_id)
-    line = AgentLine.of(0, None, "info", "the end")
+    line = AgentLine(0, None, "info", "the end")
     for owner in owners:
         await agent_lines.keep(harness.ctx, owner, [line])
     assert sorted(harness.all("SELECT owner FROM agent_lines")) == sorted((o,) for o in owners)

@@ -151,7 +151,7 @@ def test_a_note_has_an_end(site: Site, operator: httpx2.Client) -> None:
 def test_limits_are_set_and_given_up(site: Site, operator: httpx2.Client) -> None:
     path = f"{PATH}/accounts/{site.ann}"
     operator.post(f"{path}/limits", data={"running_jobs": "17", "stored_bytes": "0"})
-    found, own = asyncio.run(allowances.show(site.ctx, site.ann))
+    found, own, _ = asyncio.run(allowances.show(site.ctx, site.ann))
     assert (found.running_jobs, sorted(own)) == (17, ["running_jobs", "stored_bytes"])
     assert 'value="17"' in operator.get(path).text
     for wrong in ("0", "-1", "many", "9" * 16):
@@ -282,7 +282,7 @@ def test_the_audit_log_tells_who_did_what(site: Site, operator: httpx2.Client) -
     site.clock.advance(1)
     page = operator.get(f"{PATH}/audit?action=credits").text
     operator.post("/logout")
-    found = asyncio.run(audit.page(site.ctx)).actions
+    found, _ = asyncio.run(audit.page(site.ctx))
     assert {(each.who, each.via) for each in found} >= {(accounts.DEFAULT_EMAIL, "web")}
     [endpoint] = [each.target for each in found if each.action == "webhooks create"]
     assert endpoint.startswith("whe_")

@@ -48,7 +48,7 @@ def test_a_schedule_is_made_paused_resumed_and_deleted(site: Site, key: str) -> 
         site.clock.advance(1)
         assert browser.post(f"{one}/delete").headers["location"] == f"{PATH}?note=deleted"
         assert browser.get(one).status_code == 404
-    found = asyncio.run(audit.page(site.ctx)).actions
+    found, _ = asyncio.run(audit.page(site.ctx))
     schedule_id = one.rpartition("/")[2]
     recorded = [(e.action, e.target, json.loads(e.detail_json)) for e in reversed(found)]
     of = {"account_id": site.ann}

@@ -45,7 +45,7 @@ async def harness(tmp_path: Path, schema_url: str | None) -> AsyncIterator[Harne
 
 
 async def used(harness: Harness) -> int:
-    return await allowances.stored_bytes(harness.ctx, harness.account_id)
+    return (await allowances.show(harness.ctx, harness.account_id))[2]
 
 
 async def send(

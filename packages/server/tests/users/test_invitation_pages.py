@@ -88,7 +88,7 @@ def test_single_sign_on_asks_whose_invitation_is_accepted(
     with site.stranger() as browser:
         assert arrive(browser).status_code == 303
         assert "Bob&#39;s team" in browser.get("/profile").text
-    found = asyncio.run(audit.page(site.ctx)).actions
+    found, _ = asyncio.run(audit.page(site.ctx))
     own = sorted(each.action for each in found if each.who == victim)
     assert own == ["sign-in", "sign-in", "users accept", "users single-sign-on"]
 

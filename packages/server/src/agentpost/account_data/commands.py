@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from agentpost.accounts.operator_commands import Account
 from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, with_context
 from agentpost.cli.errors import fail, say
-from agentpost.cli.printing import Result, report
+from agentpost.cli.printing import Result
 
 if TYPE_CHECKING:
     from agentpost.account_data.deletion import DeletionPreview
@@ -26,7 +27,7 @@ STDOUT: Final = "-"
 
 @command("accounts export", "agentpost accounts export team@example.com team.tar")
 def accounts_export(
-    account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
+    account: Account,
     place: Annotated[
         Path, typer.Argument(help="Archive to write, such as team.tar; - is standard output.")
     ],
@@ -60,7 +61,7 @@ def accounts_export(
     line = f"{where}: {rows:,} rows and {archive.blobs:,} files of {archive.blob_bytes:,} bytes"
     note = f"{archive.missing} files are missing in the storage: members.jsonl names them"
     notes = [note] if archive.missing else []
-    result = report(shape, line, notes=notes, code=len(notes))
+    result = Result(shape, line, notes=notes, code=len(notes))
     if is_streamed:
         with redirect_stdout(sys.stderr):
             result.print()
@@ -74,7 +75,7 @@ def accounts_export(
     "agentpost accounts delete team@example.com --yes",
 )
 def accounts_delete(
-    account: Annotated[str, typer.Argument(help="Account id or e-mail address.")],
+    account: Account,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> Result:
     """Delete an account and all its data. This cannot be undone."""
@@ -97,7 +98,7 @@ def accounts_delete(
     left = change(delete, account, about)
     shape = {"id": preview.account.id, "deleted": True, **preview.counts, "files_left": left}
     note = f"{left} files are still there: a server deletes them, after a backup that runs now"
-    return report(shape, f"{what} is deleted", notes=[note] if left else ())
+    return Result(shape, f"{what} is deleted", notes=[note] if left else ())
 
 
 def describe_account(preview: DeletionPreview) -> str:

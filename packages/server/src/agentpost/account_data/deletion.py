@@ -157,18 +157,18 @@ async def _stop(ctx: AppContext, account_id: str, message_id: str) -> None:
 async def _some_works(ctx: AppContext, account_id: str) -> bool:
     """Delete a piece of some works; whether there were any."""
     page = await ctx.db.read(lambda tx: deletion_rows.works(tx, account_id, _WORKS))
-    for work in page:
-        if not work.deleted:
+    for work_id, deleted_at in page:
+        if deleted_at is None:
             try:
-                await works.delete(ctx, account_id, work.id)
+                await works.delete(ctx, account_id, work_id)
             except Refusal:
                 continue  # somebody else has just deleted it
         while (
-            await ctx.db.write(partial(deletion_rows.delete_jobs, work_id=work.id, limit=_ROWS))
+            await ctx.db.write(partial(deletion_rows.delete_jobs, work_id=work_id, limit=_ROWS))
             >= _ROWS
         ):
             pass
-        await retention.delete_work(ctx, work.id)
+        await retention.delete_work(ctx, work_id)
     return bool(page)
 
 

@@ -4,12 +4,11 @@ Messages, works and uploads go by what deletes them anyway (`account_data.deleti
 the rest. Every statement finds its rows by an index.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from agentpost.accounts.rows import ACCOUNTS
 from agentpost.db.session import Tx
-from agentpost.db.statements import All, Firsts
+from agentpost.db.statements import All, Firsts, Rows
 from agentpost.record.records import AccountRecord, UploadRecord
 from agentpost.retention import rows as retention_rows
 from agentpost.uploads.rows import UPLOADS
@@ -19,7 +18,6 @@ _MARK = (
     " disabled_at = COALESCE(disabled_at, ?) WHERE id = ?"
 )
 _REVOKE = "UPDATE keys SET revoked_at = ? WHERE account_id = ? AND revoked_at IS NULL"
-_WORKS = "SELECT id, deleted_at FROM works WHERE account_id = ? ORDER BY id LIMIT ?"
 _JOBS = "SELECT id FROM jobs WHERE work_id = ? ORDER BY id LIMIT ?"
 _EVENTS_OF_ENDPOINT = "SELECT event_id FROM deliveries WHERE endpoint_id = ? LIMIT ?"
 _LOOSE_EVENTS = "SELECT id FROM events WHERE message_id IS NULL AND account_id = ? LIMIT ?"
@@ -63,14 +61,6 @@ _COUNTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WorkLine:
-    """A work; ``deleted``: its files may go."""
-
-    id: str
-    deleted: bool
-
-
 def counts(tx: Tx, account_id: str) -> dict[str, int]:
     """How much there is of what people know."""
     rows = {name: tx.one(sql, (account_id,)) for name, sql in _COUNTS.items()}
@@ -93,11 +83,10 @@ def mark(tx: Tx, account_id: str, now: int) -> None:
 messages = Firsts[str, int]("SELECT id FROM messages WHERE account_id = ? ORDER BY id DESC LIMIT ?")
 
 
-def works(tx: Tx, account_id: str, limit: int) -> list[WorkLine]:
-    """Some of its works."""
-    return [WorkLine(row[0], row[1] is not None) for row in tx.all(_WORKS, (account_id, limit))]
-
-
+# (id, since when its files may go) of some of its works.
+works = Rows[tuple[str, int | None], str, int](
+    "SELECT id, deleted_at FROM works WHERE account_id = ? ORDER BY id LIMIT ?"
+)
 # Some of its uploads.
 uploads = All[UploadRecord, str, int](UPLOADS, "WHERE account_id = ? LIMIT ?")
 

@@ -162,26 +162,14 @@ def _member(blob: str) -> str:
     return f"bytes/{blob}"
 
 
-class _HashingFile:
-    """Reads a file and hashes what was read."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.digest = hashlib.sha256()
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        self.digest.update(data)
-        return data
-
-
 def _add(archive: tarfile.TarFile, path: Path, name: str) -> dict[str, Any]:
     """Append a file; its line in the list of members. Blocks."""
     with path.open("rb") as file:
         info = tarfile.TarInfo(name)
         info.size = os.fstat(file.fileno()).st_size
         info.mode = 0o600
-        hashing_file = _HashingFile(file)
-        archive.addfile(info, hashing_file)
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+        archive.addfile(info, file)
     archive.members.clear()  # type: ignore[attr-defined]  # it would keep every one in memory
-    return {"name": name, "bytes": info.size, "sha256": hashing_file.digest.hexdigest()}
+    return {"name": name, "bytes": info.size, "sha256": sha256}

@@ -3,8 +3,8 @@
 Every kind is found by an index, and what is secret or only the server's own is left out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 from agentpost.accounts.rows import ACCOUNTS, KEYS, LEDGER
 from agentpost.db.mapper import Mapper
@@ -29,37 +29,10 @@ LEFT_OUT: Final = frozenset(
         *("node", "epoch", "traceparent", "bodies"),
     )
 )
-_OF_ACCOUNT: Final[Mapping[str, Mapper[Any]]] = {
-    "users": USERS,
-    "keys": KEYS,
-    "credits": LEDGER,
-    "messages": MESSAGES,
-    "works": WORKS,
-    "uploads": UPLOADS,
-    "webhooks": ENDPOINTS,
-    "schedules": SCHEDULES,
-    "mails": MAILS,
-    "requests": REQUESTS,
-}
-_PARTS: Final = (
-    ("entries", "messages", ENTRIES, "message_id", "seq"),
-    ("attachments", "messages", ATTACHMENTS, "message_id", "n"),
-    ("jobs", "works", JOBS, "work_id", "id"),
-    ("files", "works", FILES, "work_id", "blob"),
-    ("conversations", "keys", CONVERSATIONS, "owner", "id"),
-)
-"""Kind, the kind of its owner, mapper, the column of the owner, and what orders them."""
 _EVENT: Final = ("id", "account_id", "message_id", "job_id", "name", "data_json", "at")
 _DELIVERY: Final = (
     *("event_id", "endpoint_id", "status", "attempts", "attempts_made", "last_status_code"),
     *("last_error", "last_response", "last_ms", "created_at", "delivered_at", "next_attempt_at"),
-)
-_EVENTS_OF_MESSAGE = (
-    f"SELECT {', '.join(_EVENT)} FROM events WHERE message_id = ? AND id > ? ORDER BY id LIMIT ?"
-)
-_LOOSE_EVENTS = (
-    f"SELECT {', '.join(_EVENT)} FROM events WHERE message_id IS NULL AND account_id = ?"
-    " AND id > ? ORDER BY id LIMIT ?"
 )
 _OF_EVENTS: Final = {
     "deliveries": ("deliveries", _DELIVERY, "event_id, endpoint_id"),
@@ -68,80 +41,97 @@ _OF_EVENTS: Final = {
 """Kind -> its table, columns and order."""
 _EVENTS_AT_ONCE: Final = 20
 """Each has up to ten deliveries, and those a few attempts."""
-KINDS: Final = (
-    *("account", *_OF_ACCOUNT, *(kind for kind, *_ in _PARTS)),
-    *("events", *_OF_EVENTS),
-)
+
+
+class _Source(NamedTuple):
+    """The rows of a kind: those whose ``column`` is the id of a row of the kind ``of``, or of the
+    account, in the order of a column that is unique among them."""
+
+    table: str
+    columns: Sequence[str]
+    of: str
+    column: str
+    order: str
+
+
+def _of(
+    mapper: Mapper[Any], of: str = "", column: str = "account_id", order: str = "id"
+) -> _Source:
+    columns = [name for name in mapper.columns if name not in LEFT_OUT]
+    return _Source(mapper.table, columns, of, column, order)
+
+
+_SOURCES: Final = {
+    "account": _of(ACCOUNTS, column="id"),
+    "users": _of(USERS),
+    "keys": _of(KEYS),
+    "credits": _of(LEDGER),
+    "messages": _of(MESSAGES),
+    "works": _of(WORKS),
+    "uploads": _of(UPLOADS),
+    "webhooks": _of(ENDPOINTS),
+    "schedules": _of(SCHEDULES),
+    "mails": _of(MAILS),
+    "requests": _of(REQUESTS),
+    "entries": _of(ENTRIES, "messages", "message_id", "seq"),
+    "attachments": _of(ATTACHMENTS, "messages", "message_id", "n"),
+    "jobs": _of(JOBS, "works", "work_id"),
+    "files": _of(FILES, "works", "work_id", "blob"),
+    "conversations": _of(CONVERSATIONS, "keys", "owner"),
+    "events": _Source("events", _EVENT, "messages", "message_id", "id"),
+}
+KINDS: Final = (*_SOURCES, *_OF_EVENTS)
 
 
 def rows(tx: Tx, account_id: str, kind: str) -> Iterator[dict[str, Any]]:
     """The columns, of every row of a kind, that its account may have; at most two pages of rows
     are held."""
-    if kind == "account":
-        for account in ACCOUNTS.all(tx, f"{ACCOUNTS.select} WHERE id = ?", (account_id,)):
-            yield _public(ACCOUNTS, account)
-    elif kind == "events":
-        for page in _events(tx, account_id):
-            for row in page:
-                yield dict(zip(_EVENT, row, strict=True))
-    elif kind in _OF_EVENTS:
-        yield from _of_events(tx, account_id, *_OF_EVENTS[kind])
-    elif kind in _OF_ACCOUNT:
-        mapper = _OF_ACCOUNT[kind]
-        for record in _in_pages(tx, mapper, "account_id", "id", account_id):
-            yield _public(mapper, record)
+    if kind in _OF_EVENTS:
+        table, names, order = _OF_EVENTS[kind]
+        pages = _of_events(tx, account_id, table, names, order)
     else:
-        _, of, mapper, column, order = next(part for part in _PARTS if part[0] == kind)
-        owners = [account_id] if kind == "conversations" else []
-        for owner in (*owners, *_owners(tx, account_id, of)):
-            for record in _in_pages(tx, mapper, column, order, owner):
-                yield _public(mapper, record)
+        names = tuple(_SOURCES[kind].columns)
+        pages = _pages(tx, account_id, kind, PAGE)
+    for page in pages:
+        for row in page:
+            yield dict(zip(names, row, strict=True))
 
 
-def _public(mapper: Mapper[Any], record: Any) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in mapper.columns if name not in LEFT_OUT}
-
-
-def _events(tx: Tx, account_id: str) -> Iterator[list[Row]]:
-    """Pages of the events of each message, then of those of none."""
-    for message_id in _owners(tx, account_id, "messages"):
-        yield from _event_pages(tx, _EVENTS_OF_MESSAGE, message_id)
-    yield from _event_pages(tx, _LOOSE_EVENTS, account_id)
-
-
-def _event_pages(tx: Tx, sql: str, owner: str) -> Iterator[list[Row]]:
-    page = tx.all(sql, (owner, "", _EVENTS_AT_ONCE))
-    while page:
-        yield page
-        if len(page) < _EVENTS_AT_ONCE:
-            return
-        page = tx.all(sql, (owner, page[-1][0], _EVENTS_AT_ONCE))
+def _pages(tx: Tx, account_id: str, kind: str, size: int) -> Iterator[list[Row]]:
+    source = _SOURCES[kind]
+    condition = f"{source.column} = ?"
+    if not source.of or kind == "conversations":  # those of the web app are the account's own
+        yield from _in_pages(tx, source, condition, account_id, size)
+    if source.of:
+        at = _SOURCES[source.of].columns.index("id")
+        for page in _pages(tx, account_id, source.of, PAGE):
+            for owner in page:
+                yield from _in_pages(tx, source, condition, owner[at], size)
+    if kind == "events":
+        loose = "message_id IS NULL AND account_id = ?"
+        yield from _in_pages(tx, source, loose, account_id, size)
 
 
 def _of_events(
     tx: Tx, account_id: str, table: str, columns: Sequence[str], order: str
-) -> Iterator[dict[str, Any]]:
-    for page in _events(tx, account_id):
-        ids = [row[0] for row in page]
-        marks = ", ".join("?" * len(ids))
+) -> Iterator[list[Row]]:
+    for page in _pages(tx, account_id, "events", _EVENTS_AT_ONCE):
+        marks = ", ".join("?" * len(page))
         sql = (
             f"SELECT {', '.join(columns)} FROM {table} WHERE event_id IN ({marks}) ORDER BY {order}"
         )
-        for row in tx.all(sql, ids):
-            yield dict(zip(columns, row, strict=True))
+        yield tx.all(sql, [row[0] for row in page])
 
 
-def _owners(tx: Tx, account_id: str, of: str) -> Iterator[str]:
-    for record in _in_pages(tx, _OF_ACCOUNT[of], "account_id", "id", account_id):
-        yield record.id
-
-
-def _in_pages(tx: Tx, mapper: Mapper[Any], column: str, order: str, owner: str) -> Iterator[Any]:
-    first = f"{mapper.select} WHERE {column} = ? ORDER BY {order} LIMIT {PAGE}"
-    later = f"{mapper.select} WHERE {column} = ? AND {order} > ? ORDER BY {order} LIMIT {PAGE}"
-    page = mapper.all(tx, first, (owner,))
+def _in_pages(
+    tx: Tx, source: _Source, condition: str, owner: str, size: int
+) -> Iterator[list[Row]]:
+    select = f"SELECT {', '.join(source.columns)} FROM {source.table} WHERE {condition}"
+    end = f"ORDER BY {source.order} LIMIT {size}"
+    page = tx.all(f"{select} {end}", (owner,))
     while page:
-        yield from page
-        if len(page) < PAGE:
+        yield page
+        if len(page) < size:
             return
-        page = mapper.all(tx, later, (owner, getattr(page[-1], order)))
+        last = page[-1][source.columns.index(source.order)]
+        page = tx.all(f"{select} AND {source.order} > ? {end}", (owner, last))

@@ -1,4 +1,8 @@
-"""Accounts and API keys (spec: Authentication, Account)."""
+"""Accounts and API keys (spec: Authentication, Account; design: Keys and ids).
+
+A key keeps its id through a rotation. What belongs to it (messages, conversations, idempotency
+keys, schedules, its limits and the credits it used today) is the same for both secrets.
+"""
 
 import hashlib
 import secrets
@@ -17,7 +21,7 @@ from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import not_found
-from agentpost.domain.times import seconds
+from agentpost.domain.times import DAY, SECOND, iso, seconds
 from agentpost.limits.allowances import rules_of
 from agentpost.record.records import AccountRecord, KeyRecord, LedgerRecord
 from agentpost.transactions import write_transaction
@@ -28,6 +32,8 @@ from agentpost.users.role_rules import Role
 PLAN = "self_hosted"
 KEY_NAME_CHARACTERS_MAX = 100
 LIVE_KEYS_MAX = 200
+OVERLAP_SECONDS = DAY // SECOND
+OVERLAP_SECONDS_MAX = 90 * DAY // SECOND
 _KEY_BYTES = 24
 DEFAULT_EMAIL = "owner@localhost"
 
@@ -176,6 +182,61 @@ async def revoke_key(ctx: AppContext, key_id: str, account_id: str | None = None
     now = ctx.clock.now()
     if not await ctx.db.write(lambda tx: account_rows.revoke_key(tx, key_id, now, account_id)):
         raise not_found("live key")
+
+
+async def rotate(
+    ctx: AppContext,
+    key_id: str,
+    overlap_seconds: float = OVERLAP_SECONDS,
+    account_id: str | None = None,
+) -> NewKey:
+    """A new secret for a live key; the one so far stays good for ``overlap_seconds``.
+
+    With 0, every earlier secret ends now, within a second everywhere, and their held calls with it.
+
+    Raises ``not_found``, also for the key of another account than the one given; `ValueError` for
+    an overlap that cannot be, and while the secret before this one is still good, unless the
+    overlap is 0: a program that still sends that one would be cut off unseen.
+    """
+    if not 0 <= overlap_seconds <= OVERLAP_SECONDS_MAX:
+        raise ValueError(f"the overlap is between 0 and {OVERLAP_SECONDS_MAX // 86_400} days")
+    secret = generate_secret(ctx.settings.key_prefix)
+
+    def fn(tx: Tx) -> NewKey:
+        now = ctx.clock.now()
+        key = _live(tx, key_id, account_id, now)
+        if overlap_seconds and key.old_until is not None and key.old_until > now:
+            raise ValueError(
+                f"the secret before, …{key.old_hint}, is good until {iso(key.old_until)}: rotate"
+                " again after that, or with an overlap of 0, which ends all earlier secrets now"
+            )
+        key.old_digest = key.digest if overlap_seconds else None
+        key.old_hint = key.hint if overlap_seconds else None
+        key.old_until = now + seconds(overlap_seconds) if overlap_seconds else None
+        key.digest, key.hint = digest(secret), secret[-4:]
+        account_rows.save_secrets(tx, key)
+        return NewKey(key, secret)
+
+    return await ctx.db.write(fn)
+
+
+@write_transaction
+def allow(
+    tx: Tx, ctx: AppContext, key_id: str, allowed: Sequence[Network], account_id: str | None = None
+) -> KeyRecord:
+    """From where a live key may be used from now on, within a second; no network: from everywhere.
+    Raises ``not_found``, also for the key of another account than the one given."""
+    key = _live(tx, key_id, account_id, ctx.clock.now())
+    key.networks = network_rules.to_stored(allowed)
+    account_rows.save_networks(tx, key_id, key.networks)
+    return key
+
+
+def _live(tx: Tx, key_id: str, account_id: str | None, now: int) -> KeyRecord:
+    key = account_rows.lock_key(tx, key_id)
+    if key is None or not is_live(key, now) or account_id not in (None, key.account_id):
+        raise not_found("live key")
+    return key
 
 
 async def end_held_calls(ctx: AppContext) -> None:

@@ -42,6 +42,6 @@ def of_account(tx: Tx, ctx: AppContext, account_id: str) -> Authors:
     users = user_rows.page(tx, account_id, ids.last(ids.USER), _USERS)
     return Authors(
         account_id,
-        {key.id: key.name for key in account_rows.keys(tx, account_id)},
+        account_rows.key_names(tx, account_id),
         {user.id: user.address for user in users},
     )

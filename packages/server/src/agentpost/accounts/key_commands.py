@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentpost.cli import exits
+from agentpost.cli import exits, given
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, option_value, with_context
 from agentpost.cli.errors import fail, say
-from agentpost.cli.printing import Result, fields, listing, print_text, report
+from agentpost.cli.printing import Result, fields, listing, print_text
 
 if TYPE_CHECKING:
     from agentpost.accounts.network_rules import Network
@@ -25,8 +24,6 @@ _KEY = (
     *("id", "account_id", "name", "hint", "scopes", "allow_ips", "max_credits_per_day"),
     *("created_at", "last_used_at", "expires_at", "revoked_at", "old_hint", "old_until"),
 )
-_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 KeyId = Annotated[str, typer.Argument(help="Id of the key, key_….")]
 
 
@@ -58,7 +55,7 @@ def keys_create(
     from agentpost.accounts import actions as accounts
     from agentpost.accounts.scope_rules import parse
 
-    lifetime = None if expires is None else _span("--expires", expires)
+    lifetime = given.span(expires, "--expires")
     if lifetime == 0:
         fail("--expires takes a time above zero, such as 30d", exits.USAGE)
     key_scopes = option_value(lambda: parse(scopes.split(",")))
@@ -84,7 +81,7 @@ def keys_list() -> Result:
         "scopes": lambda key: ",".join(key["scopes"]),
         "allow_ips": lambda key: ",".join(key["allow_ips"]),
     }
-    return listing(keys, _COLUMNS, compute=as_options, is_indented=True)
+    return listing(keys, _COLUMNS, compute=as_options)
 
 
 @command(
@@ -99,11 +96,11 @@ def keys_rotate(
     ] = "24h",
 ) -> Result:
     """Replace a key by a new one, which is shown only now. Name, scopes and limits stay."""
-    from agentpost.accounts import keys as key_changes
+    from agentpost.accounts import actions as accounts
     from agentpost.domain.times import iso
 
-    span = _span("--overlap", overlap)
-    new = change(lambda ctx: key_changes.rotate(ctx, key_id, span), key_id, {"overlap": overlap})
+    span = 0 if overlap == "0" else given.span(overlap, "--overlap") or 0
+    new = change(lambda ctx: accounts.rotate(ctx, key_id, span), key_id, {"overlap": overlap})
     about = "the old key no longer works"
     if until := new.record.old_until:
         about = f"the old key, …{new.record.old_hint}, works until {iso(until)}"
@@ -126,15 +123,15 @@ def keys_allow(
     ] = False,
 ) -> Result:
     """Set the addresses a key works from; the change takes effect within a second."""
-    from agentpost.accounts import keys as key_changes
+    from agentpost.accounts import actions as accounts
 
     if bool(ip) == from_everywhere:
         fail("use --ip, once for each network, or --from-everywhere", exits.USAGE)
     allowed = _networks(ip)
     about = {"allow_ips": [str(each) for each in allowed]}
-    key = change(lambda ctx: key_changes.allow(ctx, key_id, allowed), key_id, about)
+    key = change(lambda ctx: accounts.allow(ctx, key_id, allowed), key_id, about)
     where = ", ".join(map(str, allowed)) or "everywhere"
-    return report(_key(key), f"{key_id} works from {where}")
+    return Result(_key(key), f"{key_id} works from {where}")
 
 
 @command("keys revoke", "agentpost keys revoke key_0660c5")
@@ -143,7 +140,7 @@ def keys_revoke(key_id: KeyId) -> Result:
     from agentpost.accounts import actions as accounts
 
     change(lambda ctx: accounts.revoke_key(ctx, key_id), key_id)
-    return report({"id": key_id, "revoked": True}, f"{key_id} is revoked")
+    return Result({"id": key_id, "revoked": True}, f"{key_id} is revoked")
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -154,15 +151,7 @@ def _new_key(shape: dict[str, Any], secret: str, about: str) -> Result:
         say(about)
         print_text(secret)
 
-    return report({**shape, "key": secret}, show)
-
-
-def _span(option: str, text: str) -> float:
-    """Seconds."""
-    match = _SPAN.fullmatch(text)
-    if match is None and text != "0":
-        fail(f"{option} takes a number with s, m, h or d, such as 30d", exits.USAGE)
-    return int(match[1]) * _UNITS[match[2]] if match else 0
+    return Result({**shape, "key": secret}, show)
 
 
 def _networks(texts: list[str] | None) -> tuple[Network, ...]:

@@ -1,12 +1,11 @@
 """API keys: the account's keys, a new one shown once; rotating, allow-lists and revoking."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from starlette.requests import Request
 
-from agentpost.accounts import actions as accounts, keys, network_rules, scope_rules as scopes
+from agentpost.accounts import actions as accounts, network_rules, scope_rules as scopes
 from agentpost.accounts.actions import NewKey
 from agentpost.accounts.network_rules import Network
 from agentpost.accounts.scope_rules import Scope
@@ -16,8 +15,7 @@ from agentpost.domain.times import DAY, SECOND
 from agentpost.http import audited
 from agentpost.record.records import KeyRecord
 from agentpost.users.role_rules import Right
-from agentpost.web import forms
-from agentpost.web.forms import Form
+from agentpost.web.forms import Form, takes_form
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 LIFETIMES: Final = (
@@ -67,8 +65,8 @@ async def show(
     now = ctx.clock.now()
     lines = [_line(key, now) for key in await accounts.keys_of(ctx, viewer.account_id)]
     model = {
-        "live": _sort_lines(lines, live=True),
-        "ended": _sort_lines(lines, live=False),
+        "live": [line for line in lines if line.live],
+        "ended": [line for line in lines if not line.live],
         "form": form,
         "lifetimes": LIFETIMES,
         "scopes": SCOPES,
@@ -79,22 +77,16 @@ async def show(
     return PageView("accounts/keys.html", "API keys", model, form.status)
 
 
-async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+@takes_form(show)
+async def create(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> View:
     """A new key. The answer shows it, so no address and no storage of the browser ever holds it."""
-    form = await forms.read(ctx, request)
     days = form.text("expires")
     if days not in dict(LIFETIMES):
-        form.wrong("expires", "Choose one of the times.")
-        return await show(ctx, request, viewer, form)
+        raise form.refusal("expires", "Choose one of the times.")
     lifetime = int(days) * DAY / SECOND if days else None
-    try:
+    with form.refusing("scopes", "Choose at least one permission."):
         scope_set = scopes.parse(form.all("scopes"))
-    except ValueError:
-        form.wrong("scopes", "Choose at least one permission.")
-        return await show(ctx, request, viewer, form)
     allowed = _networks(form)
-    if allowed is None:
-        return await show(ctx, request, viewer, form)
     audited.state(
         request,
         viewer.account_email,
@@ -103,47 +95,48 @@ async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
         expires=f"{days}d" if days else None,
         allow_ips=[str(each) for each in allowed] or None,
     )
-    try:
+    with form.refusing("name"):
         new_key = await accounts.create_key(
             ctx, viewer.account_id, form.text("name"), lifetime, scope_set, allowed=allowed
         )
-    except ValueError as problem:
-        form.refuse("name", problem)
-        return await show(ctx, request, viewer, form)
     return await show(ctx, request, viewer, None, new_key)
 
 
-async def settings(ctx: AppContext, request: Request, viewer: Viewer, key_id: str) -> View:
+async def settings(
+    ctx: AppContext, _: Request, viewer: Viewer, key_id: str, form: Form | None = None
+) -> View:
     """Where a live key is rotated and its allow-list changed; raises ``not_found``."""
-    key = await _live_key(ctx, viewer, key_id)
+    now = ctx.clock.now()
+    keys = await accounts.keys_of(ctx, viewer.account_id)
+    key = next((each for each in keys if each.id == key_id and accounts.is_live(each, now)), None)
+    if key is None:
+        raise not_found("key")
     network_lines = "\n".join(map(str, network_rules.of_stored(key.networks)))
-    return _settings(ctx, key, Form({"networks": [network_lines]}))
+    form = form or Form({"networks": [network_lines]})
+    model = {"line": _line(key, now), "form": form, "overlaps": OVERLAPS}
+    return PageView("accounts/key.html", "API key", model, form.status)
 
 
-async def allow(ctx: AppContext, request: Request, viewer: Viewer, key_id: str) -> View:
+@takes_form(settings)
+async def allow(ctx: AppContext, request: Request, viewer: Viewer, form: Form, key_id: str) -> View:
     """From where the key may be used, within a second; raises ``not_found``."""
-    form = await forms.read(ctx, request)
     allowed = _networks(form)
-    if allowed is None:
-        return _settings(ctx, await _live_key(ctx, viewer, key_id), form)
     audited.state(request, allow_ips=[str(each) for each in allowed])
-    await keys.allow(ctx, key_id, allowed, viewer.account_id)
+    await accounts.allow(ctx, key_id, allowed, viewer.account_id)
     return Redirect("/dashboard/keys", note="allowed")
 
 
-async def rotate(ctx: AppContext, request: Request, viewer: Viewer, key_id: str) -> View:
+@takes_form(settings)
+async def rotate(
+    ctx: AppContext, request: Request, viewer: Viewer, form: Form, key_id: str
+) -> View:
     """A new secret, which only this answer shows; raises ``not_found``."""
-    form = await forms.read(ctx, request)
     hours = form.text("overlap")
     if hours not in dict(OVERLAPS):
-        form.wrong("overlap", "Choose one of the times.")
-        return _settings(ctx, await _live_key(ctx, viewer, key_id), form)
+        raise form.refusal("overlap", "Choose one of the times.")
     audited.state(request, overlap=f"{hours}h")
-    try:
-        new_key = await keys.rotate(ctx, key_id, int(hours) * 3_600, viewer.account_id)
-    except ValueError as problem:
-        form.refuse("overlap", problem)
-        return _settings(ctx, await _live_key(ctx, viewer, key_id), form)
+    with form.refusing("overlap"):
+        new_key = await accounts.rotate(ctx, key_id, int(hours) * 3_600, viewer.account_id)
     return await show(ctx, request, viewer, None, new_key)
 
 
@@ -153,25 +146,10 @@ async def revoke(ctx: AppContext, _: Request, viewer: Viewer, key_id: str) -> Vi
     return Redirect("/dashboard/keys", note="revoked")
 
 
-async def _live_key(ctx: AppContext, viewer: Viewer, key_id: str) -> KeyRecord:
-    for key in await accounts.keys_of(ctx, viewer.account_id):
-        if key.id == key_id and accounts.is_live(key, ctx.clock.now()):
-            return key
-    raise not_found("key")
-
-
-def _networks(form: Form) -> tuple[Network, ...] | None:
-    """What the form's field lists; None when that is wrong, which the form says then."""
-    try:
+def _networks(form: Form) -> tuple[Network, ...]:
+    """What the form's field lists."""
+    with form.refusing("networks"):
         return network_rules.parse(form.text("networks").replace(",", " ").split())
-    except ValueError as problem:
-        form.refuse("networks", problem)
-        return None
-
-
-def _settings(ctx: AppContext, key: KeyRecord, form: Form) -> View:
-    model = {"line": _line(key, ctx.clock.now()), "form": form, "overlaps": OVERLAPS}
-    return PageView("accounts/key.html", "API key", model, form.status)
 
 
 def _line(key: KeyRecord, now: int) -> Line:
@@ -181,10 +159,6 @@ def _line(key: KeyRecord, now: int) -> Line:
     allowed = ", ".join(map(str, network_rules.of_stored(key.networks)))
     until = key.old_until if live and key.old_until is not None and key.old_until > now else None
     return Line(key, state, live, scope_names, allowed, until)
-
-
-def _sort_lines(lines: Sequence[Line], *, live: bool) -> list[Line]:
-    return [line for line in lines if line.live == live]
 
 
 PAGES = (

@@ -11,7 +11,7 @@ import typer
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, run_or_exit, with_context
 from agentpost.cli.errors import say
-from agentpost.cli.printing import Result, fields, listing, print_text, report
+from agentpost.cli.printing import Result, fields, listing, print_text
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
@@ -37,7 +37,7 @@ def accounts_create(
     account = change(
         lambda ctx: accounts.create(ctx, email, name or email, amount), email, {"credits": amount}
     )
-    return report(_account(account), f"{account.id}  {account.email}")
+    return Result(_account(account), f"{account.id}  {account.email}")
 
 
 @command("accounts list", "agentpost accounts list")
@@ -46,7 +46,7 @@ def accounts_list() -> Result:
     from agentpost.accounts import actions as accounts
 
     rows = [_account(a) for a in with_context(accounts.all_accounts)]
-    return listing(rows, ("id", "email", "name", "credits"), is_indented=True)
+    return listing(rows, ("id", "email", "name", "credits"))
 
 
 @command("accounts disable", "agentpost accounts disable team@example.com")
@@ -80,7 +80,7 @@ def credits_add(
         account,
         {"amount": amount, "note": note},
     )
-    return report(_account(after), f"{after.email}: {_available(after)}")
+    return Result(_account(after), f"{after.email}: {_available(after)}")
 
 
 @command("credits show", "agentpost credits show team@example.com")
@@ -103,7 +103,7 @@ def credits_show(account: Account) -> Result:
         print_text(f"{account_record.email}: {_available(account_record)}")
         listing(moves, _MOVE).print()
 
-    return report({**_account(account_record), "ledger": moves}, show)
+    return Result({**_account(account_record), "ledger": moves}, show)
 
 
 @command("hosting-fees due", "agentpost hosting-fees due team@example.com")
@@ -122,7 +122,7 @@ def _set_fees(account: str, state: str, text: str) -> Result:
     from agentpost.accounts import actions as accounts
 
     change(lambda ctx: accounts.set_hosting_fees(ctx, account, state == "due"), account)
-    return report({"account": account, "hosting_fees": state}, f"{account}: {text}")
+    return Result({"account": account, "hosting_fees": state}, f"{account}: {text}")
 
 
 @command("config show", "agentpost config show")
@@ -143,7 +143,7 @@ def config_show() -> Result:
     values["data_dir"] = run_or_exit(lambda: str(settings.data_path))
     lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
     faults = list(problems(settings))
-    return report(values, lines, notes=[*warnings(settings), *faults], code=1 if faults else 0)
+    return Result(values, lines, notes=[*warnings(settings), *faults], code=1 if faults else 0)
 
 
 @command("db upgrade", "agentpost db upgrade")
@@ -154,7 +154,7 @@ def db_upgrade() -> Result:
 
     settings = run_or_exit(load_settings)
     run_or_exit(lambda: bootstrap.upgrade_database(settings))
-    return report({"upgraded": True}, "The database schema is up to date.")
+    return Result({"upgraded": True}, "The database schema is up to date.")
 
 
 @command("db adopt-storage", "agentpost db adopt-storage")
@@ -164,7 +164,7 @@ def db_adopt_storage() -> Result:
 
     name = change(identity.adopt)
     text = f"The file storage {name} belongs to this database from now on."
-    return report({"storage_id": name}, text)
+    return Result({"storage_id": name}, text)
 
 
 @command("db secret-key", "agentpost db secret-key > secret.key")
@@ -176,7 +176,7 @@ def db_secret_key() -> Result:
     from agentpost.secrets import actions as secrets
 
     keys = change(secrets.to_keep, upgrade=False)
-    return report({"secret_keys": keys}, "\n".join(keys))
+    return Result({"secret_keys": keys}, "\n".join(keys))
 
 
 @command("db reencrypt", "agentpost db reencrypt --json")
@@ -198,7 +198,7 @@ def db_reencrypt() -> Result:
         for endpoint_id in result.unreadable:
             say(f"{endpoint_id}: {secrets.UNREADABLE}")
 
-    return report(asdict(result), show, code=1 if result.unreadable else 0)
+    return Result(asdict(result), show, code=1 if result.unreadable else 0)
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def _set_disabled(account: str, disabled: bool) -> Result:
 
     after = change(lambda ctx: accounts.set_disabled(ctx, account, disabled=disabled), account)
     line = f"{after.email} is {'disabled: its keys answer 401' if disabled else 'enabled'}"
-    return report(_account(after), line)
+    return Result(_account(after), line)
 
 
 def _account(account: AccountRecord) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from agentpost.domain.credits import to_credits
 from agentpost.domain.times import DAY
 from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import JobState, Reason
-from agentpost.limits.allowances import running_jobs_max
+from agentpost.limits.allowances import allowances_of
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import MessageStatus
 from agentpost.record.records import JobRecord, MessageSummary, WorkRecord
@@ -115,7 +115,7 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
         held=to_credits(account.wallet.held),
         running=len(executing),
         queued=len(queued),
-        running_max=running_jobs_max(ctx.settings, account.limits_json),
+        running_max=allowances_of(ctx.settings, account.limits_json).running_jobs,
         works=lines,
         messages=message_rows.newest(tx, account_id, now, _SHOWN),
         requests=sum(errors.values()),

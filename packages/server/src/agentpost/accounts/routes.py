@@ -21,12 +21,9 @@ from agentpost.domain.credits import to_credits
 async def get(api: Api, request: Request, caller: Caller) -> Response:
     """The account of the key, the credits it can still spend and its limits."""
     account = await accounts.get(api.ctx, caller.account_id)
-    allowances = caller.rules.allowances
-    shape = AccountShape(
+    shape = AccountShape.with_fields_of(
+        account,
         user_id=account.id,
-        email=account.email,
-        name=account.name,
-        plan=account.plan,
         credits=to_credits(account.wallet.available),
         agent=AgentShape(name=api.ctx.agent_name),
         key=KeyShape(
@@ -37,10 +34,7 @@ async def get(api: Api, request: Request, caller: Caller) -> Response:
             if caller.max_credits_per_day is None
             else to_credits(caller.max_credits_per_day),
         ),
-        limits=LimitsShape(
-            running_jobs=allowances.running_jobs,
-            requests_per_minute=allowances.requests_per_minute,
-        ),
+        limits=LimitsShape.with_fields_of(caller.rules.allowances),
     )
     return respond(shape)
 

@@ -1,9 +1,10 @@
 """Accounts, their keys and credits. The actions decide; nothing here checks a rule."""
 
 from agentpost.db import as_json
+from agentpost.db.filtered import containing
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx
-from agentpost.db.statements import All, ChangeOf, First, Lock, Number, Only, Save
+from agentpost.db.statements import All, ChangeOf, First, Lock, Number, Only, Pairs, Save
 from agentpost.domain.errors import not_found
 from agentpost.record.records import AccountRecord, KeyRecord, LedgerRecord
 
@@ -11,6 +12,10 @@ ACCOUNTS = Mapper(AccountRecord, "accounts", "ON CONFLICT (email) DO NOTHING")
 KEYS = Mapper(KeyRecord, "keys")
 LEDGER = Mapper(LedgerRecord, "ledger")
 
+_SEARCH = (
+    f"{ACCOUNTS.select} WHERE id < ? AND (id = ? OR LOWER(email) LIKE ? ESCAPE '!'"
+    " OR LOWER(name) LIKE ? ESCAPE '!') ORDER BY id DESC LIMIT ?"
+)
 _OF_JOB = "FROM ledger WHERE job_id = ?"
 _BY_DIGEST = f"{KEYS.select} WHERE digest = ? OR old_digest = ?"
 _LIVE = (
@@ -42,6 +47,13 @@ def find(tx: Tx, id_or_email: str) -> AccountRecord | None:
     return ACCOUNTS.one(tx, sql, (id_or_email, id_or_email))
 
 
+def search(tx: Tx, text: str, *, before: str, limit: int) -> list[AccountRecord]:
+    """Accounts older than the id ``before``, newest first, with the text in their name or address,
+    or as their id."""
+    like = containing(text)
+    return ACCOUNTS.all(tx, _SEARCH, (before, text, like, like, limit))
+
+
 def named(tx: Tx, id_or_email: str) -> AccountRecord:
     """`find`; raises ``not_found``."""
     account = find(tx, id_or_email)
@@ -52,6 +64,18 @@ def named(tx: Tx, id_or_email: str) -> AccountRecord:
 
 # Every account, oldest first.
 all_ = All[AccountRecord](ACCOUNTS, "ORDER BY id")
+
+
+def only(tx: Tx) -> AccountRecord:
+    """The account of a server that has one; raises `ValueError` when none or several are there."""
+    accounts = all_(tx)
+    if not accounts:
+        raise ValueError("there is no account yet: start the server once, or make one")
+    if len(accounts) > 1:
+        raise ValueError("there are several accounts: name one by its id or e-mail address")
+    return accounts[0]
+
+
 # Write the credits, available or held and held; the caller holds the lock.
 save_wallet = ChangeOf[str, int, int]("UPDATE accounts SET balance = ?, held = ? WHERE id = ?")
 # Whether new work is refused until fees are paid, 1 or 0.
@@ -87,6 +111,8 @@ def keys(tx: Tx, account_id: str | None = None) -> list[KeyRecord]:
     return KEYS.all(tx, f"{KEYS.select} WHERE account_id = ? ORDER BY id", (account_id,))
 
 
+# The names of an account's keys, by id.
+key_names = Pairs[str, str, str]("SELECT id, name FROM keys WHERE account_id = ?")
 # The key with this id, held until the commit.
 lock_key = First[KeyRecord, str](KEYS, "WHERE id = ? /*for update*/")
 # Write the digests of a rotated key; the caller holds the lock.

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from agentpost.audit import rows as audit_rows
 from agentpost.clock import new_id
 from agentpost.context import AppContext
+from agentpost.db.filtered import cut_page
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import Refusal
@@ -48,14 +49,6 @@ class Action:
     name: str
     target: str = ""
     detail: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ActionPage:
-    """Actions, newest first; ``more``: where the next page begins."""
-
-    actions: list[OperatorActionRecord]
-    more: str | None
 
 
 async def record_call(
@@ -140,12 +133,11 @@ async def page(
     action: str = "",
     target: str = "",
     limit: int = PAGE,
-) -> ActionPage:
-    """Actions before that one, newest first. Filters: all of ``who`` and ``target``, the beginning
-    of ``action``."""
+) -> tuple[list[OperatorActionRecord], str | None]:
+    """Actions before that one, newest first, and where the next page begins. Filters: all of
+    ``who`` and ``target``, the beginning of ``action``."""
     bound = before or ids.last(ids.ACTION)
     actions = await ctx.db.read(
         lambda tx: audit_rows.page(tx, bound, who, action, target, limit + 1)
     )
-    page_actions = actions[:limit]
-    return ActionPage(page_actions, page_actions[-1].id if len(actions) > limit else None)
+    return cut_page(actions, limit)

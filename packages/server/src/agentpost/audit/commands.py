@@ -37,11 +37,11 @@ def audit(
 
     if before is not None and not ids.is_id(ids.ACTION, before):
         raise typer.BadParameter("--before is the id of an action: act_…")
-    page = with_context(
+    actions, more = with_context(
         lambda ctx: operator_log.page(
             ctx, before, who=who, action=action, target=target, limit=limit
         )
     )
-    rows = [fields(each, _FIELDS, detail=json.loads(each.detail_json)) for each in page.actions]
+    rows = [fields(each, _FIELDS, detail=json.loads(each.detail_json)) for each in actions]
     detail = {"detail": lambda row: json.dumps(row["detail"])}
-    return listing(rows, _COLUMNS, page.more, compute=detail, is_indented=True)
+    return listing(rows, _COLUMNS, more, compute=detail)

@@ -9,7 +9,7 @@ import typer
 
 from agentpost.cli.commands import command
 from agentpost.cli.context import actor, run_or_exit, with_context
-from agentpost.cli.printing import Result, report
+from agentpost.cli.printing import Result
 
 
 @command(
@@ -53,7 +53,7 @@ def backup(
     del shape["meta"]
     shape["problems"] = [{"name": name, "problem": text} for name, text in problems]
     notes = [f"{name}: {text}" for name, text in problems]
-    return report(shape, line, notes=notes, code=1 if problems else 0)
+    return Result(shape, line, notes=notes, code=1 if problems else 0)
 
 
 @command("restore", "agentpost restore /var/backups/agentpost --secret-key-file secret.key")
@@ -97,7 +97,7 @@ def restore(
     lost_keys = run_or_exit(lambda: asyncio.run(work))
     shape = {"made_at": manifest.made_at, "blobs": manifest.blobs, "lost": lost_keys}
     files = f"{manifest.blobs - len(lost_keys):,} files"
-    return report(
+    return Result(
         shape,
         f"restored the backup of {manifest.made_at}: the database and {files}",
         notes=[f"{key} is lost: the backup does not have it" for key in lost_keys],

@@ -14,7 +14,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import limits
 from agentpost.domain.errors import ErrorCode, Overloaded, Refusal, StoreUnavailable
-from agentpost.limits.allowances import stored_bytes_max
+from agentpost.limits.allowances import allowances_of
 from agentpost.operations import health_state
 from agentpost.record.records import AttachmentRecord, FileRecord
 from agentpost.uploads import rows as upload_rows
@@ -138,7 +138,7 @@ def count_written(tx: Tx, ctx: AppContext, file: FileRecord) -> None:
 
 def _stored_max(tx: Tx, ctx: AppContext, account_id: str) -> int:
     limits_json = accounts.get(tx, account_id).limits_json
-    return stored_bytes_max(ctx.settings, limits_json) or account_rows.NO_LIMIT
+    return allowances_of(ctx.settings, limits_json).stored_bytes or account_rows.NO_LIMIT
 
 
 def _no_room(what: str, used: int, most: int) -> str:

@@ -42,7 +42,7 @@ def main() -> None:
     """The entry point of the command."""
     streams.open_missing()
     place = PLACES.get(next((word for word in sys.argv[1:] if not word.startswith("-")), ""))
-    if place is not None and place.logs and not set(_HELP) & set(sys.argv):
+    if place is not None and place.operates and not set(_HELP) & set(sys.argv):
         from agentpost.observability import logging
 
         logging.configure_command()

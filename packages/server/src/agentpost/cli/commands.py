@@ -36,19 +36,13 @@ _JSON: Final = Parameter(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The module of a command below `agentpost`, and the line that the program's help has for it.
-    ``logs``: it does the server's work, which logs problems. ``more``: other modules that declare
-    commands below that name."""
+    """The modules of a command below `agentpost`, with a blank between two, and the line that the
+    program's help has for it. ``operates``: it is for the operator and does the server's work, so
+    it logs problems; its JSON has a line for each field."""
 
-    module: str
+    modules: str
     summary: str
-    logs: bool = False
-    more: tuple[str, ...] = ()
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """All that declare its commands."""
-        return (self.module, *self.more)
+    operates: bool = False
 
 
 PLACES: Final = {
@@ -56,15 +50,13 @@ PLACES: Final = {
     "dev": Place("serving.commands", "Serve an agent and reload it on save."),
     "new": Place("serving.new_commands", "Create a folder with an agent and its test."),
     "doctor": Place(
-        "operations.doctor_commands",
-        "List problems: failures, overdue work, lost files.",
-        logs=True,
+        "operations.commands", "List problems: failures, overdue work, lost files.", operates=True
     ),
-    "explain": Place("operations.commands", "Show what happened to a message.", logs=True),
+    "explain": Place("operations.commands", "Show what happened to a message.", operates=True),
     "backup": Place(
-        "backups.commands", "Back up database and files while the server runs.", logs=True
+        "backups.commands", "Back up database and files while the server runs.", operates=True
     ),
-    "restore": Place("backups.commands", "Restore a backup.", logs=True),
+    "restore": Place("backups.commands", "Restore a backup.", operates=True),
     "login": Place("cli.login_commands", "Store the address and key of a server."),
     "logout": Place("cli.login_commands", "Delete the stored address and key of a server."),
     "profiles": Place("cli.login_commands", "List and switch stored servers."),
@@ -87,27 +79,27 @@ PLACES: Final = {
     "requests": Place("requests.commands", "Show requests to the API."),
     "verify": Place("verification.commands", "Check that a deployment keeps the API's contract."),
     "login-link": Place(
-        "operations.commands", "Create a link that signs in to the dashboard once.", logs=True
+        "operations.commands", "Create a link that signs in to the dashboard once.", operates=True
     ),
     "accounts": Place(
-        "accounts.operator_commands", "Manage accounts.", logs=True, more=("account_data.commands",)
+        "accounts.operator_commands account_data.commands", "Manage accounts.", operates=True
     ),
-    "users": Place("users.commands", "Manage users of the web app.", logs=True),
-    "keys": Place("accounts.key_commands", "Manage API keys.", logs=True),
-    "sessions": Place("sessions.commands", "List and end sessions of the web app.", logs=True),
-    "credits": Place("accounts.operator_commands", "Show and add credits.", logs=True),
+    "users": Place("users.commands", "Manage users of the web app.", operates=True),
+    "keys": Place("accounts.key_commands", "Manage API keys.", operates=True),
+    "sessions": Place("sessions.commands", "List and end sessions of the web app.", operates=True),
+    "credits": Place("accounts.operator_commands", "Show and add credits.", operates=True),
     "hosting-fees": Place(
-        "accounts.operator_commands", "Mark hosting fees as due or paid.", logs=True
+        "accounts.operator_commands", "Mark hosting fees as due or paid.", operates=True
     ),
-    "audit": Place("audit.commands", "Show the audit log.", logs=True),
-    "config": Place("accounts.operator_commands", "Show the settings.", logs=True),
-    "db": Place("accounts.operator_commands", "Upgrade and maintain the database.", logs=True),
-    "limits": Place("operations.commands", "Show and set limits of an account.", logs=True),
+    "audit": Place("audit.commands", "Show the audit log.", operates=True),
+    "config": Place("accounts.operator_commands", "Show the settings.", operates=True),
+    "db": Place("accounts.operator_commands", "Upgrade and maintain the database.", operates=True),
+    "limits": Place("operations.commands", "Show and set limits of an account.", operates=True),
     "jobs": Place(
-        "jobs.operator_commands", "Retry or fail jobs that wait for their code.", logs=True
+        "jobs.operator_commands", "Retry or fail jobs that wait for their code.", operates=True
     ),
-    "nodes": Place("nodes.commands", "List the server processes.", logs=True),
-    "maintenance": Place("operations.commands", "Switch the API off and on.", logs=True),
+    "nodes": Place("nodes.commands", "List the server processes.", operates=True),
+    "maintenance": Place("operations.commands", "Switch the API off and on.", operates=True),
 }
 HEADINGS: Final = {
     "serve": "The server",
@@ -115,10 +107,6 @@ HEADINGS: Final = {
     "login-link": "Operating a server",
 }
 """The headings in the program's help, each with the first command below it."""
-
-
-_SENTENCE: Final = 200
-"""So many characters of a command's first sentence are shown beside its name."""
 
 
 class Group(TyperGroup):
@@ -136,26 +124,10 @@ class Group(TyperGroup):
                 option.default = False
         return parameters
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """See `TyperGroup.format_commands`, which cuts a sentence that is too long for a line."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        lines = [
-            (name, command.get_short_help_str(limit=_SENTENCE))
-            for name, command in commands
-            if command is not None and not command.hidden
-        ]
-        if lines:
-            with formatter.section("Commands"):
-                formatter.write_dl(lines)
-
 
 class Command(TyperCommand):
     """A command that a shell completes without pydantic, whose import takes longer than the rest.
     For completion it only matters which options were typed, so their values are not converted."""
-
-    def invoke(self, ctx: Any) -> Any:
-        prints_json.set(bool(ctx.params.get("as_json")))
-        return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See `TyperCommand.parse_args`; ``resilient_parsing`` is how completion calls it."""
@@ -195,6 +167,9 @@ def command(
     options["epilog"] = f"{examples_text}\n\n{epilog}" if epilog else examples_text
 
     def declare(function: Function) -> Function:
+        # The first sentence, whole: typer would cut it.
+        paragraph = " ".join((function.__doc__ or "").partition("\n\n")[0].split())
+        options["short_help"] = paragraph.partition(". ")[0].removesuffix(".") + "."
         answer = function.__annotations__["return"]  # a text in modules that name it before it is
         has_result = getattr(answer, "__name__", answer) == "Result"
         _DECLARED[words] = (_printing(words, function) if has_result else function, options)
@@ -204,10 +179,11 @@ def command(
 
 
 def _printing(words: str, function: Callable[..., Any]) -> Callable[..., None]:
-    """The command with ``--json`` as its last option. `prints_json` has its value already."""
+    """The command with ``--json`` as its last option."""
 
     @wraps(function)
     def run(as_json: bool, **values: Any) -> None:
+        prints_json.set(as_json)
         command_words.set(words)
         function(**values).print()
 
@@ -230,7 +206,7 @@ class Commands(UserDict[str, Any]):
 def load_command(name: str) -> Any:
     """The command with that name, which may have commands below it."""
     place = PLACES[name]
-    for module in place.modules:
+    for module in place.modules.split():
         import_module(f"agentpost.{module}")
     program = part = typer.Typer(rich_markup_mode=None)
     program.callback()(_nothing)  # else a single command would be taken for the whole program

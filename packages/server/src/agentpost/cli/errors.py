@@ -2,7 +2,6 @@
 
 import re
 import sys
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NoReturn
 
@@ -56,26 +55,10 @@ class Program(Group):
             with formatter.section(heading):
                 formatter.write_dl(commands)
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **options: Any) -> Any:
         """See `TyperGroup.main`; with ``standalone_mode`` it ends the process."""
-        run = partial(
-            super().main,
-            args,
-            prog_name,
-            complete_var,
-            standalone_mode=False,
-            windows_expand_args=windows_expand_args,
-            **extra,
-        )
-        if not standalone_mode:
+        run = partial(super().main, *args, **{**options, "standalone_mode": False})
+        if not options.get("standalone_mode", True):
             return run()
         try:
             code = run()

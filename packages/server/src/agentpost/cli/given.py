@@ -76,18 +76,23 @@ def json_object(file: Path | None, option: str) -> dict[str, Any] | None:
     return value
 
 
+def names(text: str | None) -> tuple[str, ...] | None:
+    """What stands in a list with commas."""
+    return None if text is None else tuple(filter(None, map(str.strip, text.split(","))))
+
+
 def event_names(events: str | None) -> tuple[str, ...] | None:
     """The names of webhook events in a list with commas."""
     from agentpost.record.events import EventName
 
-    if events is None:
+    event_list = names(events)
+    if event_list is None:
         return None
-    names = tuple(name.strip() for name in events.split(",") if name.strip())
-    unknown = next((name for name in names if name not in set(EventName)), None)
-    if unknown is not None or not names:
+    unknown = next((name for name in event_list if name not in set(EventName)), None)
+    if unknown is not None or not event_list:
         all_names = ", ".join(EventName)
         raise typer.BadParameter(f"there is no event {unknown or events!r}; events: {all_names}")
-    return names
+    return event_list
 
 
 def positive(seconds: float | None, option: str) -> float | None:

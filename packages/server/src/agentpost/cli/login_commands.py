@@ -21,9 +21,13 @@ from agentpost.cli.printing import Result, listing, screen
 
 if TYPE_CHECKING:
     from agentpost.cli.connection import Server
-    from agentpost_client import Account
+    from agentpost_client import Account, AgentpostError
 
-_LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
+EXAMPLE: Final = "http://127.0.0.1:8080"
+_NO_KEY: Final = "none"
+"""Sent instead of a key. A server of this API refuses it in the API's own words."""
+_RETRIES: Final = 1
+_LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 
 
 @command(
@@ -67,7 +71,7 @@ def login(
     who = f"{account.name} <{account.email}>" if account.email else account.name
     line = f"✓ {server.url} as {who}, credits: {account.credits:g} (profile {name})"
     notes = []
-    if server.url.startswith("http://") and not _is_local(server.url):
+    if server.url.startswith("http://") and urlsplit(server.url).hostname not in _LOCAL_HOSTS:
         notes.append("this address is not encrypted: the network can read the key")
     if os.environ.get("AGENTPOST_URL"):
         notes.append("AGENTPOST_URL is set and overrides the profile: unset it to use the profile")
@@ -134,11 +138,6 @@ def _try_key(url: str, key: str, name: str) -> tuple[Server, Account]:
         return server, client.me()
 
 
-def _is_local(url: str) -> bool:
-    host = url.removeprefix("http://").partition("/")[0]
-    return any(host == local or host.startswith(f"{local}:") for local in _LOCAL_HOSTS)
-
-
 def _check_name(name: str) -> str:
     try:
         return profiles.checked_name(name)
@@ -158,16 +157,6 @@ def _save(all_profiles: profiles.Profiles) -> None:
         profiles.save(all_profiles)
     except OSError as error:
         fail(f"{profiles.path()} cannot be written: {error.strerror}")
-
-
-if TYPE_CHECKING:
-    from agentpost_client import AgentpostError
-
-EXAMPLE: Final = "http://127.0.0.1:8080"
-_NO_KEY: Final = "none"
-"""Sent instead of a key. A server of this API refuses it in the API's own words."""
-_RETRIES: Final = 1
-_PRINTED: Final = "`agentpost serve` prints its address when it is ready"
 
 
 def reach(address: str) -> str:
@@ -222,4 +211,5 @@ def _no_agentpost(url: str, what: str) -> str:
     if parts.path:
         hint = f"without its path {parts.path}: {parts.scheme}://{parts.netloc}"
         return f"{url} is not the address of an agentpost server ({what}) → try it {hint}"
-    return f"{url} is not an agentpost server ({what}) → check host and port; {_PRINTED}"
+    hint = "check host and port; `agentpost serve` prints its address when it is ready"
+    return f"{url} is not an agentpost server ({what}) → {hint}"

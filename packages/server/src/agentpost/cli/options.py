@@ -74,6 +74,9 @@ ConversationName = Annotated[
         "--conversation", "-c", callback=_named, help="Conversation, such as a customer's id."
     ),
 ]
+EventNames = Annotated[
+    str | None, typer.Option(metavar="NAMES", help="Only these events, separated by commas.")
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="Most items to list.")]
 Before = Annotated[str | None, typer.Option(metavar="ID", help="Start after this item.")]
 Since = Annotated[

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import typer
 
-from agentpost.cli.commands import prints_json
+from agentpost.cli.commands import PLACES, command_words, prints_json
 from agentpost.cli.errors import say
 from agentpost.cli.tables import show_table
 from agentpost.domain.text import displayable, displayable_json
@@ -35,14 +35,12 @@ class Result:
     Attributes:
         record: what ``--json`` prints, None: nothing.
         text: the sentence for people, or the function that prints their form.
-        is_indented: whether the JSON has a line for each field.
         notes: lines on standard error that follow in both forms.
         code: the exit code.
     """
 
     record: object = None
     text: str | Callable[[], object] = ""
-    is_indented: bool = False
     notes: Sequence[str] = ()
     code: int = 0
 
@@ -50,7 +48,7 @@ class Result:
         """Print it; with another exit code than 0 the command ends."""
         if prints_json.get():
             if self.record is not None:
-                print_json(self.record, indented=self.is_indented)
+                print_json(self.record)
         elif not isinstance(self.text, str):
             self.text()
         elif self.text:
@@ -61,21 +59,12 @@ class Result:
             raise typer.Exit(self.code)
 
 
-def report(
-    record: object,
-    text: str | Callable[[], object] = "",
-    *,
-    notes: Sequence[str] = (),
-    code: int = 0,
-) -> Result:
-    """The result of an operator's command, whose JSON has a line for each field."""
-    return Result(record, text, True, notes, code)
-
-
-def print_json(value: object, *, indented: bool = False) -> None:
+def print_json(value: object) -> None:
     """JSON, written out at once: a record, a list of them, or one of many that follow, in a line
-    each unless ``indented``."""
-    text = json.dumps(value, ensure_ascii=False, indent=2 if indented else None)
+    each; that of an operator's command has a line for each field."""
+    place = PLACES.get(command_words.get().partition(" ")[0])
+    has_lines = place is not None and place.operates
+    text = json.dumps(value, ensure_ascii=False, indent=2 if has_lines else None)
     typer.echo(displayable_json(text))
 
 
@@ -132,7 +121,6 @@ def listing(
     empty: str = "",
     extra: Sequence[str] = (),
     compute: Compute | None = None,
-    is_indented: bool = False,
 ) -> Result:
     """A list: a page of JSON, or a table of these columns that says how to get what follows.
 
@@ -151,7 +139,7 @@ def listing(
         say_more(next_before)
 
     data = page((getattr(record, "raw", record) for record in records), next_before)
-    return Result(data, show, is_indented)
+    return Result(data, show)
 
 
 def say_more(next_before: str | None) -> None:

@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
         Message,
         TextDelta,
         TextReset,
-        Upload,
         Work,
     )
 
@@ -246,13 +244,6 @@ class Screen:
         with Progress(*columns, console=self._console, transient=True) as progress:
             task = progress.add_task(escape(one_line(f"{what} {name}")), total=None)
             yield lambda done, total: progress.update(task, completed=done, total=total)
-
-    def print_saved(self, path: Path) -> None:
-        """Where a downloaded file is now."""
-        self.line(f"saved {path}")
-
-    def print_upload(self, upload: Upload) -> None:
-        self.line(f"{upload.upload_id} · {upload.filename} ({human_size(upload.size)})")
 
     def work(self, work: Work, text: str) -> None:
         """A chat with its whole text."""

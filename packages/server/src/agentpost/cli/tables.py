@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from agentpost.cli.errors import one_line, say
 
@@ -112,71 +112,33 @@ def _draw(
     now: datetime | None,
 ) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     from agentpost.clock import SystemClock
     from agentpost.domain.times import SECOND
 
     now = now or datetime.fromtimestamp(SystemClock().now() / SECOND, UTC)
-    cells = [[_cell(value, now) for value in row] for row in rows]
-    natural = [
-        max(len(heading), *(line[n].cell_len for line in cells))
-        for n, heading in enumerate(headings)
-    ]
-    may_shrink = [
-        not name.endswith(_WHOLE) and width > _SHORT
-        for name, width in zip(columns, natural, strict=True)
-    ]
-    number = number_fitting(natural, may_shrink, console.width)
-    columns, headings = columns[:number], headings[:number]
-    natural, may_shrink = natural[:number], may_shrink[:number]
-    rows, cells = [row[:number] for row in rows], [line[:number] for line in cells]
-    widths = fit_widths(natural, may_shrink, console.width - len(GAP) * (len(columns) - 1))
-    table = Table(
-        box=None,
-        header_style="bold",
-        pad_edge=False,
-        padding=(0, len(GAP), 0, 0),
-        width=sum(widths)
-        + len(GAP) * (len(columns) - 1),  # may be wider than the terminal: ids are kept
-    )
-    for n, (heading, width) in enumerate(zip(headings, widths, strict=True)):
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, len(GAP), 0, 0))
+    left, drawn = console.width, list[list[Text]]()
+    for n, (name, heading) in enumerate(zip(columns, headings, strict=True)):
+        cells = [Text(heading), *(_cell(row[n], now) for row in rows)]
+        width = max(cell.cell_len for cell in cells)
+        may_shrink = not name.endswith(_WHOLE) and width > _SHORT
+        left -= _SHORT if may_shrink else width
+        if left < 0 and n:
+            break  # neither this column nor a later one has room
+        left -= len(GAP)
+        if width > console.width and not may_shrink:
+            table.width = width  # an id is whole, though the terminal is not as wide
+        for cell in cells:
+            cell.no_wrap, cell.overflow = True, "ellipsis"
         is_number = all(isinstance(row[n], int | float) for row in rows)
-        table.add_column(
-            heading,
-            width=width,
-            no_wrap=True,
-            overflow="ellipsis",
-            justify="right" if is_number else "left",
-        )
-    for line in cells:
+        justify: Literal["right", "left"] = "right" if is_number else "left"
+        table.add_column(cells[0], no_wrap=not may_shrink, justify=justify)
+        drawn.append(cells[1:])
+    for line in zip(*drawn, strict=True):
         table.add_row(*line)
     console.print(table, soft_wrap=True)
-
-
-def number_fitting(natural: Sequence[int], may_shrink: Sequence[bool], width: int) -> int:
-    """How many of the first columns have room, one at least, when each shrinks as far as it may."""
-    number, used = 0, -len(GAP)
-    for size, may in zip(natural, may_shrink, strict=True):
-        used += len(GAP) + (_SHORT if may else size)
-        if used > width:
-            break
-        number += 1
-    return max(number, 1)
-
-
-def fit_widths(natural: Sequence[int], may_shrink: Sequence[bool], room: int) -> list[int]:
-    """The widths of columns in so much room: the widest that may shrink gives, one by one."""
-    widths = list(natural)
-    while sum(widths) > room:
-        widest = max(
-            (n for n, may in enumerate(may_shrink) if may and widths[n] > _SHORT),
-            key=lambda n: widths[n],
-            default=None,
-        )
-        if widest is None:
-            break
-        widths[widest] -= 1
-    return widths
 
 
 def _cell(value: object, now: datetime) -> Text:

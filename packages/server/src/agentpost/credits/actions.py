@@ -11,13 +11,13 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.clock import new_id
 from agentpost.context import AppContext
-from agentpost.credits import ceiling_rows, rules as credit_rules
-from agentpost.credits.rules import LedgerKind, Wallet
+from agentpost.credits import ceiling_rows
+from agentpost.credits.rules import LedgerKind, chargeable
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits, to_millionths
 from agentpost.jobs import rows as job_rows
-from agentpost.limits.allowances import running_jobs_max
+from agentpost.limits.allowances import allowances_of
 from agentpost.record import signals as s, writer
 from agentpost.record.records import AccountRecord, LedgerRecord
 
@@ -35,25 +35,21 @@ class Purpose:
 
 def hold(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) -> bool:
     """Promise credits to a step; False when the balance has too few. Ceilings are the caller's."""
-    wallet = credit_rules.hold(account.wallet, cost)
-    if wallet is None:
+    if cost > account.wallet.available:
         return False
-    _move(tx, account, wallet, [(LedgerKind.HOLD, cost)], purpose, now)
+    _move(tx, account, [(LedgerKind.HOLD, cost)], purpose, now)
     return True
 
 
 def charge_held(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) -> None:
     """The step succeeded: its hold becomes a charge."""
-    wallet = credit_rules.charge_held(account.wallet, cost)
-    lines = [(LedgerKind.RELEASE, cost), (LedgerKind.CHARGE, cost)]
-    _move(tx, account, wallet, lines, purpose, now)
+    _move(tx, account, [(LedgerKind.RELEASE, cost), (LedgerKind.CHARGE, cost)], purpose, now)
 
 
 def release(tx: Tx, account: AccountRecord, cost: int, purpose: Purpose, now: int) -> None:
     """The step failed: its hold is given back."""
     if cost:
-        wallet = credit_rules.release(account.wallet, cost)
-        _move(tx, account, wallet, [(LedgerKind.RELEASE, cost)], purpose, now)
+        _move(tx, account, [(LedgerKind.RELEASE, cost)], purpose, now)
 
 
 def release_all(tx: Tx, account: AccountRecord, job_id: str, now: int) -> int:
@@ -67,12 +63,10 @@ def charge_done(
     tx: Tx, account: AccountRecord, amount: int, left: int, purpose: Purpose, now: int
 ) -> int | None:
     """Charge for work already done; what was charged, at most ``left``; None for nothing."""
-    outcome = credit_rules.charge_done(account.wallet, amount, left)
-    if outcome is None:
-        return None
-    wallet, amount_charged = outcome
-    _move(tx, account, wallet, [(LedgerKind.CHARGE, amount_charged)], purpose, now)
-    return amount_charged
+    charge = chargeable(account.wallet.available, amount, left)
+    if charge is not None:
+        _move(tx, account, [(LedgerKind.CHARGE, charge)], purpose, now)
+    return charge
 
 
 async def add(ctx: AppContext, id_or_email: str, amount: float, note: str = "") -> AccountRecord:
@@ -85,19 +79,16 @@ async def add(ctx: AppContext, id_or_email: str, amount: float, note: str = "") 
     millionths = to_millionths(abs(amount)) * (-1 if amount < 0 else 1)
     if millionths == 0:
         raise ValueError("credits to add must be more than zero, credits to remove less")
-
     if len(note) > NOTE_CHARACTERS_MAX:
         raise ValueError(f"a note has at most {NOTE_CHARACTERS_MAX} characters")
 
     def grant(tx: Tx) -> AccountRecord:
-        match = account_rows.named(tx, id_or_email)
+        account = account_rows.lock(tx, account_rows.named(tx, id_or_email).id)
         now = ctx.clock.now()
-        account = account_rows.lock(tx, match.id)
         if account.wallet.available + millionths < 0:
             available = f"{to_credits(account.wallet.available):g}"
             raise ValueError(f"only {available} credits are available to be removed")
-        wallet = Wallet(account.balance + millionths, account.held)
-        _move(tx, account, wallet, [(LedgerKind.GRANT, millionths)], Purpose(note=note), now)
+        _move(tx, account, [(LedgerKind.GRANT, millionths)], Purpose(note=note), now)
         resume_queued(tx, ctx, account, now)
         return account
 
@@ -116,7 +107,7 @@ def resume_queued(
     available = account.wallet.available
     if available < 1 or account.hosting_fees_due:
         return
-    slots = running_jobs_max(ctx.settings, account.limits_json)
+    slots = allowances_of(ctx.settings, account.limits_json).running_jobs
     queued = job_rows.resumable(tx, account.id, available, now, slots)
     if not queued:
         return
@@ -134,11 +125,13 @@ def resume_queued(
 def _move(
     tx: Tx,
     account: AccountRecord,
-    wallet: Wallet,
     lines: list[tuple[LedgerKind, int]],
     purpose: Purpose,
     now: int,
 ) -> None:
+    wallet = account.wallet
+    for kind, amount in lines:
+        wallet = wallet.after(kind, amount)
     assert 0 <= wallet.held <= wallet.balance, "credits never go below zero"
     account_rows.save_wallet(tx, account.id, wallet.balance, wallet.held)
     account.balance, account.held = wallet.balance, wallet.held

@@ -16,7 +16,6 @@ from agentpost.contract.shape import Shape, about
 from agentpost.credits import usage
 from agentpost.credits.rules import ID_PATTERNS, UsageGroup
 from agentpost.domain import limits
-from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.limits import USAGE_DAYS_DEFAULT, USAGE_DAYS_MAX
 from agentpost.domain.times import DAY, SECOND, parse_iso
@@ -93,25 +92,9 @@ async def list_usage(api: Api, request: Request, caller: Caller) -> Response:
     before = await place_param(api, request, caller, place)
     since, until = _range(request, api.ctx.clock.now())
     lines, more = await usage.list_page(
-        api.ctx,
-        caller,
-        group,
-        since,
-        until,
-        before=before,
-        limit=limit,
+        api.ctx, caller, group, since, until, before=before, limit=limit
     )
-    data = [
-        UsageShape(
-            group=group,
-            id=line.id,
-            name=line.name,
-            messages=line.messages,
-            jobs=line.jobs,
-            credits=to_credits(line.credits),
-        )
-        for line in lines
-    ]
+    data = [UsageShape.with_fields_of(line, group=group) for line in lines]
     return respond(UsageListShape(data=data, has_more=more))
 
 

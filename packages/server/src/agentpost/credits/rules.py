@@ -22,6 +22,15 @@ class LedgerKind(StrEnum):
     CHARGE = "charge"
 
 
+SIGNS: Final = {
+    LedgerKind.GRANT: (1, 0),
+    LedgerKind.HOLD: (0, 1),
+    LedgerKind.RELEASE: (0, -1),
+    LedgerKind.CHARGE: (-1, 0),
+}
+"""Whether a line adds to the balance and to what is held, or takes from it."""
+
+
 class Ceiling(StrEnum):
     """A limit on credits besides the account's balance (design: Spend ceilings)."""
 
@@ -59,6 +68,11 @@ class Wallet:
         """The credits that new work may use."""
         return self.balance - self.held
 
+    def after(self, kind: LedgerKind, amount: int) -> "Wallet":
+        """The wallet when that line of the ledger is written."""
+        to_balance, to_held = SIGNS[kind]
+        return Wallet(self.balance + to_balance * amount, self.held + to_held * amount)
+
 
 def admission(
     *, hosting_fees_due: bool, executing: int, slots: int, available: int
@@ -74,34 +88,11 @@ def admission(
     return None
 
 
-def hold(wallet: Wallet, cost: int) -> Wallet | None:
-    """Promise credits to a step; None when there are too few."""
-    if cost > wallet.available:
-        return None
-    return Wallet(wallet.balance, wallet.held + cost)
-
-
-def release(wallet: Wallet, cost: int) -> Wallet:
-    """Give a hold back."""
-    return Wallet(wallet.balance, wallet.held - cost)
-
-
-def charge_held(wallet: Wallet, cost: int) -> Wallet:
-    """Turn a hold into a charge."""
-    return Wallet(wallet.balance - cost, wallet.held - cost)
-
-
-def charge_done(wallet: Wallet, amount: int, left: int | None = None) -> tuple[Wallet, int] | None:
-    """Charge for work already done: as much as is available, so the balance may reach zero; at most
-    what is ``left``, when a ceiling says so.
-
-    Returns the wallet and what was charged; None when nothing at all is left.
-    """
-    left = wallet.available if left is None else left
-    if amount > 0 and left <= 0:
-        return None
-    charged = min(amount, left)
-    return Wallet(wallet.balance - charged, wallet.held), charged
+def chargeable(available: int, amount: int, left: int) -> int | None:
+    """What to charge for work already done: as much as is available, so the balance may reach zero;
+    at most what is ``left`` by a ceiling. None when nothing at all is left."""
+    left = min(available, left)
+    return None if amount > 0 and left <= 0 else min(amount, left)
 
 
 class UsageGroup(StrEnum):

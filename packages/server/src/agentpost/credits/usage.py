@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final
 
 from agentpost.accounts import rows as account_rows
 from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.credits import usage_rows
-from agentpost.credits.rules import APP, DELETED, LedgerKind, UsageGroup, Wallet
+from agentpost.credits.rules import APP, DELETED, SIGNS, LedgerKind, UsageGroup, Wallet
+from agentpost.credits.usage_rows import Sums
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
@@ -16,7 +18,7 @@ from agentpost.domain.times import DAY, iso
 from agentpost.record import conversation_titles
 from agentpost.record.records import LedgerRecord
 from agentpost.transactions import read_transaction
-from agentpost.turns import conversation_rows, conversation_rows as conversations
+from agentpost.turns import conversation_rows
 
 DAYS: Final = 30
 """How many days are summed up, today included; they begin at midnight UTC."""
@@ -41,18 +43,16 @@ class Line:
     @property
     def credits(self) -> float:
         """What it adds to the balance, below zero for what it takes; 0 for holds and releases."""
-        sign = {LedgerKind.GRANT: 1, LedgerKind.CHARGE: -1}.get(LedgerKind(self.record.kind), 0)
-        return to_credits(sign * self.record.amount)
+        return to_credits(SIGNS[LedgerKind(self.record.kind)][0] * self.record.amount)
 
     @property
     def held(self) -> float:
         """What it adds to what is held, below zero for what is given back."""
-        sign = {LedgerKind.HOLD: 1, LedgerKind.RELEASE: -1}.get(LedgerKind(self.record.kind), 0)
-        return to_credits(sign * self.record.amount)
+        return to_credits(SIGNS[LedgerKind(self.record.kind)][1] * self.record.amount)
 
 
 @dataclass(slots=True)
-class Used:
+class Used(Sums):
     """What was used on a day, by a key or in a conversation.
 
     Attributes:
@@ -68,9 +68,6 @@ class Used:
     conversation: str = ""
     at: int = 0
     key_id: str | None = None
-    credits: float = 0
-    charges: int = 0
-    messages: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,66 +122,45 @@ def used(tx: Tx, account_id: str, now: int, count: int = DAYS) -> Usage:
     first = now // DAY - count + 1
     bounds = (first * DAY, (first + count) * DAY)
     days = {day: Used(at=day * DAY) for day in range(first, first + count)}
-    names = {key.id: key.name for key in account_rows.keys(tx, account_id)}
+    for day, sums in usage_rows.sums(tx, account_id, UsageGroup.DAY, *bounds).items():
+        if day in days:  # else another node's clock is ahead
+            days[day].add(sums)
+    names = account_rows.key_names(tx, account_id)
     keys: dict[str | None, Used] = {}
-
-    def of_day(day: int) -> Used:
-        return days.get(day) or Used()  # none of them: another node's clock is ahead
-
-    def of_key(key_id: str | None) -> Used:
+    for key_id, sums in usage_rows.sums(tx, account_id, UsageGroup.KEY, *bounds).items():
         known_id = key_id if key_id in names else None
-        group = key_id if key_id == account_id else known_id
-        if group not in keys:
-            name = names.get(group or "", _CHAT if group else _GONE)
-            keys[group] = Used(name, key_id=known_id)
-        return keys[group]
-
-    for sums, of in ((UsageGroup.DAY, of_day), (UsageGroup.KEY, of_key)):
-        for value, message_count in usage_rows.messages(tx, account_id, sums, *bounds):
-            of(value).messages += message_count
-        for value, amount, charge_count in usage_rows.charges(tx, account_id, sums, *bounds):
-            one = of(value)
-            one.credits += to_credits(amount)
-            one.charges += charge_count
-    total = Used(
-        credits=sum(each.credits for each in days.values()),
-        charges=sum(each.charges for each in days.values()),
-        messages=sum(each.messages for each in days.values()),
-    )
+        is_chat = key_id == account_id
+        name = names.get(key_id, _CHAT if is_chat else _GONE)
+        keys.setdefault(key_id if is_chat else known_id, Used(name=name, key_id=known_id)).add(sums)
+    total = Used()
+    for each in days.values():
+        total.add(each)
     key_lines = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
     return Usage(list(days.values()), key_lines, _by_conversation(tx, account_id, *bounds), total)
 
 
 def _by_conversation(tx: Tx, account_id: str, since: int, until: int) -> list[Used]:
-    group = UsageGroup.CONVERSATION
-    charges = [each for each in usage_rows.charges(tx, account_id, group, since, until) if each[0]]
-    charges = sorted(charges, key=lambda each: (-each[1], each[0]))[:CONVERSATIONS]
-    names = conversations.names(tx, [conversation_id for conversation_id, *_ in charges])
+    by_id = usage_rows.sums(tx, account_id, UsageGroup.CONVERSATION, since, until)
+    charges = [(id_, sums) for id_, sums in by_id.items() if id_ and sums.charges]
+    charges = sorted(charges, key=lambda each: (-each[1].millionths, each[0]))[:CONVERSATIONS]
+    names = conversation_rows.names(tx, [conversation_id for conversation_id, _ in charges])
     lines = []
-    for conversation_id, amount, charge_count in charges:
+    for conversation_id, sums in charges:
         first = conversation_titles.first(tx, conversation_id)
         owner, name = names.get(conversation_id, (account_id, ""))
-        lines.append(
-            Used(
-                conversation_id,
-                conversation_titles.of(first) if first else "",
-                "" if owner == account_id else name,
-                credits=to_credits(amount),
-                charges=charge_count,
-            )
-        )
+        line = Used(name=conversation_id, conversation="" if owner == account_id else name)
+        line.title = conversation_titles.of(first) if first else ""
+        line.millionths, line.charges = sums.millionths, sums.charges
+        lines.append(line)
     return lines
 
 
 @dataclass(slots=True)
-class UsageLine:
-    """What was used on a day, with a key or in a conversation; credits in millionths."""
+class UsageLine(Sums):
+    """What was used on a day, with a key or in a conversation."""
 
-    id: str
+    id: str = ""
     name: str | None = None
-    messages: int = 0
-    jobs: int = 0
-    credits: int = 0
 
 
 @read_transaction
@@ -205,23 +181,13 @@ def list_page(
     name is shown to the key that has it, and to one that reads what other keys sent.
     """
     account_id = caller.account_id
-    line_by_name: dict[str, UsageLine] = {}
-
-    def line(value: int | str | None) -> UsageLine:
-        known_as = _id(account_id, group, value)
-        return line_by_name.setdefault(known_as, UsageLine(known_as))
-
-    for value, count in usage_rows.messages(tx, account_id, group, since, until):
-        line(value).messages += count
-    for value, count in usage_rows.jobs(tx, account_id, group, since, until):
-        line(value).jobs += count
-    for value, amount, _ in usage_rows.charges(tx, account_id, group, since, until):
-        line(value).credits += amount
-    fitting = sorted(
-        (one for one in line_by_name.values() if before is None or one.id < before),
-        key=lambda one: one.id,
-        reverse=True,
-    )
+    lines = []
+    for value, sums in usage_rows.sums(tx, account_id, group, since, until, with_jobs=True).items():
+        line = UsageLine(id=_id(account_id, group, value))
+        line.add(sums)
+        lines.append(line)
+    lines.sort(key=attrgetter("id"), reverse=True)
+    fitting = [line for line in lines if before is None or line.id < before]
     page = fitting[:limit]
     _name(tx, caller, group, page)
     return page, len(fitting) > limit
@@ -237,7 +203,7 @@ def _id(account_id: str, group: UsageGroup, value: int | str | None) -> str:
 
 def _name(tx: Tx, caller: Caller, group: UsageGroup, page: Iterable[UsageLine]) -> None:
     if group is UsageGroup.KEY:
-        keys = {key.id: key.name for key in account_rows.keys(tx, caller.account_id)}
+        keys = account_rows.key_names(tx, caller.account_id)
         for line in page:
             line.name = keys.get(line.id)
     elif group is UsageGroup.CONVERSATION:

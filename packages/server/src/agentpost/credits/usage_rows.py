@@ -1,72 +1,94 @@
 """What an account used between two times: messages, jobs and credits, summed in three ways."""
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agentpost.accounts.rows import LEDGER
 from agentpost.credits.rules import UsageGroup
 from agentpost.db.session import Tx
 from agentpost.domain import ids
+from agentpost.domain.credits import to_credits
 from agentpost.domain.times import DAY
 from agentpost.record.records import LedgerRecord
 
 KEY_OF_CHARGE: Final = "COALESCE(g.key_id, m.key_id)"
 """Of a ledger line ``g`` and the message ``m`` of its job: lines of earlier versions name no key,
 later ones name it when their message is deleted, too."""
-CONVERSATION_OF_CHARGE: Final = "j.conversation_id"
-_MESSAGES: Final = "FROM messages m WHERE m.account_id = ? AND m.id >= ? AND m.id < ? GROUP BY 1"
-_JOBS: Final = (
+_OF_MESSAGE: Final = {
+    UsageGroup.DAY: f"m.created_at / {DAY}",
+    UsageGroup.KEY: "m.key_id",
+    UsageGroup.CONVERSATION: "m.conversation_id",
+}
+_OF_CHARGE: Final = {
+    UsageGroup.DAY: f"g.at / {DAY}",
+    UsageGroup.KEY: KEY_OF_CHARGE,
+    UsageGroup.CONVERSATION: "j.conversation_id",
+}
+"""By what messages are summed, and charges."""
+_FROM_MESSAGES: Final = "FROM messages m WHERE m.account_id = ? AND m.id >= ? AND m.id < ?"
+_FROM_JOBS: Final = (
     "FROM messages m JOIN message_jobs l ON l.message_id = m.id"
     " JOIN jobs j ON j.id = l.job_id AND j.message_id = m.id"
-    " WHERE m.account_id = ? AND m.id >= ? AND m.id < ? AND j.kind = 'execution' GROUP BY 1"
+    " WHERE m.account_id = ? AND m.id >= ? AND m.id < ? AND j.kind = 'execution'"
 )
-_CHARGES: Final = (
+_FROM_CHARGES: Final = (
     "FROM ledger g LEFT JOIN jobs j ON j.id = g.job_id LEFT JOIN messages m ON m.id = j.message_id"
-    " WHERE g.account_id = ? AND g.id >= ? AND g.id < ? AND g.kind = 'charge' GROUP BY 1"
+    " WHERE g.account_id = ? AND g.id >= ? AND g.id < ? AND g.kind = 'charge'"
 )
 MESSAGES: Final = {
-    UsageGroup.DAY: f"SELECT m.created_at / {DAY}, COUNT(*) {_MESSAGES}",
-    UsageGroup.KEY: f"SELECT m.key_id, COUNT(*) {_MESSAGES}",
-    UsageGroup.CONVERSATION: f"SELECT m.conversation_id, COUNT(*) {_MESSAGES}",
+    group: f"SELECT {value}, COUNT(*) {_FROM_MESSAGES} GROUP BY 1"
+    for group, value in _OF_MESSAGE.items()
 }
 JOBS: Final = {
-    UsageGroup.DAY: f"SELECT m.created_at / {DAY}, COUNT(*) {_JOBS}",
-    UsageGroup.KEY: f"SELECT m.key_id, COUNT(*) {_JOBS}",
-    UsageGroup.CONVERSATION: f"SELECT m.conversation_id, COUNT(*) {_JOBS}",
+    group: f"SELECT {value}, COUNT(*) {_FROM_JOBS} GROUP BY 1"
+    for group, value in _OF_MESSAGE.items()
 }
 CHARGES: Final = {
-    UsageGroup.DAY: f"SELECT g.at / {DAY}, SUM(g.amount), COUNT(*) {_CHARGES}",
-    UsageGroup.KEY: f"SELECT {KEY_OF_CHARGE}, SUM(g.amount), COUNT(*) {_CHARGES}",
-    UsageGroup.CONVERSATION: f"SELECT {CONVERSATION_OF_CHARGE}, SUM(g.amount), COUNT(*) {_CHARGES}",
+    group: f"SELECT {value}, SUM(g.amount), COUNT(*) {_FROM_CHARGES} GROUP BY 1"
+    for group, value in _OF_CHARGE.items()
 }
 
 
-def messages(
-    tx: Tx, account_id: str, group: UsageGroup, since: int, until: int
-) -> list[tuple[Any, int]]:
-    """(day since 1970, key or conversation; messages), from ``since`` to before ``until``."""
-    return _sums(tx, MESSAGES[group], account_id, ids.MESSAGE, since, until)
+@dataclass(slots=True)
+class Sums:
+    """``jobs``: those that the messages started; refused starts are none. ``millionths``: of the
+    credits that were charged in so many ``charges``."""
+
+    messages: int = 0
+    jobs: int = 0
+    millionths: int = 0
+    charges: int = 0
+
+    @property
+    def credits(self) -> float:
+        """What was charged."""
+        return to_credits(self.millionths)
+
+    def add(self, other: "Sums") -> None:
+        """With another one's."""
+        self.messages += other.messages
+        self.jobs += other.jobs
+        self.millionths += other.millionths
+        self.charges += other.charges
 
 
-def jobs(
-    tx: Tx, account_id: str, group: UsageGroup, since: int, until: int
-) -> list[tuple[Any, int]]:
-    """As `messages`, the jobs that these messages started; refused starts are none."""
-    return _sums(tx, JOBS[group], account_id, ids.MESSAGE, since, until)
-
-
-def charges(
-    tx: Tx, account_id: str, group: UsageGroup, since: int, until: int
-) -> list[tuple[Any, int, int]]:
-    """As `messages`, the millionths charged then, and in how many charges; None for the group:
-    their message is deleted."""
-    return _sums(tx, CHARGES[group], account_id, ids.LEDGER, since, until)
-
-
-def _sums(
-    tx: Tx, sql: str, account_id: str, prefix: str, since: int, until: int
-) -> list[tuple[Any, ...]]:
-    rows = tx.all(sql, (account_id, ids.at(prefix, since), ids.at(prefix, until)))
-    return [(group, *map(int, sums)) for group, *sums in rows]
+def sums(
+    tx: Tx, account_id: str, group: UsageGroup, since: int, until: int, *, with_jobs: bool = False
+) -> dict[Any, Sums]:
+    """What was used from ``since`` to before ``until``, by day since 1970, key or conversation;
+    None: the message of these charges is deleted."""
+    result: dict[Any, Sums] = {}
+    messages = (account_id, ids.at(ids.MESSAGE, since), ids.at(ids.MESSAGE, until))
+    charges = (account_id, ids.at(ids.LEDGER, since), ids.at(ids.LEDGER, until))
+    for value, count in tx.all(MESSAGES[group], messages):
+        result.setdefault(value, Sums()).messages = int(count)
+    if with_jobs:
+        for value, count in tx.all(JOBS[group], messages):
+            result.setdefault(value, Sums()).jobs = int(count)
+    for value, amount, count in tx.all(CHARGES[group], charges):
+        one = result.setdefault(value, Sums())
+        one.millionths, one.charges = int(amount), int(count)
+    return result
 
 
 _LINES = (

@@ -99,6 +99,13 @@ def newest(
     return rows, last
 
 
+def cut_page(records: Sequence[Any], limit: int) -> tuple[list[Any], str | None]:
+    """A page of so many records, of which one more was read to tell whether there are more; the
+    second value is as that of `newest`."""
+    page = list(records[:limit])
+    return page, page[-1].id if len(records) > limit else None
+
+
 def counts(
     tx: Tx, table: str, columns: Sequence[str], account_id: str, *, before: str, since: str
 ) -> list[Row]:

@@ -10,7 +10,7 @@ from agentpost.cli import exits, given
 from agentpost.cli.commands import command
 from agentpost.cli.connection import connect, errors_told, resolve
 from agentpost.cli.errors import fail, say
-from agentpost.cli.options import ProfileName
+from agentpost.cli.options import Conversation, EventNames, Limit, ProfileName
 from agentpost.cli.printing import Result
 from agentpost.cli.tables import show_table
 from agentpost.events import listen_lines, listen_places, local_webhooks
@@ -142,14 +142,9 @@ def events_list(
         str | None,
         typer.Option(metavar="CURSOR", help="Start after this cursor of an earlier list."),
     ] = None,
-    events: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Only these events, separated by commas."),
-    ] = None,
-    conversation: Annotated[
-        str | None, typer.Option("--conversation", "-c", help="Only this conversation.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Most items to list.")] = 50,
+    events: EventNames = None,
+    conversation: Conversation = None,
+    limit: Limit = 50,
     profile: ProfileName = None,
 ) -> Result:
     """List the events of the key's messages, oldest first; with the scope read_all, of all keys.

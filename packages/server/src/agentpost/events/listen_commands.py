@@ -14,7 +14,7 @@ from agentpost.cli.commands import command, prints_json
 from agentpost.cli.connection import errors_told, resolve
 from agentpost.cli.errors import say
 from agentpost.cli.long_connections import may_pass, pause_after, staying_connected, until_answered
-from agentpost.cli.options import ProfileName
+from agentpost.cli.options import EventNames, ProfileName
 from agentpost.cli.printing import Result, print_text
 from agentpost.events import listen_lines, listen_places, local_webhooks
 
@@ -43,10 +43,7 @@ ForwardTo = Annotated[
 )
 def listen(
     forward_to: ForwardTo = None,
-    events: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Only these events, separated by commas."),
-    ] = None,
+    events: EventNames = None,
     skip_backlog: Annotated[
         bool, typer.Option("--skip-backlog", help="Skip events since the last run.")
     ] = False,

@@ -3,6 +3,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Final
 
 import structlog
 
@@ -12,10 +13,13 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.limits import AGENT_LINES_MAX
+from agentpost.domain.text import agent_text
 from agentpost.explain import timeline_rows
-from agentpost.explain.agent_line_rules import AgentLine
+from agentpost.explain.timeline_rows import AgentLine
 
 log = structlog.get_logger(__name__)
+
+_CHARACTERS_MAX: Final = 500
 
 
 @asynccontextmanager
@@ -27,7 +31,8 @@ async def output_kept(ctx: AppContext, owner: str, **log_ids: str) -> AsyncItera
 
     def keep_line(call: int | None, level: str, text: str) -> None:
         if len(lines) < AGENT_LINES_MAX:
-            lines.append(AgentLine.of(ctx.clock.now(), call, level, text))
+            kept = agent_text(text[:_CHARACTERS_MAX])
+            lines.append(AgentLine(ctx.clock.now(), call, level, kept))
 
     try:
         with Capture(log_ids, keep_line):

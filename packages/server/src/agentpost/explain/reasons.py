@@ -81,7 +81,7 @@ LASTING_FAILURE: Final = Explanation(
 def explain(job: JobRecord) -> Explanation | None:
     """What became of a job and what to do; None where nothing is wrong."""
     reason = VIEWS[job.state].reason or job.reason
-    if reason is Reason.WATCH_EXPIRED and not is_recoverable(job):
+    if reason is Reason.WATCH_EXPIRED and not can_recover(job.state, job.recover_requests):
         return RECOVERED_OFTEN
     return EXPLANATIONS[reason] if reason else None
 

@@ -4,7 +4,7 @@ events, deliveries and their attempts."""
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentpost.context import AppContext
 from agentpost.contract.shape import dumps
@@ -18,7 +18,6 @@ from agentpost.record import history_rows, signals as s
 from agentpost.record.journal_rules import name_of
 from agentpost.record.records import AttachmentRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.transactions import read_transaction
-from agentpost.webhooks.endpoint_rules import DeliveryStatus
 
 _TEXT_CHARACTERS = 120
 _CALLS_DRAWN = 30
@@ -79,19 +78,20 @@ class Span:
     attempt: tuple[str, str, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SentDelivery:
-    """A delivery of one of the message's events: to which endpoint, and how it stands."""
+class SentDelivery(NamedTuple):
+    """A delivery of one of the message's events: to which endpoint, and how it stands; ``url`` is
+    None when the endpoint is gone."""
 
     event_id: str
     event: str
     endpoint_id: str
-    url: str
-    description: str | None
-    status: DeliveryStatus
+    status: str
     attempts: int
     code: int | None
     error: str | None
+    at: int
+    url: str | None
+    description: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,24 +264,12 @@ def _webhooks(
     for event_id, at, name, job_id in timeline_rows.events(tx, message_id):
         names[event_id] = name
         lines.append(TimelineEvent(at, "event", job_id or message_id, name, {"id": event_id}))
-        for delivery in timeline_rows.deliveries(tx, event_id):
-            endpoint_id, status, attempts, code, last_error, last_at, url, described = delivery
-            state = DeliveryStatus(status)
-            deliveries_sent.append(
-                SentDelivery(
-                    event_id=event_id,
-                    event=name,
-                    endpoint_id=endpoint_id,
-                    url=url or "",
-                    description=described,
-                    status=state,
-                    attempts=attempts,
-                    code=code,
-                    error=last_error,
-                )
-            )
-            facts = {"event": event_id, "attempts": attempts, "code": code, "error": last_error}
-            lines.append(TimelineEvent(last_at, "delivery", endpoint_id, status, facts))
+        for row in timeline_rows.deliveries(tx, event_id):
+            sent = SentDelivery(event_id, name, *row)
+            deliveries_sent.append(sent)
+            counts = {"attempts": sent.attempts, "code": sent.code, "error": sent.error}
+            facts = {"event": event_id, **counts}
+            lines.append(TimelineEvent(sent.at, "delivery", sent.endpoint_id, sent.status, facts))
         for endpoint_id, attempt_at, n, code, error, ms in timeline_rows.attempts(tx, event_id):
             facts = {"event": event_id, "n": n, "code": code, "error": error, "ms": ms}
             outcome = "succeeded" if error is None else "failed"

@@ -1,39 +1,38 @@
 """Everything kept about one message, for `agentpost explain`."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from agentpost.db.session import Row, Tx
+from agentpost.db.session import Row, Tx, scalar
 from agentpost.db.statements import Rows, Value, Whether
 from agentpost.domain import ids
-from agentpost.explain.agent_line_rules import AgentLine
 
-_SIGNALS = (
-    "SELECT at, name, body_json FROM (SELECT * FROM signals WHERE owner = ? ORDER BY id DESC"
-    " LIMIT ?) found ORDER BY id"
-)
-_CALLS = (
-    "SELECT n, at, summary FROM (SELECT n, at, summary FROM calls WHERE owner = ? AND n > 0"
-    " ORDER BY n DESC LIMIT ?) found ORDER BY n"
-)
-_ENTRIES = (
-    "SELECT seq, at, type, job_id, body_json FROM (SELECT * FROM entries WHERE message_id = ?"
-    " ORDER BY seq DESC LIMIT ?) found ORDER BY seq"
-)
 _COUNTS = (
     "SELECT COUNT(*) FROM signals WHERE owner = ?",
     "SELECT COUNT(*) FROM calls WHERE owner = ? AND n > 0",
 )
+_COUNT_ENTRIES = "SELECT COUNT(*) FROM entries WHERE message_id = ?"
 _COUNT_OUTPUT = "SELECT COUNT(*) FROM agent_lines WHERE owner = ?"
 
 ALL = 2**31 - 1
 """More than anything has."""
 
 
-def signals(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
-    """(at, name, body) of a message's or job's signals, oldest first; only the ``last`` of them."""
-    return tx.all(_SIGNALS, (owner, last))
+class AgentLine(NamedTuple):
+    """A line that an author's code printed or logged; ``at`` in microseconds; ``call``: the number
+    of the call that ran, None between two calls."""
+
+    at: int
+    call: int | None
+    level: str
+    text: str
 
 
+# (at, name, body) of a message's or job's last signals, oldest first.
+signals = Rows[Row, str, int](
+    "SELECT at, name, body_json FROM (SELECT * FROM signals WHERE owner = ? ORDER BY id DESC"
+    " LIMIT ?) found ORDER BY id"
+)
 # Whether a signal of that name is kept of the message or job.
 has_signal = Whether[str, str]("SELECT 1 FROM signals WHERE owner = ? AND name = ? LIMIT 1")
 # JSON of the signal with which the job failed, while that is kept.
@@ -46,17 +45,16 @@ reply = Value[str, str](
 )
 
 
-def calls(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
-    """(number, time it was recorded, summary) of a turn's or job's recorded calls, in order; only
-    the ``last`` of them."""
-    return tx.all(_CALLS, (owner, last))
-
-
-def entries(tx: Tx, message_id: str, last: int = ALL) -> list[Row]:
-    """(seq, at, type, job id, body) of a message's log; only the ``last`` of them."""
-    return tx.all(_ENTRIES, (message_id, last))
-
-
+# (number, time it was recorded, summary) of a turn's or job's last recorded calls, in order.
+calls = Rows[Row, str, int](
+    "SELECT n, at, summary FROM (SELECT n, at, summary FROM calls WHERE owner = ? AND n > 0"
+    " ORDER BY n DESC LIMIT ?) found ORDER BY n"
+)
+# (seq, at, type, job id, body) of the end of a message's log.
+entries = Rows[Row, str, int](
+    "SELECT seq, at, type, job_id, body_json FROM (SELECT * FROM entries WHERE message_id = ?"
+    " ORDER BY seq DESC LIMIT ?) found ORDER BY seq"
+)
 # (time the one before was recorded, time it was recorded, summary) of the recorded calls that took
 # longest; called with when the turn or job began, its id and how many.
 longest_calls = Rows[Row, int, str, int](
@@ -69,15 +67,11 @@ longest_calls = Rows[Row, int, str, int](
 def count(tx: Tx, message_id: str, owners: Sequence[str], *, output: bool = False) -> int:
     """How many signals and calls the owners have, and entries the message; with ``output`` also
     the lines that the owners' code printed or logged."""
-    row = tx.one("SELECT COUNT(*) FROM entries WHERE message_id = ?", (message_id,))
-    assert row is not None
-    total = int(row[0])
-    for owner in owners:
-        for sql in (*_COUNTS, _COUNT_OUTPUT) if output else _COUNTS:
-            row = tx.one(sql, (owner,))
-            assert row is not None
-            total += int(row[0])
-    return total
+    entry_count = int(scalar(tx, _COUNT_ENTRIES, (message_id,)))
+    statements = (*_COUNTS, _COUNT_OUTPUT) if output else _COUNTS
+    return entry_count + sum(
+        int(scalar(tx, sql, (owner,))) for owner in owners for sql in statements
+    )
 
 
 # (id, at, name, job id) of a message's webhook events.
@@ -99,10 +93,6 @@ attempts = Rows[Row, str](
 _INSERT = "INSERT INTO agent_lines (owner, id, at, call, level, line) VALUES (?, ?, ?, ?, ?, ?)"
 _HOLD_JOB = "SELECT id FROM jobs WHERE id = ? /*for update*/"
 _HOLD_MESSAGE = "SELECT id FROM messages WHERE id = ? /*for update*/"
-_LAST = (
-    "SELECT at, call, level, line FROM (SELECT * FROM agent_lines WHERE owner = ? ORDER BY id DESC"
-    " LIMIT ?) found ORDER BY id"
-)
 
 
 def hold_owner(tx: Tx, owner: str) -> bool:
@@ -114,10 +104,11 @@ def hold_owner(tx: Tx, owner: str) -> bool:
 def insert(tx: Tx, owner: str, line_ids: Sequence[str], lines: Sequence[AgentLine]) -> None:
     """Store the lines of one run of a turn or job, each with its id."""
     for line_id, line in zip(line_ids, lines, strict=True):
-        tx.execute(_INSERT, (owner, line_id, line.at, line.call, line.level, line.text))
+        tx.execute(_INSERT, (owner, line_id, *line))
 
 
-def of_owner(tx: Tx, owner: str, last: int = ALL) -> list[Row]:
-    """(at, call or None, level, line) of all runs of a turn or job, oldest first; only the ``last``
-    of them."""
-    return tx.all(_LAST, (owner, last))
+# (at, call or None, level, line) of the last output in all runs of a turn or job, oldest first.
+of_owner = Rows[Row, str, int](
+    "SELECT at, call, level, line FROM (SELECT * FROM agent_lines WHERE owner = ? ORDER BY id DESC"
+    " LIMIT ?) found ORDER BY id"
+)

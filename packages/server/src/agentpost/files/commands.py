@@ -15,6 +15,7 @@ from agentpost.cli.connection import connect
 from agentpost.cli.errors import say
 from agentpost.cli.options import ProfileName
 from agentpost.cli.printing import Result, listing, screen
+from agentpost.domain.text import human_size
 
 if TYPE_CHECKING:
     from agentpost.cli.show import Screen
@@ -36,7 +37,8 @@ def upload(
         for file in files:
             with output_screen.transfer(file.name, "Uploading") as on_progress:
                 ready = client.upload(file, on_progress)
-            Result(ready.raw, partial(output_screen.print_upload, ready)).print()
+            text = f"{ready.upload_id} · {ready.filename} ({human_size(ready.size)})"
+            Result(ready.raw, partial(output_screen.line, text)).print()
     return Result()
 
 
@@ -80,7 +82,7 @@ def files_get(
         is_named = output is not None and target == output
         path = fetch(client, record, target if is_named else free_path(target), output_screen)
     notes = [f"{target} already exists and was not changed"] if path != target else ()
-    show = partial(output_screen.print_saved, path)
+    show = partial(output_screen.line, f"saved {path}")
     return Result({**record.raw, "path": str(path)}, show, notes=notes)
 
 
@@ -90,7 +92,7 @@ def _get_all(client: Client, owner: str, folder: Path) -> Result:
     records = []
     for file, path in zip(files, save_all(client, files, folder, output_screen), strict=True):
         records.append({**file.raw, "path": str(path)})
-        output_screen.print_saved(path)
+        output_screen.line(f"saved {path}")
     return Result(records, "" if files else partial(say, "no files"))
 
 

@@ -6,7 +6,7 @@ import typer
 
 from agentpost.cli.commands import command
 from agentpost.cli.context import change
-from agentpost.cli.printing import Result, report
+from agentpost.cli.printing import Result
 
 JobId = Annotated[str, typer.Argument(help="Id of the job, exe_….")]
 
@@ -21,7 +21,7 @@ def retry(job_id: JobId) -> Result:
     from agentpost.jobs import actions as jobs
 
     change(lambda ctx: jobs.retry_waiting(ctx, job_id), job_id)
-    return report({"job_id": job_id}, f"{job_id} is run again.")
+    return Result({"job_id": job_id}, f"{job_id} is run again.")
 
 
 @command("jobs fail", "agentpost jobs fail exe_0660c5")
@@ -30,4 +30,4 @@ def fail(job_id: JobId) -> Result:
     from agentpost.jobs import actions as jobs
 
     change(lambda ctx: jobs.fail_waiting(ctx, job_id), job_id)
-    return report({"job_id": job_id}, f"{job_id} has failed.")
+    return Result({"job_id": job_id}, f"{job_id} has failed.")

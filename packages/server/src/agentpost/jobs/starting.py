@@ -15,7 +15,7 @@ from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import TITLE_CHARACTERS_MAX
 from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import JobKind, JobRole, JobState, Reason
-from agentpost.limits.allowances import running_jobs_max
+from agentpost.limits.allowances import allowances_of
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import TurnState
 from agentpost.record import history, journal_rows, signals as s, writer
@@ -56,7 +56,7 @@ def start_job(
     if start_row is None:
         raise Fenced(f"the turn of {ticket.message.id} is not ours any more")
     message, account = _check_owner(ticket, start_row.message), start_row.account
-    slots = running_jobs_max(ctx.settings, account.limits_json)
+    slots = allowances_of(ctx.settings, account.limits_json).running_jobs
     limits = WorkCeilings(message.id, message.key_id, message.max_credits, start_row.per_day)
     left = ceilings.within(tx, account, limits, now)
     reason = admission(

@@ -3,7 +3,7 @@ Limits)."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 
 from agentpost.accounts import rows
@@ -11,12 +11,41 @@ from agentpost.blobs import account_rows
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.times import DAY, HOUR, MINUTE
-from agentpost.limits.allowance_rules import MAY_BE_ZERO, NAMES, SWITCHES, Allowances
 from agentpost.ratelimit.base import Rule
 from agentpost.settings import Settings
-from agentpost.transactions import write_transaction
+from agentpost.transactions import read_transaction, write_transaction
 
 NO_OVERRIDES = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowances:
+    """Requests count for each key, the rest for the account. All are whole numbers above 0, except
+    ``stored_bytes``, which may be 0 (no limit), and ``conversation_required``, which is 1 when
+    every message has to name a conversation, else 0."""
+
+    requests_per_minute: int
+    messages_per_hour: int
+    messages_per_day: int
+    waits_per_hour: int
+    work_reads_per_hour: int
+    running_jobs: int
+    stored_bytes: int
+    conversation_required: int
+
+    def overridden(self, overrides: Mapping[str, int]) -> "Allowances":
+        """These with some replaced; other names are passed over."""
+        return replace(self, **{name: overrides[name] for name in NAMES if name in overrides})
+
+    def as_dict(self) -> dict[str, int]:
+        """By name."""
+        return asdict(self)
+
+
+NAMES = tuple(field.name for field in fields(Allowances))
+MAY_BE_ZERO = frozenset({"stored_bytes", "conversation_required"})
+SWITCHES = frozenset({"conversation_required"})
+"""Those that are 0 or 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +79,14 @@ def allowances_of(settings: Settings, limits_json: str) -> Allowances:
     return allowances.overridden(json.loads(limits_json))
 
 
-def running_jobs_max(settings: Settings, limits_json: str) -> int:
-    """How many jobs an account may run at once."""
-    if limits_json == NO_OVERRIDES:
-        return settings.running_jobs_max
-    return allowances_of(settings, limits_json).running_jobs
-
-
-def stored_bytes_max(settings: Settings, limits_json: str) -> int:
-    """How many bytes of files an account may have stored; 0: no limit."""
-    if limits_json == NO_OVERRIDES:
-        return settings.stored_bytes_max
-    return allowances_of(settings, limits_json).stored_bytes
-
-
-async def show(ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str]]:
-    """An account's allowances, and the names of those set for it alone; raises ``not_found``."""
-    limits_json = (await ctx.db.read(lambda tx: rows.named(tx, id_or_email))).limits_json
-    overridden = frozenset(json.loads(limits_json)) & frozenset(NAMES)
-    return allowances_of(ctx.settings, limits_json), overridden
-
-
-async def stored_bytes(ctx: AppContext, id_or_email: str) -> int:
-    """How many bytes of files an account has stored; raises ``not_found``."""
-    return await ctx.db.read(lambda tx: account_rows.used(tx, rows.named(tx, id_or_email).id))
+@read_transaction
+def show(tx: Tx, ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str], int]:
+    """An account's allowances, the names of those set for it alone, and how many bytes of files it
+    has stored; raises ``not_found``."""
+    account = rows.named(tx, id_or_email)
+    overridden = frozenset(json.loads(account.limits_json)) & frozenset(NAMES)
+    allowances = allowances_of(ctx.settings, account.limits_json)
+    return allowances, overridden, account_rows.used(tx, account.id)
 
 
 @write_transaction

@@ -100,45 +100,38 @@ async def send_due(ctx: AppContext, server: SmtpServer) -> None:
         await _send(ctx, server, mail)
 
 
-async def hand_over(
-    server: SmtpServer, *, mail_id: str, recipient: str, subject: str, text: str, at: int
-) -> None:
-    """Give a mail to the server; ``at`` in microseconds. Raises whatever keeps the server from
-    taking it."""
+async def hand_over(server: SmtpServer, mail: MailRecord) -> str | None:
+    """Give a mail to the server; what keeps it from taking it, which is logged: whatever it is, the
+    mails behind this one do not wait for it."""
     import aiosmtplib
 
-    message = EmailMessage()
-    message["From"] = server.sender
-    message["To"] = recipient
-    message["Subject"] = subject
-    message["Date"] = format_datetime(datetime.fromtimestamp(at / SECOND, UTC))
-    message["Message-ID"] = f"<{mail_id}@{server.sender.rpartition('@')[2]}>"
-    message.set_content(text)
-    async with asyncio.timeout(_SMTP_SECONDS):
-        await aiosmtplib.send(
-            message,
-            hostname=server.host,
-            port=server.port,
-            use_tls=server.tls,
-            username=server.user,
-            password=server.password,
-        )
+    try:
+        message = EmailMessage()
+        message["From"] = server.sender
+        message["To"] = mail.recipient
+        message["Subject"] = mail.subject
+        message["Date"] = format_datetime(datetime.fromtimestamp(mail.created_at / SECOND, UTC))
+        message["Message-ID"] = f"<{mail.id}@{server.sender.rpartition('@')[2]}>"
+        message.set_content(mail.text)
+        async with asyncio.timeout(_SMTP_SECONDS):
+            await aiosmtplib.send(
+                message,
+                hostname=server.host,
+                port=server.port,
+                use_tls=server.tls,
+                username=server.user,
+                password=server.password,
+            )
+    except Exception as error:
+        log.warning("mail_not_sent", mail_id=mail.id, error=reason_of(error))
+        return reason_of(error)
+    return None
 
 
 async def _send(ctx: AppContext, server: SmtpServer, mail: MailRecord) -> None:
-    try:
-        await hand_over(
-            server,
-            mail_id=mail.id,
-            recipient=mail.recipient,
-            subject=mail.subject,
-            text=mail.text,
-            at=mail.created_at,
-        )
-    except Exception as error:  # whatever it is: the mails behind this one do not wait for it
-        reason = reason_of(error)
-        log.warning("mail_not_sent", mail_id=mail.id, error=reason)
+    problem = await hand_over(server, mail)
+    if problem is None:
+        await ctx.db.write(lambda tx: mail_rows.record_sent(tx, mail.id, ctx.clock.now()))
+    else:
         again = ctx.clock.now() + seconds(RETRY_SECONDS)
-        await ctx.db.write(lambda tx: mail_rows.record_failure(tx, mail.id, reason, again))
-        return
-    await ctx.db.write(lambda tx: mail_rows.record_sent(tx, mail.id, ctx.clock.now()))
+        await ctx.db.write(lambda tx: mail_rows.record_failure(tx, mail.id, problem, again))

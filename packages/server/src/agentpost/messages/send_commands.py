@@ -117,7 +117,7 @@ def send(
         Result(message_record.raw, partial(output_screen.closing, message_record)).print()
         if save is not None:
             for path in commands.save_all(client, message_record.files, save, output_screen):
-                output_screen.print_saved(path)
+                output_screen.line(f"saved {path}")
     return Result(code=exits.of_status(message_record.status))
 
 

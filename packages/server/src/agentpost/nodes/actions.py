@@ -13,7 +13,7 @@ from agentpost.nodes.rows import (
     Beat as Beat,  # noqa: PLC0414 - see `Beats.beat`
     NodeRecord,
 )
-from agentpost.operations import server_rows
+from agentpost.operations import metric_rows
 from agentpost.record import writer as record
 from agentpost.transactions import read_transaction, write_transaction
 
@@ -78,7 +78,7 @@ class NodeLine:
 
 def lines(tx: Tx, ctx: AppContext) -> list[NodeLine]:
     """Every node that has come and was not found dead, the oldest first."""
-    jobs, turns = server_rows.jobs_by_node(tx), server_rows.turns_by_node(tx)
+    jobs, turns = metric_rows.jobs_by_node(tx), metric_rows.turns_by_node(tx)
     silent, here = ctx.silent(), ctx.node
     return [
         NodeLine(

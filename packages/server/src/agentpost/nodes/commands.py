@@ -47,7 +47,7 @@ def nodes() -> Result:
             for line in nodes_list
         ]
 
-    return listing(with_context(look), _COLUMNS, is_indented=True)
+    return listing(with_context(look), _COLUMNS)
 
 
 def _shape(line: NodeLine, state: str, alone: bool) -> dict[str, Any]:

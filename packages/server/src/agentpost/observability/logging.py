@@ -8,7 +8,7 @@ import atexit
 import json
 import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import Context
 from datetime import datetime
 from functools import partial
@@ -40,21 +40,10 @@ _LINE_CONTROLS: Final = {**_CONTROLS, 9: "\\t", 10: "\\n"}
 
 _clock = SystemClock()
 _encode = json.JSONEncoder(default=repr).encode
-_quoted = json.encoder.encode_basestring_ascii
-_PLAIN: Final[Mapping[type, Callable[[Any], str]]] = {
-    str: _quoted,
-    int: str,
-    bool: lambda value: "true" if value else "false",
-    type(None): lambda _: "null",
-}
-"""How values of these types are written, as `_encode` does it: that makes an encoder for each call,
-and most values are of these."""
 _LEVELS: Final = ("debug", "info", "warning", "error")
 _least: list[int] = [1]
 """The index of the least level that is logged."""
 _sinks: list[Sink] = []
-_quick: list[Sink] = []
-"""Where `line` writes; nothing when lines at info are left out."""
 _processors: list[structlog.types.Processor] = []
 log = structlog.get_logger(__name__)
 
@@ -87,7 +76,7 @@ def configure(log_format: str, level: str) -> None:
     structlog.configure(
         processors=_processors,
         wrapper_class=structlog.make_filtering_bound_logger("debug"),  # see `_left_out`
-        logger_factory=lambda *_: _SinkLogger(sink),
+        logger_factory=lambda *_: sink,
         cache_logger_on_first_use=True,
     )
     set_level(level)
@@ -96,7 +85,6 @@ def configure(log_format: str, level: str) -> None:
 def set_level(level: str) -> None:
     """Log from now on what is of that level or above; after `configure`."""
     _least[:] = [_LEVELS.index(level)]
-    _quick[:] = _sinks if level in ("debug", "info") else []
     root = logging.getLogger()
     root.handlers[:] = [_LibraryHandler(logging.WARNING)]
     root.setLevel(level.upper())
@@ -113,9 +101,9 @@ def line(event: str, fields: Mapping[str, object]) -> None:
     processors = structlog.get_config()["processors"]
     if processors is not _processors or processors[-1] is not _to_sink:  # not ours, as in a test
         Context().run(partial(log.info, event, **fields))
-    elif _quick:
+    elif _least[0] <= _LEVELS.index("info"):
         entry = {**fields, "event": event, "level": "info", "timestamp": _clock.now()}
-        _quick[0].put(entry, urgent=False)
+        _sinks[0].info(entry)
 
 
 def configure_command() -> None:
@@ -142,24 +130,6 @@ def flush() -> None:
 atexit.register(flush)
 
 
-class _SinkLogger:
-    """The end of structlog's chain; a method for each level."""
-
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-
-    def info(self, event: Event) -> None:
-        """A line that may wait for others."""
-        self._sink.put(event, urgent=False)
-
-    def error(self, event: Event) -> None:
-        """A line that is written at once: the process may be about to end."""
-        self._sink.put(event, urgent=True)
-
-    debug = info
-    warning = warn = exception = critical = fatal = error
-
-
 def _left_out(
     _: object, method: str, event: structlog.types.EventDict
 ) -> structlog.types.EventDict:
@@ -171,7 +141,7 @@ def _left_out(
 
 
 def _to_sink(_: object, __: str, event: structlog.types.EventDict) -> tuple[Any, dict[str, Any]]:
-    """The arguments of `_SinkLogger`."""
+    """The arguments of the methods of `Sink`."""
     return (event,), {}
 
 
@@ -186,11 +156,7 @@ def _add_timestamp(
 def json_line(event: Event) -> str:
     """An event as a line of JSON: time, level and name first."""
     first = {"timestamp": iso(event["timestamp"]), "level": event["level"], "event": event["event"]}
-    parts = []
-    for name, value in {**first, **event, **first}.items():
-        plain = _PLAIN.get(type(value), _encode)
-        parts.append(f"{_quoted(name)}: {plain(value)}")
-    return f"{{{', '.join(parts)}}}"
+    return _encode({**first, **event, **first})
 
 
 class _ConsoleLine:

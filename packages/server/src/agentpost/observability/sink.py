@@ -24,7 +24,8 @@ _READY_MILLISECONDS: Final = 1000
 
 
 class Sink:
-    """Writes events to a stream as lines. Safe on any thread; never raises, never blocks.
+    """Writes events to a stream as lines; the end of structlog's chain, which has a method for each
+    level. Safe on any thread; never raises, never blocks.
 
     Lines are lost when the stream cannot take them: when the disk is full, when the reader is gone,
     or when more than `LINES_MAX` wait because the reader is slow. The last case is reported.
@@ -62,6 +63,17 @@ class Sink:
             return
         if not self._wake.is_set():
             self._wake.set()
+
+    def info(self, event: Event) -> None:
+        """A line that may wait for others."""
+        self.put(event, urgent=False)
+
+    def error(self, event: Event) -> None:
+        """A line that is written at once: the process may be about to end."""
+        self.put(event, urgent=True)
+
+    debug = info
+    warning = warn = exception = critical = fatal = error
 
     def flush(self, seconds: float = _EXIT_SECONDS) -> None:
         """Write what waits, for at most that long."""

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import SpanProcessor
+    from opentelemetry.trace import SpanContext
 
 
 MESSAGE: Final = "message"
@@ -101,16 +102,12 @@ def record(
     if processor is None:
         return
     from opentelemetry.sdk.trace import ReadableSpan
-    from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
-
-    def context(span: str, *, remote: bool) -> SpanContext:
-        flags = TraceFlags(TraceFlags.SAMPLED)
-        return SpanContext(int(trace.id, 16), int(span, 16), remote, flags)
+    from opentelemetry.trace import SpanKind, Status, StatusCode
 
     span = ReadableSpan(
         name,
-        context(span_id(kind, *about), remote=False),
-        context(parent, remote=True) if parent else None,
+        _context(trace, span_id(kind, *about), is_remote=False),
+        _context(trace, parent, is_remote=True) if parent else None,
         resource,
         {f"agentpost.{n}": v for n, v in attributes.items() if isinstance(v, str | int | float)},
         kind=SpanKind[_KINDS.get(kind, "INTERNAL")],
@@ -119,6 +116,13 @@ def record(
         end_time=max(times) * _NANOSECONDS,
     )
     processor.on_end(span)
+
+
+def _context(trace: Trace, span: str, *, is_remote: bool) -> SpanContext:
+    from opentelemetry.trace import SpanContext, TraceFlags
+
+    flags = TraceFlags(TraceFlags.SAMPLED)
+    return SpanContext(int(trace.id, 16), int(span, 16), is_remote, flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +142,9 @@ def span_context(trace: Trace, span: str) -> Iterator[None]:
     """What runs inside belongs to that span, for us and for the author's own spans, which
     OpenTelemetry makes its children."""
     from opentelemetry import context
-    from opentelemetry.trace import (
-        NonRecordingSpan,
-        SpanContext,
-        TraceFlags,
-        set_span_in_context,
-    )
+    from opentelemetry.trace import NonRecordingSpan, set_span_in_context
 
-    flags = TraceFlags(TraceFlags.SAMPLED)
-    parent = SpanContext(int(trace.id, 16), int(span, 16), is_remote=False, trace_flags=flags)
+    parent = _context(trace, span, is_remote=False)
     before = place.set(Place(trace, span))
     token = context.attach(set_span_in_context(NonRecordingSpan(parent)))
     try:

@@ -1,16 +1,18 @@
-"""More commands for the operator: limits, maintenance, a message's timeline, sign-in."""
+"""More commands for the operator: limits, maintenance, the doctor, a timeline, sign-in."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from agentpost.accounts.operator_commands import Account
 from agentpost.cli.commands import command
-from agentpost.cli.context import change, option_value, with_context
-from agentpost.cli.printing import Result, print_text, report
+from agentpost.cli.context import change, option_value, run_or_exit, with_context
+from agentpost.cli.printing import Result, print_text
+from agentpost.cli.tables import show_table
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 Number = Annotated[str | None, typer.Option(metavar="N|default", help="Number, or 'default'.")]
 
+_PROBLEM: Final = ("id", "state", "problem")
 _DIGITS_MAX = 9
 _BYTES_DIGITS_MAX = 15
 
@@ -46,7 +49,6 @@ def limits_set(
     Running servers apply it within a second.
     """
     from agentpost.limits import allowances
-    from agentpost.limits.allowance_rules import NAMES
 
     options = {
         "requests_per_minute": requests_per_minute,
@@ -63,21 +65,23 @@ def limits_set(
         lambda: allowances.validate({name: _number(name, text) for name, text in texts.items()})
     )
     if not changes:
-        raise typer.BadParameter(f"set at least one limit: {', '.join(map(_option, NAMES))}")
+        raise typer.BadParameter(
+            f"set at least one limit: {', '.join(map(_option, allowances.NAMES))}"
+        )
 
     async def override(ctx: AppContext) -> dict[str, Any]:
         await allowances.override(ctx, account, changes)
         return await _limits(ctx, account)
 
     limits = change(override, account, changes)
-    return report(limits, partial(_show_limits, limits))
+    return Result(limits, partial(_show_limits, limits))
 
 
 @command("limits show", "agentpost limits show team@example.com")
 def limits_show(account: Account) -> Result:
     """Show the limits of an account."""
     limits = with_context(lambda ctx: _limits(ctx, account))
-    return report(limits, partial(_show_limits, limits))
+    return Result(limits, partial(_show_limits, limits))
 
 
 @command("limits recount", "agentpost limits recount team@example.com")
@@ -87,7 +91,7 @@ def limits_recount(account: Account) -> Result:
 
     stored_bytes = change(lambda ctx: allowances.recount(ctx, account), account)
     text = f"{account}: {stored_bytes:,} bytes are stored"
-    return report({"stored_bytes_now": stored_bytes}, text)
+    return Result({"stored_bytes_now": stored_bytes}, text)
 
 
 @command("maintenance on", "agentpost maintenance on")
@@ -111,7 +115,7 @@ def explain(
 
     story = with_context(lambda ctx: timeline.build(ctx, message_id))
     lines = [line.as_dict() for line in story.lines]
-    return report({"message": story.summary, "story": lines}, partial(_show_story, story))
+    return Result({"message": story.summary, "story": lines}, partial(_show_story, story))
 
 
 def _show_story(story: Timeline) -> None:
@@ -124,6 +128,47 @@ def _show_story(story: Timeline) -> None:
     print_text()
     for line in story.lines:
         print_text(line.as_text())
+
+
+@command("doctor", "agentpost doctor", "agentpost doctor --full --json")
+def doctor_command(
+    full: Annotated[
+        bool, typer.Option("--full", help="Check every file instead of a sample.")
+    ] = False,
+) -> Result:
+    """List problems: failing stores, overdue work, lost files; exit code 1 when there are any.
+
+    Webhook endpoints that do not accept deliveries are warnings: they leave the exit code at 0."""
+    from agentpost import bootstrap
+    from agentpost.operations import doctor
+    from agentpost.settings import load_settings
+
+    settings = run_or_exit(load_settings)
+    # Opening a database that is missing would make a new one, where all is well.
+    if run_or_exit(lambda: bootstrap.is_new(settings)):
+        text = f"there is no database in {settings.data_path}; if there was one, restore a backup"
+        outcome = doctor.Report([doctor.Finding("database", "missing", text)], [])
+    else:
+        outcome = with_context(partial(doctor.report, full=full))
+    findings, warnings = outcome
+    record = {
+        "ok": not findings,
+        "findings": [each._asdict() for each in findings],
+        "warnings": [each._asdict() for each in warnings],
+    }
+    return Result(record, partial(_show_problems, *outcome), code=1 if findings else 0)
+
+
+def _show_problems(
+    findings: Sequence[tuple[str, str, str]], warnings: Sequence[tuple[str, str, str]]
+) -> None:
+    if not findings:
+        print_text("The server has no problems." if warnings else "No problems found.")
+    else:
+        show_table(_PROBLEM, findings)
+    if warnings:
+        print_text("\nWarnings:")
+        show_table(_PROBLEM, warnings)
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -143,11 +188,11 @@ def _option(name: str) -> str:
 async def _limits(ctx: AppContext, account: str) -> dict[str, Any]:
     from agentpost.limits import allowances
 
-    allowed, overridden = await allowances.show(ctx, account)
+    allowed, overridden, stored_bytes = await allowances.show(ctx, account)
     return {
         "limits": allowed.as_dict(),
         "overridden": sorted(overridden),
-        "stored_bytes_now": await allowances.stored_bytes(ctx, account),
+        "stored_bytes_now": stored_bytes,
     }
 
 
@@ -164,7 +209,7 @@ def _switch(on: bool) -> Result:
 
     change(lambda ctx: maintenance.switch(ctx, on=on))
     state = "off: it answers 503 unavailable" if on else "on"
-    return report({"maintenance": on}, f"The API is switched {state}.")
+    return Result({"maintenance": on}, f"The API is switched {state}.")
 
 
 @command("login-link", "agentpost login-link", "agentpost login-link team@example.com")
@@ -185,4 +230,4 @@ def login_link(
         "url": link.url,
         "expires_at": iso(link.expires_at),
     }
-    return report(shape, link.url)
+    return Result(shape, link.url)

@@ -8,7 +8,7 @@ not trusted.
 """
 
 import asyncio
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from agentpost.blobs import audit, identity, space
 from agentpost.context import AppContext
@@ -28,21 +28,15 @@ _WARNINGS_MAX = 50
 _FAILING_DATABASE = (health_state.DATABASE, "failing")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A row that no sweep, runner or node is going to handle."""
 
     id: str
     state: str
     problem: str
 
-    def as_dict(self) -> dict[str, str]:
-        """For printing."""
-        return asdict(self)
 
-
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """Everything the doctor has to say.
 
     Args:
@@ -57,7 +51,7 @@ class Report:
 async def report(ctx: AppContext, *, full: bool = False) -> Report:
     """`examine` and `warnings`; no warnings where the database fails."""
     findings = await examine(ctx, full=full)
-    is_readable = all((each.id, each.state) != _FAILING_DATABASE for each in findings)
+    is_readable = all(each[:2] != _FAILING_DATABASE for each in findings)
     return Report(findings, await warnings(ctx) if is_readable else [])
 
 
@@ -67,22 +61,25 @@ async def examine(ctx: AppContext, *, full: bool = False) -> list[Finding]:
     Pages and secrets). With a database that fails nothing else is looked at. ``full``: compare all
     files with the record, however long it takes (`blobs.audit`)."""
     failing = await _failing_stores(ctx)
-    if any((each.id, each.state) == _FAILING_DATABASE for each in failing):
+    if any(each[:2] == _FAILING_DATABASE for each in failing):
         return failing
+    rows: list[tuple[str, str, str | None]] = [*failing]
     if not failing and await identity.is_other(ctx):
-        failing.append(Finding(health_state.BLOBS, "other", identity.explain(ctx)))
-    if not failing:
-        failing += await _little_space(ctx)
-        failing += [Finding(*row) for row in await audit.audit(ctx, full=full)]
-        failing += [Finding(*row) for row in await audit.audit_sizes(ctx, full=full)]
-    failing += await _long_log(ctx)
-    failing += await _step_place(ctx)
+        rows.append((health_state.BLOBS, "other", identity.explain(ctx)))
+    if not rows:
+        await space.refresh(ctx)
+        rows.append((health_state.SPACE, "short", space.shortage(ctx)))
+        rows += await audit.audit(ctx, full=full)
+        rows += await audit.audit_sizes(ctx, full=full)
+    rows.append((health_state.DATABASE, "long log", await _long_log(ctx)))
+    rows.append((step_places.PLACE, "failing", await _step_place(ctx)))
     if (problem := await scanning.problem(ctx)) is not None:
         text = f"{health_state.PROBLEMS[health_state.SCANNER]} {problem}"
-        failing.append(Finding(health_state.SCANNER, "failing", text))
-    secrets = await endpoint_secrets.unreadable(ctx)
-    failing += [Finding(each, "unreadable", endpoint_secrets.UNREADABLE) for each in secrets]
-    return failing + await _find_neglected(ctx)
+        rows.append((health_state.SCANNER, "failing", text))
+    for endpoint_id in await endpoint_secrets.unreadable(ctx):
+        rows.append((endpoint_id, "unreadable", endpoint_secrets.UNREADABLE))
+    rows += await _find_neglected(ctx)
+    return [Finding(id_, state, problem) for id_, state, problem in rows if problem]
 
 
 @read_transaction
@@ -112,42 +109,33 @@ async def _failing_stores(ctx: AppContext) -> list[Finding]:
     return findings
 
 
-async def _little_space(ctx: AppContext) -> list[Finding]:
-    """The file storage, when it is below the floor."""
-    await space.refresh(ctx)
-    problem = space.shortage(ctx)
-    return [Finding(health_state.SPACE, "short", problem)] if problem else []
-
-
-async def _long_log(ctx: AppContext) -> list[Finding]:
-    """SQLite's log, when it is long and a reader keeps it from being emptied."""
+async def _long_log(ctx: AppContext) -> str:
+    """What is wrong with SQLite's log, when it is long and a reader keeps it from being emptied."""
     if ctx.settings.database_url.get_secret_value():
-        return []
-    problem = await asyncio.to_thread(sqlite_log.problem, ctx.settings.data_path / "agentpost.db")
-    return [Finding(health_state.DATABASE, "long log", problem)] if problem else []
+        return ""
+    return await asyncio.to_thread(sqlite_log.problem, ctx.settings.data_path / "agentpost.db")
 
 
-async def _step_place(ctx: AppContext) -> list[Finding]:
-    """Where steps run, tried with one worker process."""
+async def _step_place(ctx: AppContext) -> str | None:
+    """What is wrong with where steps run, tried with one worker process."""
     try:
-        problem = await step_places.trouble(ctx.settings)
+        return await step_places.trouble(ctx.settings)
     except (ValueError, OSError) as error:
-        problem = str(error)
-    return [Finding(step_places.PLACE, "failing", problem)] if problem else []
+        return str(error)
 
 
 @read_transaction
-def _find_neglected(tx: Tx, ctx: AppContext) -> list[Finding]:
+def _find_neglected(tx: Tx, ctx: AppContext) -> list[tuple[str, str, str]]:
     settings = ctx.settings
-    limits = {
-        "turn_limit": seconds(settings.turn_limit_seconds + settings.sweep_seconds),
-        "failing_limit": seconds(settings.webhook_disable_seconds),
-    }
-    mail_is_sent = bool(settings.smtp_url.get_secret_value())
-    records = doctor_rows.find_neglected(tx, ctx.clock.now(), **limits, mail_is_sent=mail_is_sent)
-    findings = [Finding(*row) for row in records]
-    missing = [Finding(id_, "running", text) for id_, text in missing_runs.reported_rows(tx)]
-    nodes = [Finding(*row) for row in faults.find_faults(tx, ctx)]
-    proxy = forwarding.problem(tx, ctx)
-    proxies = [Finding("trusted_proxies", "not trusted", proxy)] if proxy else []
-    return [*findings, *missing, *nodes, *proxies]
+    return [
+        *doctor_rows.find_neglected(
+            tx,
+            ctx.clock.now(),
+            turn_limit=seconds(settings.turn_limit_seconds + settings.sweep_seconds),
+            failing_limit=seconds(settings.webhook_disable_seconds),
+            mail_is_sent=bool(settings.smtp_url.get_secret_value()),
+        ),
+        *((id_, "running", text) for id_, text in missing_runs.reported_rows(tx)),
+        *faults.find_faults(tx, ctx),
+        ("trusted_proxies", "not trusted", forwarding.problem(tx, ctx)),
+    ]

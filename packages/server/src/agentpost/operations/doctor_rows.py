@@ -146,7 +146,7 @@ def find_neglected(
     not_final = "is not final, although its turn has ended and no job is open"
     newest = _end(tx, _FROM_NEWEST, ids.last(ids.MESSAGE), NEWEST) or ""
     queries.append((not_final, _NOT_FINAL, (newest,)))
-    old = ids.compose(ids.MESSAGE, max(now - DAY, 0), bytes(9))
+    old = ids.at(ids.MESSAGE, now - DAY)
     oldest = min(_end(tx, _TO_OLDEST, ids.MESSAGE, _OLDEST) or old, old)
     expired = "its retention ended more than a day ago, but it was not deleted"
     queries.append((expired, _EXPIRED, (oldest, now - DAY)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from agentpost.db.filtered import COUNTED_MAX
 from agentpost.db.session import Tx, scalar
+from agentpost.db.statements import Pairs
 
 _TURNS_RUNNING = (
     "SELECT COUNT(*), MIN(turn_began_at) FROM (SELECT turn_began_at FROM messages"
@@ -42,6 +43,23 @@ _NODES = "SELECT COUNT(*) FROM nodes"
 _HELD = (
     "SELECT COALESCE(SUM(held), 0) FROM accounts WHERE id IN"
     " (SELECT account_id FROM jobs WHERE state IN ('running', 'overdue') LIMIT ?)"
+)
+
+
+# How many jobs hold a slot, by account.
+jobs_by_account = Pairs[str, int](
+    "SELECT account_id, COUNT(*) FROM jobs"
+    " WHERE state IN ('running', 'overdue') GROUP BY account_id"
+)
+# How many jobs hold a slot, by node; "": no node owns them.
+jobs_by_node = Pairs[str, int](
+    "SELECT COALESCE(node, ''), COUNT(*) FROM jobs WHERE state IN ('running', 'overdue')"
+    " GROUP BY COALESCE(node, '')"
+)
+# How many turns run, by node; "": no node owns them.
+turns_by_node = Pairs[str, int](
+    "SELECT COALESCE(turn_node, ''), COUNT(*) FROM messages WHERE turn_state = 'running'"
+    " GROUP BY COALESCE(turn_node, '')"
 )
 
 

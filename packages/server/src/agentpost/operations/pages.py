@@ -12,13 +12,13 @@ from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
 from agentpost.http import audited
 from agentpost.limits import allowances
-from agentpost.limits.allowance_rules import NAMES, SWITCHES
+from agentpost.limits.allowances import NAMES, SWITCHES
 from agentpost.operations import doctor, maintenance, server_overview
 from agentpost.sessions import oidc, password_links
-from agentpost.sessions.password_links import InvitationLink
+from agentpost.sessions.password_links import PasswordLink
 from agentpost.users.role_rules import Right
 from agentpost.web import forms
-from agentpost.web.forms import Form
+from agentpost.web.forms import Form, FormRefused, takes_form
 from agentpost.web.listing import Listing
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
@@ -37,33 +37,27 @@ _LIMIT_NAMES: Final = {
 }
 
 
-async def show(ctx: AppContext, request: Request, _: Viewer, new: Form | None = None) -> View:
+async def show(ctx: AppContext, request: Request, _: Viewer, form: Form | None = None) -> View:
     """The server, the accounts that fit the search, and the form for a new one."""
-    new = new or Form()
+    form = form or Form()
     listing = Listing.of(request, _PATH, ids.ACCOUNT, ("q",))
     text = listing.filters.get("q", "").strip()[:200]
     overview = await server_overview.server(ctx, text, listing.before)
-    model = {**listing.model(overview.more), "server": overview, "search": text, "new": new}
+    model = {**listing.model(overview.more), "server": overview, "search": text, "new": form}
     model["mails"] = password_links.sends_mail(ctx)
     model["sign_ins"] = await ctx.db.read(oidc.failures)
-    return PageView("operations/operator.html", "Operator", model, new.status)
+    return PageView("operations/operator.html", "Operator", model, form.status)
 
 
-async def create(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+@takes_form(show)
+async def create(ctx: AppContext, request: Request, _: Viewer, form: Form) -> View:
     """A new account, with an address that is free. Its owner is mailed a link; without a mail
     server the answer shows it, and nothing else ever does."""
-    form = await forms.read(ctx, request)
-    try:
+    with form.refusing("credits", "Enter a number, such as 100."):
         amount = float(form.text("credits", "0") or "0")
-    except ValueError:
-        form.wrong("credits", "Enter a number, such as 100.")
-        return await show(ctx, request, viewer, form)
     audited.state(request, form.text("email"), credits=amount)
-    try:
+    with form.refusing("email"):
         account = await accounts.create(ctx, form.text("email"), form.text("name"), amount)
-    except ValueError as problem:
-        form.refuse("email", problem)
-        return await show(ctx, request, viewer, form)
     invitation = await password_links.invite_first(ctx, account.id)
     return await _account(ctx, account.id, Form(), invitation)
 
@@ -90,31 +84,29 @@ async def show_actions(ctx: AppContext, request: Request, _: Viewer) -> View:
     who, action, target = (
         listing.filters.get(name, "").strip()[:200] for name in ("who", "action", "target")
     )
-    log_page = await audit.page(ctx, listing.before, who=who, action=action, target=target)
-    model = {**listing.model(log_page.more), "actions": log_page.actions}
+    actions, more = await audit.page(ctx, listing.before, who=who, action=action, target=target)
+    model = {**listing.model(more), "actions": actions}
     return PageView("operations/operator_audit.html", "Audit log", model)
 
 
-async def show_account(ctx: AppContext, _: Request, __: Viewer, account_id: str) -> View:
+async def show_account(
+    ctx: AppContext, _: Request, __: Viewer, account_id: str, form: Form | None = None
+) -> View:
     """One account; raises ``not_found``."""
-    return await _account(ctx, account_id, Form())
+    return await _account(ctx, account_id, form or Form())
 
 
-async def add_credits(ctx: AppContext, request: Request, viewer: Viewer, account_id: str) -> View:
+@takes_form(show_account)
+async def add_credits(
+    ctx: AppContext, request: Request, viewer: Viewer, form: Form, account_id: str
+) -> View:
     """Add credits to an account, or take some back; raises ``not_found``."""
-    form = await forms.read(ctx, request)
     note = form.text("note") or f"added by {viewer.email}"
-    try:
+    with form.refusing("amount", "Enter a number, such as 100 or -2.5."):
         amount = float(form.text("amount"))
-    except ValueError:
-        form.wrong("amount", "Enter a number, such as 100 or -2.5.")
-        return await _account(ctx, account_id, form)
     audited.state(request, amount=amount, note=note)
-    try:
+    with form.refusing("amount"):
         await credits.add(ctx, account_id, amount, note)
-    except ValueError as problem:
-        form.refuse("amount", problem)
-        return await _account(ctx, account_id, form)
     return Redirect(f"{_PATH}/accounts/{account_id}", note="added" if amount > 0 else "taken")
 
 
@@ -126,9 +118,11 @@ async def set_fees(ctx: AppContext, request: Request, _: Viewer, account_id: str
     return Redirect(f"{_PATH}/accounts/{account_id}", note="due" if due else "paid")
 
 
-async def set_limits(ctx: AppContext, request: Request, _: Viewer, account_id: str) -> View:
+@takes_form(show_account)
+async def set_limits(
+    ctx: AppContext, request: Request, _: Viewer, form: Form, account_id: str
+) -> View:
     """The limits of one account: an empty field is the server's own; raises ``not_found``."""
-    form = await forms.read(ctx, request)
     changes: dict[str, int | None] = {}
     for name in NAMES:
         text = form.text(name)
@@ -142,14 +136,14 @@ async def set_limits(ctx: AppContext, request: Request, _: Viewer, account_id: s
             values = "0 or 1" if name in SWITCHES else "a whole number greater than zero"
             form.wrong(name, f"Enter {values}, or leave the field empty.")
     if form.errors:
-        return await _account(ctx, account_id, form)
+        raise FormRefused
     audited.state(request, **changes)
     await allowances.override(ctx, account_id, changes)
     return Redirect(f"{_PATH}/accounts/{account_id}", note="limits")
 
 
 async def _account(
-    ctx: AppContext, account_id: str, form: Form, invitation: InvitationLink | None = None
+    ctx: AppContext, account_id: str, form: Form, invitation: PasswordLink | None = None
 ) -> View:
     view = await server_overview.account(ctx, account_id)
     statement = await usage.statement(ctx, account_id, with_sums=False)

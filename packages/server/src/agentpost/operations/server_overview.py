@@ -10,15 +10,15 @@ from agentpost.accounts.actions import is_live
 from agentpost.blobs import account_rows as account_storage
 from agentpost.context import AppContext
 from agentpost.db import meta
+from agentpost.db.filtered import cut_page
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
 from agentpost.jobs import rows as job_rows
-from agentpost.limits.allowance_rules import NAMES, Allowances
-from agentpost.limits.allowances import allowances_of, running_jobs_max
+from agentpost.limits.allowances import NAMES, Allowances, allowances_of
 from agentpost.nodes import actions as nodes, missing_runs
 from agentpost.nodes.actions import NodeLine
-from agentpost.operations import metric_rows, server_rows
+from agentpost.operations import metric_rows
 from agentpost.operations.maintenance import SWITCH
 from agentpost.operations.metric_rows import OpenCounts
 from agentpost.record.records import AccountRecord
@@ -82,11 +82,11 @@ class AccountView:
 @read_transaction
 def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -> Server:
     """The server, with the newest accounts that fit ``text`` and are older than ``before``."""
-    jobs, turns = server_rows.jobs_by_node(tx), server_rows.turns_by_node(tx)
-    by_account = server_rows.jobs_by_account(tx)
+    jobs, turns = metric_rows.jobs_by_node(tx), metric_rows.turns_by_node(tx)
+    by_account = metric_rows.jobs_by_account(tx)
     bound = before or ids.last(ids.ACCOUNT)
-    matching_accounts = server_rows.accounts(tx, text, before=bound, limit=_ACCOUNTS + 1)
-    page_accounts = matching_accounts[:_ACCOUNTS]
+    records = account_rows.search(tx, text, before=bound, limit=_ACCOUNTS + 1)
+    page_accounts, more = cut_page(records, _ACCOUNTS)
     return Server(
         maintenance=meta.get(tx, SWITCH) == "on",
         nodes=nodes.lines(tx, ctx),
@@ -98,11 +98,13 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
         open=metric_rows.read(tx, _ALL),
         accounts=[
             AccountLine(
-                each, by_account.get(each.id, 0), running_jobs_max(ctx.settings, each.limits_json)
+                each,
+                by_account.get(each.id, 0),
+                allowances_of(ctx.settings, each.limits_json).running_jobs,
             )
             for each in page_accounts
         ],
-        more=page_accounts[-1].id if len(matching_accounts) > _ACCOUNTS else None,
+        more=more,
     )
 
 

@@ -143,14 +143,7 @@ class RequestLog:
             if self._kept[owner] > BODIES_KEPT_PER_MINUTE:
                 entry = entry.without_bodies()
         full = len(self._queue) >= QUEUE_MAX and not entry.changes
-        request_body, response_body, long = entry.request_body, entry.response_body, 0
-        if (
-            type(request_body) is not bytes
-            or type(response_body) is not bytes
-            or len(request_body) > LONG_BODY_BYTES
-            or len(response_body) > LONG_BODY_BYTES
-        ):
-            long = entry.long_bytes
+        long = entry.long_bytes
         if long and (entry.account_id is None or self._long + long > LONG_BODIES_BYTES_MAX):
             entry, long = entry.without_bodies(), 0
         if entry.account_id is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -111,6 +110,8 @@ def _line(one: LoggedRequest | LoggedRequestDetails) -> None:
 
 
 def _show(request: LoggedRequestDetails) -> None:
+    from agentpost.requests.shapes import pretty
+
     _line(request)
     facts = screen()
     if request.created_at is not None:
@@ -125,11 +126,4 @@ def _show(request: LoggedRequestDetails) -> None:
         note = "" if body else ", not kept" if size else ""
         facts.line(f"{name} body ({size} bytes{note})", style="bold")
         if body:
-            print_text(_pretty(body))
-
-
-def _pretty(body: str) -> str:
-    try:
-        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
-    except ValueError:
-        return body
+            print_text(pretty(body))

@@ -154,5 +154,4 @@ def _look(
 
 
 async def _key_names(ctx: AppContext, caller: Caller) -> dict[str, str]:
-    keys = await ctx.db.read(lambda tx: account_rows.keys(tx, caller.account_id))
-    return {key.id: key.name for key in keys}
+    return await ctx.db.read(lambda tx: account_rows.key_names(tx, caller.account_id))

@@ -1,6 +1,5 @@
 """The request inspector: what was asked of the API and what it answered (spec: Limits)."""
 
-import json
 import re
 from dataclasses import replace
 from typing import Final
@@ -19,7 +18,7 @@ from agentpost.messages.pages import REQUESTS
 from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests
 from agentpost.requests.filter_rules import METHODS, PERIODS, STATUSES, request_filter
-from agentpost.requests.shapes import as_curl, is_cut
+from agentpost.requests.shapes import as_curl, is_cut, pretty
 from agentpost.users.role_rules import Right
 from agentpost.web.listing import NEW_MAX, Listing
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
@@ -85,8 +84,8 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer, request_id
     model = {
         "one": line,
         "key": keys.get(line.key_id or "", ""),
-        "sent": _pretty(line.request_body),
-        "answered": _pretty(line.response_body),
+        "sent": pretty(line.request_body or ""),
+        "answered": pretty(line.response_body or ""),
         "sent_is_cut": is_cut(line.request_body),
         "answered_is_cut": is_cut(line.response_body),
         "curl": as_curl(line, ctx.settings.public_url),
@@ -104,16 +103,6 @@ def _choices(keys: list[tuple[str, str]]) -> dict[str, tuple[str, list[tuple[str
         "error": ("Error", [(each.value, each.value) for each in sorted(ErrorCode)]),
         "since": ("Time", [(each, _PERIOD_NAMES[each]) for each in PERIODS]),
     }
-
-
-def _pretty(body: str | None) -> str | None:
-    """JSON with line breaks; anything else as it is."""
-    if not body:
-        return body
-    try:
-        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
-    except ValueError:
-        return body
 
 
 def _message_of(one: RequestRecord) -> list[str]:

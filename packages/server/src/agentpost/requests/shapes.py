@@ -1,5 +1,6 @@
 """What was asked of the API and what it answered (design: The request log)."""
 
+import json
 import shlex
 from typing import Annotated, Final, Literal, Protocol, Self
 
@@ -103,6 +104,14 @@ def as_curl(one: SentRequest, api: str) -> str:
     if LEFT_OUT in one.path or len(one.path) >= REQUEST_PATH_KEPT_CHARACTERS_MAX:
         notes.append("# The address is not complete: put back what was left out of it.")
     return "\n".join([*notes, " \\\n  ".join(lines)])
+
+
+def pretty(body: str) -> str:
+    """JSON with line breaks; anything else as it is."""
+    try:
+        return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
+    except ValueError:
+        return body
 
 
 def is_cut(body: str | None) -> bool:

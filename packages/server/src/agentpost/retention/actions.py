@@ -38,11 +38,6 @@ FILES_PER_STEP = 50
 _ROWS_PER_SWEEP = 5_000
 
 
-def _after(prefix: str, at: int) -> str:
-    """Ids made up to that time, and no others, sort before it."""
-    return ids.compose(prefix, max(at + 1, 0), bytes(9))
-
-
 # --- messages -------------------------------------------------------------------------------------
 DueCursor = tuple[int, str]
 
@@ -50,7 +45,7 @@ DueCursor = tuple[int, str]
 def old_messages(ctx: AppContext) -> str:
     """An id behind those of all messages old enough to be past their retention."""
     retention = seconds(ctx.settings.message_retention_seconds)
-    return _after(ids.MESSAGE, ctx.clock.now() - retention)
+    return ids.at(ids.MESSAGE, ctx.clock.now() - retention + 1)
 
 
 async def messages(ctx: AppContext, after: str = "") -> str | None:
@@ -59,13 +54,13 @@ async def messages(ctx: AppContext, after: str = "") -> str | None:
     now, before = ctx.clock.now(), old_messages(ctx)
     page = await ctx.db.read(lambda tx: retention_rows.page(tx, after, before, PAGE))
     count = 0
-    for message in page:
-        if message.expires_at <= now:
-            await _purge_or_log(ctx, message.id)
+    for message_id, _, expires_at, _ in page:
+        if expires_at <= now:
+            await _purge_or_log(ctx, message_id)
             count += 1
             if count == MESSAGES_PER_SWEEP:
-                return message.id
-    return page[-1].id if len(page) == PAGE else None
+                return message_id
+    return page[-1][0] if len(page) == PAGE else None
 
 
 async def messages_with_jobs(ctx: AppContext, after: DueCursor = (0, "")) -> DueCursor | None:
@@ -82,7 +77,7 @@ async def messages_with_jobs(ctx: AppContext, after: DueCursor = (0, "")) -> Due
 
 def keyed_messages(ctx: AppContext) -> str:
     """An id behind those of all messages whose hold on an idempotency key is over."""
-    return _after(ids.MESSAGE, ctx.clock.now() - seconds(ctx.settings.idempotency_seconds))
+    return ids.at(ids.MESSAGE, ctx.clock.now() - seconds(ctx.settings.idempotency_seconds) + 1)
 
 
 async def keys(ctx: AppContext, after: str = "") -> str | None:
@@ -91,7 +86,11 @@ async def keys(ctx: AppContext, after: str = "") -> str | None:
     now, hold = ctx.clock.now(), seconds(ctx.settings.idempotency_seconds)
     before = keyed_messages(ctx)
     page = await ctx.db.read(lambda tx: retention_rows.page(tx, after, before, PAGE))
-    lapsed = [m.id for m in page if m.has_key and m.created_at + hold <= now < m.expires_at]
+    lapsed = [
+        message_id
+        for message_id, created_at, expires_at, has_key in page
+        if has_key and created_at + hold <= now < expires_at
+    ]
 
     def free(tx: Tx) -> None:
         for message_id in lapsed:
@@ -99,7 +98,7 @@ async def keys(ctx: AppContext, after: str = "") -> str | None:
 
     if lapsed:
         await ctx.db.write(free)
-    return page[-1].id if len(page) == PAGE else None
+    return page[-1][0] if len(page) == PAGE else None
 
 
 async def _purge_or_log(ctx: AppContext, message_id: str) -> None:
@@ -184,7 +183,7 @@ LogCursor = tuple[str, int]
 def old_entries(ctx: AppContext) -> str:
     """An id behind those of all messages that may have log entries kept long enough."""
     keep = seconds(ctx.settings.entry_retention_seconds)  # an entry is younger than its message
-    return _after(ids.MESSAGE, ctx.clock.now() - keep)
+    return ids.at(ids.MESSAGE, ctx.clock.now() - keep + 1)
 
 
 async def entries(ctx: AppContext, after: LogCursor = ("", 0)) -> LogCursor | None:
@@ -243,16 +242,20 @@ async def rest(ctx: AppContext) -> None:
     """Delete old lines of the request log and the audit log, mails, events of no message, and
     sessions."""
     settings, now = ctx.settings, ctx.clock.now()
-    logged = _after(ids.REQUEST, now - seconds(settings.request_log_seconds))
-    mailed = _after(ids.MAIL, now - seconds(limits.MAIL_KEPT_SECONDS))
-    oldest = _after(ids.EVENT, now - seconds(settings.message_retention_seconds))
-    await _in_chunks(ctx, lambda tx, limit: retention_rows.delete_requests(tx, logged, limit))
-    await _in_chunks(ctx, lambda tx, limit: retention_rows.delete_mails(tx, mailed, limit))
-    await _in_chunks(ctx, lambda tx, limit: retention_rows.delete_loose_events(tx, oldest, limit))
+    for prefix, kept_seconds, delete in (
+        (ids.REQUEST, settings.request_log_seconds, retention_rows.delete_requests),
+        (ids.MAIL, limits.MAIL_KEPT_SECONDS, retention_rows.delete_mails),
+        (ids.EVENT, settings.message_retention_seconds, retention_rows.delete_loose_events),
+        (ids.ACTION, settings.operator_log_seconds, audit_rows.delete_old),
+    ):
+        before = ids.at(prefix, now - seconds(kept_seconds) + 1)
+        await _in_chunks(ctx, partial(_delete_before, delete, before))
     ended = now - seconds(limits.SIGNED_IN_KNOWN_SECONDS)
     await _in_chunks(ctx, lambda tx, limit: retention_rows.delete_sessions(tx, now, ended, limit))
-    acted = _after(ids.ACTION, now - seconds(settings.operator_log_seconds))
-    await _in_chunks(ctx, lambda tx, limit: audit_rows.delete_old(tx, acted, limit))
+
+
+def _delete_before(delete: Callable[[Tx, str, int], int], before: str, tx: Tx, limit: int) -> int:
+    return delete(tx, before, limit)
 
 
 async def _in_chunks(ctx: AppContext, delete: Callable[[Tx, int], int]) -> None:

@@ -5,21 +5,10 @@ the hot path pays for no index that only the purge would use. Messages with jobs
 than their ids say, so those are found by an index that has no others.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from agentpost.db.session import Tx
 from agentpost.db.statements import Change, Firsts, Rows
-
-_PAGE = (
-    "SELECT id, created_at, expires_at, idempotency_key IS NOT NULL FROM messages"
-    " WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
-)
-_JOBS = (
-    "SELECT l.job_id, EXISTS (SELECT 1 FROM message_jobs o WHERE o.job_id = l.job_id"
-    " AND o.message_id <> l.message_id) FROM message_jobs l WHERE l.message_id = ?"
-    " ORDER BY l.job_id"
-)
 
 
 def _some_of(table: str, owner: str, number: str) -> str:
@@ -66,16 +55,6 @@ _LOGIN_TOKENS = _delete_expired_sql("login_tokens")
 _SESSIONS = _delete_expired_sql("sessions")
 
 
-@dataclass(frozen=True, slots=True)
-class Aged:
-    """An old message; ``has_key``: it holds an idempotency key."""
-
-    id: str
-    created_at: int
-    expires_at: int
-    has_key: bool
-
-
 class DeletedFile(NamedTuple):
     """The deleted row of a file. Its ``size`` in bytes was counted as stored by the account, unless
     it had no bytes: then ``blob`` is None."""
@@ -85,11 +64,12 @@ class DeletedFile(NamedTuple):
     size: int
 
 
-def page(tx: Tx, after: str, before: str, limit: int) -> list[Aged]:
-    """Messages with ids between the two, oldest first."""
-    return [Aged(r[0], r[1], r[2], bool(r[3])) for r in tx.all(_PAGE, (after, before, limit))]
-
-
+# (id, created at, expires at, whether it holds an idempotency key) of messages with ids between the
+# two, oldest first.
+page = Rows[tuple[str, int, int, bool], str, str, int](
+    "SELECT id, created_at, expires_at, idempotency_key IS NOT NULL FROM messages"
+    " WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
+)
 # (expires at, id) of messages with jobs past their retention, behind such a pair.
 expired_with_jobs = Rows[tuple[int, str], int, int, str, int](
     "SELECT expires_at, id FROM messages WHERE jobs > 0 AND expires_at <= ?"
@@ -104,11 +84,12 @@ entries_page = Rows[tuple[str, int, int], str, int, str, int](
 delete_entries = Change[str, int]("DELETE FROM entries WHERE message_id = ? AND seq <= ?")
 
 
-def jobs_of(tx: Tx, message_id: str) -> list[tuple[str, bool]]:
-    """(job id, whether another message lists it too) of a message's jobs."""
-    return [(row[0], bool(row[1])) for row in tx.all(_JOBS, (message_id,))]
-
-
+# (job id, whether another message lists it too) of a message's jobs.
+jobs_of = Rows[tuple[str, bool], str](
+    "SELECT l.job_id, EXISTS (SELECT 1 FROM message_jobs o WHERE o.job_id = l.job_id"
+    " AND o.message_id <> l.message_id) FROM message_jobs l WHERE l.message_id = ?"
+    " ORDER BY l.job_id"
+)
 # Hold a message's jobs until the commit, in the order in which all lock them.
 lock_jobs = Firsts[str](
     "SELECT id FROM jobs WHERE id IN (SELECT job_id FROM message_jobs WHERE message_id = ?)"

@@ -8,11 +8,14 @@ import typer
 from agentpost.cli.commands import command
 from agentpost.imports import import_without
 
+Host = Annotated[str | None, typer.Option(help="Address to listen on.")]
+Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")]
+
 
 @command("serve", "agentpost serve", "agentpost serve --port 9000 --agent my_module:agent")
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
+    host: Host = None,
+    port: Port = None,
     agent: Annotated[
         str | None, typer.Option(help="'offline', 'module:object' or others (see docs/agents.md).")
     ] = None,
@@ -50,8 +53,8 @@ def dev(
     agent: Annotated[
         str | None, typer.Argument(help="module:object; by default agent:agent.")
     ] = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
+    host: Host = None,
+    port: Port = None,
     data_dir: Annotated[
         str | None, typer.Option(help="Data folder; by default .agentpost in this folder.")
     ] = None,

@@ -96,7 +96,7 @@ def make_link(tx: Tx, ctx: AppContext, id_or_email: str | None = None) -> LoginL
     """
     token = new_secret()
     expires_at = ctx.clock.now() + LOGIN_LINK_SECONDS * SECOND
-    account = _only(tx) if id_or_email is None else account_rows.find(tx, id_or_email)
+    account = account_rows.only(tx) if id_or_email is None else account_rows.find(tx, id_or_email)
     user = users.own(tx, account) if account else users.find(tx, id_or_email or "")
     if user.is_invitation:
         raise ValueError(f"{user.address} has not accepted the invitation yet")
@@ -242,11 +242,9 @@ async def log_out(ctx: AppContext, secret: str) -> None:
     await ctx.db.write(lambda tx: session_rows.end_session(tx, ended, ctx.clock.now()))
 
 
-@write_transaction
-def log_out_everywhere(tx: Tx, ctx: AppContext, user_id: str) -> None:
+async def log_out_everywhere(ctx: AppContext, user: UserRecord) -> None:
     """End every session of the user; links that were not used yet end with them."""
-    session_rows.delete_sessions(tx, user_id)
-    session_rows.delete_links(tx, user_id)
+    await ctx.db.write(lambda tx: users.end_sessions(tx, user))
 
 
 def app_url(tx: Tx, ctx: AppContext) -> str:
@@ -282,12 +280,3 @@ def _user(tx: Tx, record: SessionRecord | LoginTokenRecord) -> UserRecord | None
 
 def _used_after(ctx: AppContext, now: int) -> int:
     return now - seconds(ctx.settings.session_idle_seconds)
-
-
-def _only(tx: Tx) -> AccountRecord:
-    found = account_rows.all_(tx)
-    if not found:
-        raise ValueError("there is no account yet: start the server once, or make one")
-    if len(found) > 1:
-        raise ValueError("there are several accounts: name one by its id or e-mail address")
-    return found[0]

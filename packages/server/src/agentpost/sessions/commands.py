@@ -10,7 +10,7 @@ from agentpost.cli import exits
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, with_context
 from agentpost.cli.errors import fail
-from agentpost.cli.printing import Result, fields, listing, report
+from agentpost.cli.printing import Result, fields, listing
 
 Of = Annotated[str | None, typer.Option(help="Only of this user or account: id or e-mail address.")]
 _COLUMNS = ("id", "user", "browser", "address", "since", "last_used_at", "expires_at")
@@ -31,7 +31,7 @@ def sessions_list(of: Of = None) -> Result:
         whose = {"user": user.address, "user_id": user.id, "account_id": user.account_id}
         place = {"browser": each.browser or None, "address": each.address or None}
         shapes.append(fields(each, _FIELDS, **whose, **place))
-    return listing(shapes, _COLUMNS, is_indented=True)
+    return listing(shapes, _COLUMNS)
 
 
 @command(
@@ -54,7 +54,7 @@ def sessions_end(
     if session_id is not None:
         ended_id = session_id
         change(lambda ctx: sessions.end_by_operator(ctx, ended_id), ended_id)
-        return report({"id": ended_id, "ended": 1}, f"{ended_id} has ended")
+        return Result({"id": ended_id, "ended": 1}, f"{ended_id} has ended")
     number = change(lambda ctx: sessions.end_all(ctx, of), of or "all")
     line = "1 session has ended" if number == 1 else f"{number} sessions have ended"
-    return report({"of": of, "ended": number}, line)
+    return Result({"of": of, "ended": number}, line)

@@ -2,21 +2,17 @@
 
 from typing import Final
 
-import structlog
-
 from agentpost.accounts import rows as account_rows
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
-from agentpost.domain.errors import reason_of
 from agentpost.domain.times import DAY, seconds
 from agentpost.mail import actions as mail
 from agentpost.mail.actions import SmtpServer
+from agentpost.record.records import MailRecord
 from agentpost.sessions import password_links
 from agentpost.sessions.password_links import PasswordLink, Purpose
 from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserMailRecord
-
-log = structlog.get_logger(__name__)
 
 _BATCH: Final = 3
 _GIVEN_UP_AFTER: Final = DAY
@@ -65,23 +61,10 @@ async def _send(ctx: AppContext, server: SmtpServer, waiting: UserMailRecord) ->
     parts = await ctx.db.write(fn)
     if parts is None:
         return
-    try:
-        await _hand_over(server, waiting, *parts)
-    except Exception as error:  # whatever it is: the mails behind this one do not wait for it
-        log.warning("mail_not_sent", mail_id=waiting.id, error=reason_of(error))
-        return
-    await ctx.db.write(lambda tx: user_rows.delete_mail(tx, waiting.id))
-
-
-async def _hand_over(
-    server: SmtpServer, waiting: UserMailRecord, link: PasswordLink, account: str
-) -> None:
-    purpose, inviter = Purpose(waiting.purpose), link.user.invited_by or users.BY_OPERATOR
-    await mail.hand_over(
-        server,
-        mail_id=waiting.id,
-        recipient=link.user.address,
-        subject=_SUBJECTS[purpose],
-        text=_TEXTS[purpose].format(url=link.url, account=account, inviter=inviter),
-        at=waiting.created_at,
-    )
+    link, account = parts
+    inviter = link.user.invited_by or users.BY_OPERATOR
+    text = _TEXTS[purpose].format(url=link.url, account=account, inviter=inviter)
+    subject, at = _SUBJECTS[purpose], waiting.created_at
+    whole = MailRecord(waiting.id, link.user.account_id, link.user.address, subject, text, at)
+    if await mail.hand_over(server, whole) is None:
+        await ctx.db.write(lambda tx: user_rows.delete_mail(tx, waiting.id))

@@ -9,11 +9,13 @@ import re
 import secrets
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
+import msgspec
 import structlog
+from msgspec import Struct
 
 from agentpost.context import AppContext
 from agentpost.db import meta
@@ -71,9 +73,8 @@ class Failure:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Journey:
-    """What has to fit when somebody returns from the provider; kept in their browser.
+class Journey(Struct, frozen=True):
+    """What has to fit when somebody returns from the provider; kept in their browser, as JSON.
 
     Attributes:
         state: in the address they return to.
@@ -87,17 +88,12 @@ class Journey:
     verifier: str
     wanted: str
 
-    def as_dict(self) -> dict[str, str]:
-        """As JSON."""
-        return asdict(self)
-
     @classmethod
     def of(cls, text: str) -> "Journey":
-        """Read `as_dict`; raises `OidcError`."""
+        """Read its JSON; raises `OidcError`."""
         try:
-            values = json.loads(text)
-            journey = cls(**{each.name: str(values[each.name]) for each in fields(cls)})
-        except (ValueError, KeyError, TypeError):
+            journey = msgspec.json.decode(text, type=cls)
+        except ValueError:
             raise OidcError(_AGAIN) from None
         if not (journey.state and journey.nonce and journey.verifier):
             raise OidcError(_AGAIN)

@@ -1,9 +1,9 @@
 """The browsers that are signed in; signing out here and everywhere."""
 
-import json
 from typing import Final
 from urllib.parse import quote, urlsplit
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -29,7 +29,7 @@ async def show(ctx: AppContext, _: Request, viewer: Viewer) -> View:
 async def end_all(ctx: AppContext, request: Request, viewer: Viewer) -> View:
     """Log out everywhere, here too."""
     audited.state(request, viewer.email, session="all")
-    await sessions.log_out_everywhere(ctx, viewer.user.id)
+    await sessions.log_out_everywhere(ctx, viewer.user)
     return Redirect("/login", session="")
 
 
@@ -40,16 +40,10 @@ async def end(ctx: AppContext, request: Request, viewer: Viewer, session_id: str
     return Redirect("/sessions", note="ended")
 
 
-_SPENT: Final = PageView(
-    "layout/notice.html",
-    "This link does not work",
-    {
-        "heading": "This link does not work",
-        "text": "This link has been used or has expired.",
-        "sign_in": True,
-        "minutes": sessions.LOGIN_LINK_SECONDS // 60,
-    },
-    403,
+_SPENT: Final = password_pages.spent_notice(
+    "This link has been used or has expired.",
+    sign_in=True,
+    minutes=sessions.LOGIN_LINK_SECONDS // 60,
 )
 _WRONG: Final = "The e-mail address or the password is wrong."
 
@@ -115,7 +109,7 @@ async def leave(ctx: AppContext, request: Request) -> View:
     except OidcError as problem:
         return await _failure_view(ctx, request, problem)
     response = Response(status_code=303, headers={"Location": url})
-    JourneyCookie(ctx.settings).set(response, json.dumps(journey.as_dict()))
+    JourneyCookie(ctx.settings).set(response, msgspec.json.encode(journey).decode())
     return response
 
 

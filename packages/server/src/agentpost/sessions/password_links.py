@@ -46,20 +46,12 @@ _OFFERS_MAX: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class PasswordLink:
-    """A link just made; ``url`` carries the secret, which is stored nowhere."""
+    """A link just made; ``url`` carries the secret, which is stored nowhere. It is "" for who is
+    not to see the link: it goes by mail, or only an operator may have it."""
 
     user: UserRecord
-    url: str
-    expires_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class InvitationLink:
-    """A user or an invitation; ``link`` is None when it goes by mail, or only an operator may have
-    it."""
-
-    user: UserRecord
-    link: PasswordLink | None
+    url: str = ""
+    expires_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,32 +77,24 @@ def sends_mail(ctx: AppContext) -> bool:
 
 async def invite(
     ctx: AppContext, by: UserRecord, account_id: str, email: str, role: Role
-) -> InvitationLink:
+) -> PasswordLink:
     """Invite somebody, and mail the link or return it to an operator. Raises as `users.invite`."""
     return await _hand_over(ctx, await users.invite(ctx, by, account_id, email, role), by)
 
 
-async def renew(ctx: AppContext, user_id: str, by: UserRecord) -> InvitationLink:
+async def renew(ctx: AppContext, user_id: str, by: UserRecord) -> PasswordLink:
     """A fresh link for a user, which is returned, or for an invitation, as by `invite`. Raises as
     `make`; ``rate_limited`` when too many were mailed."""
     user = await ctx.db.read(lambda tx: users.get_managed(tx, user_id, by))
     if not user.is_invitation:
-        return InvitationLink(user, await make(ctx, user.id, by))
+        return await make(ctx, user.id, by)
     if sends_mail(ctx):
         await throttle.count_mail(ctx, by.id, user.address)
     return await _hand_over(ctx, user, by)
 
 
-async def create(ctx: AppContext, account: str, email: str, role: Role) -> PasswordLink:
-    """Make a user of an account named by its id or address, and a link; raises as
-    `users.create`."""
-    user = await users.create(ctx, account, email, role)
-    return await make(ctx, user.id)
-
-
-async def invite_first(ctx: AppContext, account_id: str) -> InvitationLink:
+async def invite_first(ctx: AppContext, account_id: str) -> PasswordLink:
     """Send the link to the one who leads an account, or return it; raises ``not_found``."""
-
     user = await ctx.db.write(lambda tx: users.own(tx, account_rows.get(tx, account_id)))
     return await _hand_over(ctx, user, None)
 
@@ -144,7 +128,7 @@ def make(tx: Tx, ctx: AppContext, user: str, by: UserRecord | None = None) -> Pa
 def make_in(tx: Tx, ctx: AppContext, user: UserRecord, purpose: Purpose) -> PasswordLink:
     """`make` within a transaction."""
     for each in (Purpose.INVITATION, Purpose.RESET):
-        session_rows.delete_links(tx, user.id, each.value)
+        session_rows.delete_links_for(tx, user.id, each.value)
     token, expires_at = _insert_token(tx, ctx, user, purpose)
     return PasswordLink(user, f"{sessions.app_url(tx, ctx)}/password/{token}", expires_at)
 
@@ -154,7 +138,7 @@ def offers(tx: Tx, ctx: AppContext, email: str, subject: str) -> list[Offer]:
     that address: open invitations."""
     result = []
     for each in user_rows.invitations(tx, email, _OFFERS_MAX):
-        session_rows.delete_links(tx, each.id, Purpose.ARRIVAL.value)
+        session_rows.delete_links_for(tx, each.id, Purpose.ARRIVAL.value)
         token, _ = _insert_token(tx, ctx, each, Purpose.ARRIVAL, subject)
         result.append(Offer(token, each, account_rows.get(tx, each.account_id), subject, True))
     return result
@@ -232,14 +216,14 @@ async def set_password(ctx: AppContext, token: str, password: str, visitor: Visi
     return await ctx.db.write(fn)
 
 
-async def _hand_over(ctx: AppContext, user: UserRecord, by: UserRecord | None) -> InvitationLink:
+async def _hand_over(ctx: AppContext, user: UserRecord, by: UserRecord | None) -> PasswordLink:
     """Mail the link. Without a mail server: return it, that of an invitation to operators only."""
     if sends_mail(ctx):
         await ctx.db.write(lambda tx: _queue(tx, ctx, user.email, Purpose.INVITATION))
-        return InvitationLink(user, None)
+        return PasswordLink(user)
     if user.is_invitation and by is not None and not may(by.role, Right.OPERATE):
-        return InvitationLink(user, None)
-    return InvitationLink(user, await make(ctx, user.id))
+        return PasswordLink(user)
+    return await make(ctx, user.id)
 
 
 def _queue(tx: Tx, ctx: AppContext, email: str, purpose: Purpose) -> None:

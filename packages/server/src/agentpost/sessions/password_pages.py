@@ -6,24 +6,24 @@ from typing import Final
 from starlette.requests import Request
 
 from agentpost.context import AppContext
-from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.limits import PASSWORD_BYTES_MAX, PASSWORD_CHARACTERS_MIN
 from agentpost.sessions import password_links
 from agentpost.sessions.password_links import Offer
-from agentpost.web import forms, sign_in
-from agentpost.web.forms import Form
+from agentpost.web import sign_in
+from agentpost.web.forms import Form, takes_form
 from agentpost.web.page import OpenPage, PageView, Redirect, View
 
-_SPENT: Final = PageView(
-    "layout/notice.html",
-    "This link does not work",
-    {
-        "heading": "This link does not work",
-        "text": "This link has been used or has expired. Request a new one:"
-        " by “Forgot your password?”, or from the one who invited you.",
-        "sign_in": False,
-    },
-    403,
+
+def spent_notice(text: str, **model: object) -> PageView:
+    """What is shown instead of what a link was for."""
+    title = "This link does not work"
+    notice = {"heading": title, "text": text, "sign_in": False, **model}
+    return PageView("layout/notice.html", title, notice, 403)
+
+
+_SPENT: Final = spent_notice(
+    "This link has been used or has expired. Request a new one:"
+    " by “Forgot your password?”, or from the one who invited you."
 )
 FIELD: Final = {
     "autocomplete": "new-password",
@@ -44,17 +44,14 @@ async def ask(
     return PageView("sessions/password_forgotten.html", "Forgot your password?", model, form.status)
 
 
-async def send(ctx: AppContext, request: Request) -> View:
+@takes_form(ask)
+async def send(ctx: AppContext, request: Request, form: Form) -> View:
     """Mail a link. The answer is the same whether there is such a user or not."""
-    form = await forms.read(ctx, request)
     if not password_links.sends_mail(ctx):
         return await ask(ctx, request, form)
     visitor = sign_in.visitor(ctx, request)
-    try:
+    with form.refusing("email", "Enter an e-mail address, such as name@example.com."):
         await password_links.ask_for_mail(ctx, form.text("email"), visitor.address)
-    except ValueError:
-        form.wrong("email", "Enter an e-mail address, such as name@example.com.")
-        return await ask(ctx, request, form)
     return await ask(ctx, request, form, is_sent=True)
 
 
@@ -70,20 +67,12 @@ async def choose(ctx: AppContext, _: Request, token: str, form: Form | None = No
     return PageView("sessions/password_new.html", "Set your password", model, form.status)
 
 
-async def keep(ctx: AppContext, request: Request, token: str) -> View:
+@takes_form(choose)
+async def keep(ctx: AppContext, request: Request, form: Form, token: str) -> View:
     """The link is spent, what it offers is accepted, this browser is signed in and no other one."""
-    form = await forms.read(ctx, request)
     visitor = sign_in.visitor(ctx, request)
-    try:
+    with form.refusing("form"), form.refusing("password"):
         secret = await password_links.set_password(ctx, token, form.exact("password"), visitor)
-    except ValueError as problem:
-        form.refuse("password", problem)
-        return await choose(ctx, request, token, form)
-    except Refusal as refusal:
-        if refusal.code != ErrorCode.BAD_REQUEST:
-            raise
-        form.wrong("form", refusal.message)
-        return await choose(ctx, request, token, form)
     return Redirect(sign_in.START, session=secret) if secret is not None else _SPENT
 
 

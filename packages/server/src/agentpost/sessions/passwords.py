@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from agentpost.daemon_threads import DaemonThreadExecutor
@@ -30,15 +29,6 @@ _RETRY_SECONDS: Final = 5
 _NOBODYS: Final = "the password of nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class PasswordCheck:
-    """Whether it was the password; ``better``: a hash with today's parameters, when the one that is
-    kept has others."""
-
-    right: bool
-    better: str | None = None
-
-
 class Passwords:
     """Hashes and checks, for one event loop. ``hasher``: of argon2-cffi, by default with the
     parameters that OWASP names as the least."""
@@ -53,9 +43,10 @@ class Passwords:
         """How a password is stored; raises `Overloaded`."""
         return await self._run_bounded(lambda: self._make_hasher().hash(_bytes(password)))
 
-    async def check(self, stored_hash: str | None, password: str) -> PasswordCheck:
-        """Compare with the hash that is kept; None does the same work and is never right. Raises
-        `Overloaded`."""
+    async def check(self, stored_hash: str | None, password: str) -> str | None:
+        """Compare with the hash that is kept; None does the same work and is never right. The hash
+        to keep, another one when today's parameters are others; None: it is not the password.
+        Raises `Overloaded`."""
         return await self._run_bounded(self._check, stored_hash, password)
 
     async def _run_bounded(self, fn: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -67,7 +58,7 @@ class Passwords:
         finally:
             self._waiting -= 1
 
-    def _check(self, stored_hash: str | None, password: str) -> PasswordCheck:
+    def _check(self, stored_hash: str | None, password: str) -> str | None:
         from argon2.exceptions import InvalidHashError, VerificationError
 
         hasher = self._make_hasher()
@@ -76,11 +67,11 @@ class Passwords:
         try:
             hasher.verify(stored_hash or self._nobodys, _bytes(password))
         except (VerificationError, InvalidHashError):
-            return PasswordCheck(False)
-        if stored_hash is None:
-            return PasswordCheck(False)
-        old = hasher.check_needs_rehash(stored_hash)
-        return PasswordCheck(True, hasher.hash(_bytes(password)) if old else None)
+            return None
+        if not stored_hash:
+            return None
+        is_old = hasher.check_needs_rehash(stored_hash)
+        return hasher.hash(_bytes(password)) if is_old else stored_hash
 
     def _make_hasher(self) -> PasswordHasher:
         if self._hasher is None:

@@ -9,9 +9,7 @@ LOGIN_TOKENS = Mapper(LoginTokenRecord, "login_tokens")
 SESSIONS = Mapper(SessionRecord, "sessions")
 _ALL_LIVE = f"{SESSIONS.select} WHERE expires_at > ? AND last_used_at > ?"
 _END = "UPDATE sessions SET expires_at = ? WHERE digest = ? AND expires_at > ?"
-_END_OTHERS = "DELETE FROM sessions WHERE user_id = ? AND digest <> ?"
 _END_LINKS = "DELETE FROM login_tokens WHERE user_id = ?"
-_END_LINKS_OF = f"{_END_LINKS} AND purpose = ?"
 
 
 # The link, while it can be used.
@@ -80,14 +78,8 @@ def end_session(tx: Tx, digest: str, now: int) -> None:
     tx.execute(_END, (now, digest, now))
 
 
-def delete_sessions(tx: Tx, user_id: str, keep: str = "") -> None:
-    """End the user's sessions, but for the one with that digest."""
-    tx.execute(_END_OTHERS, (user_id, keep))
-
-
-def delete_links(tx: Tx, user_id: str, purpose: str | None = None) -> None:
-    """End the user's links that were not used, all or those for one purpose."""
-    if purpose is None:
-        tx.execute(_END_LINKS, (user_id,))
-    else:
-        tx.execute(_END_LINKS_OF, (user_id, purpose))
+# End the user's sessions, but for the one with that digest.
+delete_sessions = Change[str, str]("DELETE FROM sessions WHERE user_id = ? AND digest <> ?")
+# End the user's links that were not used, all or those for one purpose.
+delete_links = Change[str](_END_LINKS)
+delete_links_for = Change[str, str](f"{_END_LINKS} AND purpose = ?")

@@ -44,8 +44,8 @@ async def _begin(
     """The secret of a new session of the user, when that is the password."""
     stored = user.password if user else None
     too_long = len(password.encode("utf-8", "surrogatepass")) > PASSWORD_BYTES_MAX
-    check = await ctx.passwords.check(stored, "" if too_long else password)
-    if user is None or stored is None or not check.right:
+    better = await ctx.passwords.check(stored, "" if too_long else password)
+    if user is None or stored is None or better is None:
         return None
     user_id = user.id
 
@@ -53,8 +53,8 @@ async def _begin(
         now = user_rows.lock(tx, user_id)
         if now is None or now.password != stored:
             return None  # changed or removed while we hashed
-        if check.better is not None:
-            user_rows.replace_password(tx, check.better, now.id, stored)
+        if better != stored:
+            user_rows.replace_password(tx, better, now.id, stored)
         return sessions.begin(tx, ctx, now, visitor)
 
     return await ctx.db.write(fn)
@@ -90,7 +90,7 @@ async def change_password(
     stored = signed_in.user.password if signed_in and signed_in.user.id == user.id else None
     if stored is not None:
         counted = await throttle.count_try(ctx, visitor.address, user.email, visitor.device)
-        if not (await ctx.passwords.check(stored, present[:PASSWORD_BYTES_MAX])).right:
+        if await ctx.passwords.check(stored, present[:PASSWORD_BYTES_MAX]) is None:
             raise WrongPassword("this is not your present password")
         await throttle.give_back(ctx, counted)
     elif signed_in is None or ctx.clock.now() - signed_in.since > FRESH_SECONDS * SECOND:
@@ -102,7 +102,7 @@ async def change_password(
         if now is None or now.password != stored:
             raise WrongPassword("it was changed meanwhile")
         user_rows.set_password(tx, user.id, hashed)
-        session_rows.delete_sessions(tx, user.id, keep=digest(secret))
+        session_rows.delete_sessions(tx, user.id, digest(secret))
         session_rows.delete_links(tx, user.id)
 
     await ctx.db.write(fn)

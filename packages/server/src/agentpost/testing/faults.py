@@ -195,7 +195,8 @@ class FaultyDatabase:
 
 def _error(tx: Tx, owner: str) -> str | None:
     """The cause in the signal with which the turn or job failed."""
-    causes = [json.loads(body).get("cause") for _, _, body in timeline_rows.signals(tx, owner)]
+    signals = timeline_rows.signals(tx, owner, timeline_rows.ALL)
+    causes = [json.loads(body).get("cause") for _, _, body in signals]
     return next((str(cause) for cause in reversed(causes) if cause is not None), None)
 
 

@@ -6,8 +6,7 @@ to ``oidc_account``. Each account has a user of its own from the start, with the
 An account keeps at least one owner, the server at least one operator.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -16,6 +15,7 @@ from agentpost.accounts import rows as account_rows
 from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.db import meta
+from agentpost.db.filtered import cut_page
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
@@ -30,19 +30,10 @@ from agentpost.users.role_rules import Right, Role, may, may_manage
 log = structlog.get_logger(__name__)
 
 _SHOWN: Final = 50
-_ALL_AT_ONCE: Final = 500
 _LOCK: Final = "users_lock"
 BY_OPERATOR: Final = "the operator of this server"
 LAST_OWNER: Final = "This is the account's last owner. Make somebody else an owner first."
 LAST_OPERATOR: Final = "This is the last operator. Make somebody else an operator first."
-
-
-@dataclass(frozen=True, slots=True)
-class UserPage:
-    """Users, newest first; ``more``: the id to go on from, None at the end."""
-
-    users: Sequence[UserRecord]
-    more: str | None
 
 
 def normal_email(text: str) -> str:
@@ -208,22 +199,17 @@ def _check_home(tx: Tx, ctx: AppContext, user: UserRecord) -> None:
 
 
 @read_transaction
-def list_(tx: Tx, _: AppContext, account_id: str, before: str | None = None) -> UserPage:
-    """The account's users who were made before that one."""
+def list_(
+    tx: Tx, _: AppContext, account_id: str, before: str | None = None
+) -> tuple[list[UserRecord], str | None]:
+    """The account's users who were made before that one, newest first; the id to go on from."""
     records = user_rows.page(tx, account_id, before or ids.last(ids.USER), _SHOWN + 1)
-    page = records[:_SHOWN]
-    return UserPage(page, page[-1].id if len(records) > _SHOWN else None)
+    return cut_page(records, _SHOWN)
 
 
 async def all_(ctx: AppContext) -> list[UserRecord]:
     """Every user of every account, oldest first."""
-    records: list[UserRecord] = []
-    while True:
-        last = records[-1].id if records else ""
-        more = await ctx.db.read(lambda tx: user_rows.after(tx, last, _ALL_AT_ONCE))  # noqa: B023
-        records += more
-        if len(more) < _ALL_AT_ONCE:
-            return records
+    return await ctx.db.read(user_rows.all_)
 
 
 @write_transaction
@@ -306,5 +292,5 @@ def _keep_leaders(tx: Tx, user: UserRecord, role: Role | None) -> None:
 
 def end_sessions(tx: Tx, user: UserRecord) -> None:
     """End the sessions of a user, and links that were not used."""
-    session_rows.delete_sessions(tx, user.id)
+    session_rows.delete_sessions(tx, user.id, "")
     session_rows.delete_links(tx, user.id)

@@ -8,7 +8,7 @@ import typer
 
 from agentpost.cli.commands import command
 from agentpost.cli.context import change, option_value, with_context
-from agentpost.cli.printing import Result, fields, listing, report
+from agentpost.cli.printing import Result, fields, listing
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
@@ -35,13 +35,16 @@ def users_create(
     ] = None,
 ) -> Result:
     """Create a user and print a link to choose a password, valid once, for three days."""
+    from agentpost.accounts import rows as account_rows
     from agentpost.sessions import password_links
+    from agentpost.users import actions as users
 
     new_role = _role(role)
 
     async def create(ctx: AppContext) -> PasswordLink:
-        where = account or await _only_account(ctx)
-        return await password_links.create(ctx, where, email, new_role)
+        where = account or (await ctx.db.read(account_rows.only)).id
+        user = await users.create(ctx, where, email, new_role)
+        return await password_links.make(ctx, user.id)
 
     return _link(change(create, email, {"role": role}))
 
@@ -52,7 +55,7 @@ def users_list() -> Result:
     from agentpost.users import actions as users
 
     rows = [_user(user) for user in with_context(users.all_)]
-    return listing(rows, _COLUMNS, is_indented=True)
+    return listing(rows, _COLUMNS)
 
 
 @command("users role", "agentpost users role ada@example.com member")
@@ -66,7 +69,7 @@ def users_role(
     new_role = _role(role)
     user_record = change(lambda ctx: users.set_role(ctx, user, new_role), user, {"role": role})
     shape = {**_user(user_record), "role": new_role.value}
-    return report(shape, f"{user_record.address} is {new_role.value} now")
+    return Result(shape, f"{user_record.address} is {new_role.value} now")
 
 
 @command("users password-link", "agentpost users password-link ada@example.com")
@@ -83,19 +86,10 @@ def users_remove(user: User) -> Result:
     from agentpost.users import actions as users
 
     user_record = change(lambda ctx: users.remove(ctx, user), user)
-    return report({"id": user_record.id, "removed": True}, f"{user_record.address} is removed")
+    return Result({"id": user_record.id, "removed": True}, f"{user_record.address} is removed")
 
 
 # --- parts ----------------------------------------------------------------------------------------
-async def _only_account(ctx: AppContext) -> str:
-    from agentpost.accounts import actions as accounts
-
-    found = await accounts.all_accounts(ctx)
-    if len(found) != 1:
-        raise ValueError("name the account by --account: there is not exactly one")
-    return found[0].id
-
-
 def _role(text: str) -> Role:
     from agentpost.users.role_rules import Role
 
@@ -116,4 +110,4 @@ def _link(link: PasswordLink) -> Result:
     from agentpost.domain.times import iso
 
     shape = {**_user(link.user), "url": link.url, "expires_at": iso(link.expires_at)}
-    return report(shape, link.url)
+    return Result(shape, link.url)

@@ -3,7 +3,6 @@
 An operator sees those of any account, named by ``?account=``.
 """
 
-from collections.abc import Awaitable
 from typing import Final
 from urllib.parse import urlencode
 
@@ -12,16 +11,15 @@ from starlette.requests import Request
 from agentpost.accounts import actions as accounts
 from agentpost.context import AppContext
 from agentpost.domain import ids
-from agentpost.domain.errors import ErrorCode, Refusal, not_found
+from agentpost.domain.errors import not_found
 from agentpost.http import audited
 from agentpost.sessions import password_links, password_pages, sign_in as signing_in
-from agentpost.sessions.password_links import InvitationLink
+from agentpost.sessions.password_links import PasswordLink
 from agentpost.sessions.sign_in import WrongPassword
 from agentpost.users import actions as users
-from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Right, Role, may_manage, roles_below
-from agentpost.web import forms, sign_in
-from agentpost.web.forms import Form
+from agentpost.web import sign_in
+from agentpost.web.forms import Form, takes_form
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 PATH: Final = "/dashboard/users"
@@ -40,7 +38,7 @@ async def show(
     viewer: Viewer,
     form: Form | None = None,
     *,
-    invitation: InvitationLink | None = None,
+    invitation: PasswordLink | None = None,
 ) -> PageView:
     """The users, newest first, with the form to invite another one."""
     form = form or Form()
@@ -48,12 +46,12 @@ async def show(
     cursor = request.query_params.get("before", "")
     before = cursor if ids.is_id(ids.USER, cursor) else None
     account = await accounts.find(ctx, account_id)
-    user_page = await users.list_(ctx, account.id, before)
+    page_users, more = await users.list_(ctx, account.id, before)
     query = {} if account.id == viewer.account_id else {"account": account.id}
-    older = {**query, "before": user_page.more} if user_page.more else {}
+    older = {**query, "before": more} if more else {}
     roles = roles_below(viewer.user.role)
     model = {
-        "lines": [(each, may_manage(viewer.user.role, each.role)) for each in user_page.users],
+        "lines": [(each, may_manage(viewer.user.role, each.role)) for each in page_users],
         "whose": account,
         "is_own": account.id == viewer.account_id,
         "query": f"?{urlencode(query)}" if query else "",
@@ -69,74 +67,62 @@ async def show(
     return PageView("users/users.html", "Users", model, form.status)
 
 
-async def invite(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+@takes_form(show)
+async def invite(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> View:
     """Invite somebody. A link is mailed; without a mail server the answer shows it to an operator,
     and nothing else ever does."""
-    form = await forms.read(ctx, request)
     role, account_id = _role(form), _account_id(request, viewer)
     if role is None:
-        form.wrong("role", "Choose one of the roles.")
-        return await show(ctx, request, viewer, form)
+        raise form.refusal("role", "Choose one of the roles.")
     audited.state(request, form.text("email"), role=role.value, account_id=account_id)
-    try:
-        invitation = await password_links.invite(
-            ctx, viewer.user, account_id, form.text("email"), role
-        )
-    except ValueError as problem:
-        form.refuse("email", problem)
-        return await show(ctx, request, viewer, form)
-    return await show(ctx, request, viewer, invitation=invitation)
+    with form.refusing("email"):
+        link = await password_links.invite(ctx, viewer.user, account_id, form.text("email"), role)
+    return await show(ctx, request, viewer, invitation=link)
 
 
-async def change_role(ctx: AppContext, request: Request, viewer: Viewer, user_id: str) -> View:
+async def _show_again(
+    ctx: AppContext, request: Request, viewer: Viewer, user_id: str, form: Form
+) -> View:
+    """The list with the reason why one of the users cannot be changed."""
+    return await show(ctx, request, viewer, Form(errors=form.errors))
+
+
+@takes_form(_show_again)
+async def change_role(
+    ctx: AppContext, request: Request, viewer: Viewer, form: Form, user_id: str
+) -> View:
     """Another role; raises ``not_found``."""
-    role = _role(await forms.read(ctx, request))
+    role = _role(form)
     if role is None:
         raise not_found("role")
     audited.state(request, role=role.value)
-    return await _apply_change(
-        ctx, request, viewer, users.set_role(ctx, user_id, role, viewer.user)
-    )
+    with form.refusing("form"):
+        await users.set_role(ctx, user_id, role, viewer.user)
+    return _back(request)
 
 
-async def remove(ctx: AppContext, request: Request, viewer: Viewer, user_id: str) -> View:
+@takes_form(_show_again)
+async def remove(
+    ctx: AppContext, request: Request, viewer: Viewer, form: Form, user_id: str
+) -> View:
     """The user is removed and signed out; raises ``not_found``."""
-    return await _apply_change(ctx, request, viewer, users.remove(ctx, user_id, viewer.user))
+    with form.refusing("form"):
+        await users.remove(ctx, user_id, viewer.user)
+    return _back(request)
 
 
-async def link(ctx: AppContext, request: Request, viewer: Viewer, user_id: str) -> View:
+@takes_form(_show_again)
+async def link(ctx: AppContext, request: Request, viewer: Viewer, form: Form, user_id: str) -> View:
     """A link to choose a password, shown only in this answer; that of an invitation is mailed
     again, or shown to an operator. Raises ``not_found``."""
-    try:
+    with form.refusing("form"):
         invitation = await password_links.renew(ctx, user_id, viewer.user)
-    except Refusal as refusal:
-        return await _refusal_page(ctx, request, viewer, refusal)
     return await show(ctx, request, viewer, invitation=invitation)
 
 
-async def _apply_change(
-    ctx: AppContext, request: Request, viewer: Viewer, change: Awaitable[UserRecord]
-) -> View:
-    """The list after a change, or why it cannot be."""
-    try:
-        await change
-    except Refusal as refusal:
-        return await _refusal_page(ctx, request, viewer, refusal)
+def _back(request: Request) -> Redirect:
     account_id = request.query_params.get("account", "")
-    return (
-        Redirect(PATH, note="done") if not account_id else Redirect(f"{PATH}?account={account_id}")
-    )
-
-
-async def _refusal_page(
-    ctx: AppContext, request: Request, viewer: Viewer, refusal: Refusal
-) -> View:
-    """The list with the reason; raises what is no reason for people."""
-    if refusal.code != ErrorCode.BAD_REQUEST:
-        raise refusal
-    form = Form()
-    form.wrong("form", refusal.message)
-    return await show(ctx, request, viewer, form)
+    return Redirect(f"{PATH}?account={account_id}") if account_id else Redirect(PATH, note="done")
 
 
 def _account_id(request: Request, viewer: Viewer) -> str:
@@ -151,29 +137,28 @@ def _role(form: Form) -> Role | None:
     return Role(text) if text in set(Role) else None
 
 
-async def show_profile(_: AppContext, __: Request, ___: Viewer) -> View:
+async def show_profile(
+    _: AppContext, __: Request, ___: Viewer, form: Form | None = None
+) -> PageView:
     """Who is signed in, with the form to change the password."""
-    return _profile_page(Form())
-
-
-def _profile_page(form: Form) -> PageView:
+    form = form or Form()
     model = {"form": form, "field": password_pages.FIELD, "hint": password_pages.HINT}
     return PageView("users/profile.html", "Profile", model, form.status)
 
 
-async def change(ctx: AppContext, request: Request, viewer: Viewer) -> View:
+@takes_form(show_profile)
+async def change(ctx: AppContext, request: Request, viewer: Viewer, form: Form) -> View:
     """Another password: the user's other sessions end."""
-    form = await forms.read(ctx, request)
     present, new_password = form.exact("present"), form.exact("password")
     visitor = sign_in.visitor(ctx, request)
-    try:
-        await signing_in.change_password(
-            ctx, viewer.user, present, new_password, viewer.session, visitor
-        )
-    except ValueError as problem:
-        field = "present" if isinstance(problem, WrongPassword) else "password"
-        form.refuse(field, problem)
-        return _profile_page(form)
+    with form.refusing("password"):
+        try:
+            await signing_in.change_password(
+                ctx, viewer.user, present, new_password, viewer.session, visitor
+            )
+        except WrongPassword as problem:
+            with form.refusing("present"):
+                raise problem from None
     return Redirect("/profile", note="changed")
 
 

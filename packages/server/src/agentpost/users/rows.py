@@ -51,8 +51,8 @@ def operators(tx: Tx) -> int:
     return int(scalar(tx, _OPERATORS, (Role.OPERATOR.value, _INVITATION)))
 
 
-# Users of every account with ids behind that one, oldest first.
-after = All[UserRecord, str, int](USERS, "WHERE id > ? ORDER BY id LIMIT ?")
+# Users of every account, oldest first.
+all_ = All[UserRecord](USERS, "ORDER BY id")
 # ``password``: the hash.
 set_password = ChangeOf[str, str]("UPDATE users SET password = ? WHERE id = ?")
 

@@ -1,7 +1,9 @@
 """Forms: whether one came from our own page, and what it says."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.requests import Request
@@ -11,10 +13,15 @@ from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.domain.text import UNSTORABLE
 from agentpost.http.bodies import TooSlow, chunks
 from agentpost.settings import Settings
+from agentpost.web.page import Handler, View, Viewer
 
 _BYTES_MAX = 256 * 1024
 _FIELDS_MAX = 200
 _UNREADABLE = "The form could not be read. Reload the page and try again."
+
+
+class FormRefused(Exception):
+    """A form says what is wrong with it, and is shown again (`takes_form`)."""
 
 
 @dataclass(slots=True)
@@ -59,6 +66,45 @@ class Form:
         """`wrong` in the words of an error, as a sentence."""
         text = str(problem)
         self.wrong(name, f"{text[0].upper()}{text[1:]}.")
+
+    def refusal(self, name: str, text: str) -> FormRefused:
+        """`wrong`; what to raise so that the page is shown again."""
+        self.wrong(name, text)
+        return FormRefused()
+
+    @contextmanager
+    def refusing(self, name: str, text: str = "") -> Iterator[None]:
+        """Inside, a `ValueError` is a problem of that field, told in its own words or by ``text``;
+        with ``form`` as the field, which is all of it, ``bad_request`` is. Raises `FormRefused`."""
+        try:
+            yield
+        except ValueError as problem:
+            if text:
+                self.wrong(name, text)
+            self.refuse(name, problem)
+            raise FormRefused from None
+        except Refusal as refusal:
+            if name != "form" or refusal.code != ErrorCode.BAD_REQUEST:
+                raise
+            raise self.refusal(name, refusal.message) from None
+
+
+def takes_form(show: Handler) -> Callable[[Handler], Handler]:
+    """Declare the handler of a form, which is called with it behind (ctx, request, viewer). For one
+    that is refused the page is shown again by ``show``, which is given it as ``form``."""
+
+    def declare(handler: Handler) -> Handler:
+        @wraps(handler)
+        async def handle(ctx: AppContext, request: Request, *viewer: Viewer, **path: str) -> View:
+            form = await read(ctx, request)
+            try:
+                return await handler(ctx, request, *viewer, form, **path)
+            except FormRefused:
+                return await show(ctx, request, *viewer, form=form, **path)
+
+        return handle
+
+    return declare
 
 
 async def read(ctx: AppContext, request: Request) -> Form:

@@ -53,7 +53,7 @@ def create(
 ) -> Result:
     """Create an endpoint. Its secret is shown only now."""
     with connect(profile) as client:
-        endpoint = client.webhooks.create(url, _names(events), description)
+        endpoint = client.webhooks.create(url, given.names(events), description)
 
     def show() -> None:
         _show_endpoint(endpoint)
@@ -79,7 +79,8 @@ def update(
     profile: ProfileName = None,
 ) -> Result:
     """Edit the address, events or description of an endpoint."""
-    changes: dict[str, Any] = {"url": url, "events": _names(events), "description": description}
+    names = given.names(events)
+    changes: dict[str, Any] = {"url": url, "events": names, "description": description}
     if all(value is None for value in changes.values()):
         raise typer.BadParameter("use --url, --events or --description")
     return _change(endpoint_id, changes, profile)
@@ -209,7 +210,7 @@ def replay(
     begin, end = given.moment(since, "--since"), given.moment(until, "--until")
     assert begin is not None, "the option has to be there"
     with connect(profile) as client:
-        result = client.webhooks.replay(endpoint_id, begin, until=end, status=_names(status))
+        result = client.webhooks.replay(endpoint_id, begin, until=end, status=given.names(status))
     number = result.deliveries
     return Result(result.raw, f"sending {number} {'event' if number == 1 else 'events'} again")
 
@@ -293,12 +294,6 @@ def _attempt_rows(one: LoggedDelivery) -> list[tuple[object, ...]]:
         failed = f"{each.error}: {each.response}" if each.response else each.error
         rows.append((one.id, each.at, failed if each.error else each.status_code, each.ms))
     return rows
-
-
-def _names(text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 resources.declare("webhooks list", "agentpost webhooks list", compute={"status": _status})
