@@ -132,8 +132,8 @@ def test_the_modules_of_an_extra_are_those_of_its_packages(extra: str) -> None:
     modules = [module for module in MODULES[extra] if not module.startswith("agentpost")]
     given = {name.lower().replace("_", "-") for module in modules for name in owners(module)}
     assert wanted <= given
-    of_extras = {"psycopg-pool", "sse-starlette", "anthropic", "fastmcp-slim", "openai"}
-    assert given - wanted <= of_extras, "extras of psycopg, a2a-sdk and pydantic-ai-slim"
+    of_extras = {"sse-starlette", "anthropic", "fastmcp-slim", "openai"}
+    assert given - wanted <= of_extras, "extras of a2a-sdk and pydantic-ai-slim"
 
 
 @cache

@@ -78,7 +78,7 @@ def upgrade_database(settings: Settings) -> None:
     """Bring the schema up to date."""
     url = settings.postgres_url
     if url:
-        from agentpost.db.postgres import check_installed
+        from agentpost.db.postgres_check import check_installed
 
         check_installed()
         migrate.upgrade_postgres(url)
