@@ -111,7 +111,7 @@ def test_an_installation_stays_within_its_size(requirement: str) -> None:
 def test_the_sizes_are_of_what_is_installed() -> None:
     """Else a package that is missing here would count nothing."""
     assert {"httpcore2", "anyio"} <= closure("agentpost-client")
-    assert {"aiohttp", "agentpost-client", "agentpost-agents"} <= closure("agentpost")
+    assert {"httptools", "agentpost-client", "agentpost-agents"} <= closure("agentpost")
     assert closure("agentpost-agents") == {"agentpost-agents", "structlog"}
     assert {"typst", "duckdb", "lxml"} <= closure("agentpost[offline]")
     assert not {"typst", "duckdb", "lxml", "obstore", "boto3"} & closure("agentpost")
