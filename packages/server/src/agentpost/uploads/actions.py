@@ -270,16 +270,13 @@ async def _make_ready(ctx: AppContext, ready: UploadRecord, file: Arrived | None
         raise Refusal(ErrorCode.EXECUTABLE_REFUSED, text)
     if await ctx.incoming.find(ready.id) != file:
         raise _changed_refusal()
-    before = UploadStatus.PENDING
-    after = upload(before, UploadSignal.CHECKED)
-    assert after is UploadStatus.READY
-    ready.status = after
+    ready.status = UploadStatus.READY
     ready.sniffed_type, ready.kind = sniff.describe(ready.filename, head, ready.content_type)
     # Not a digest of the bytes: half a gigabyte would have to be read for it.
     ready.revision = f'"{hashlib.sha256(ready.blob.encode()).hexdigest()[:32]}"'
 
     def fn(tx: Tx) -> bool:
-        if not upload_rows.move(tx, ready.id, before, after):
+        if not upload_rows.move(tx, ready.id, UploadStatus.PENDING, UploadSignal.CHECKED):
             return False
         upload_rows.save_contents(tx, ready)
         space.count_upload(tx, ctx, ready.account_id, ready.size)
@@ -303,10 +300,9 @@ async def _bytes(ctx: AppContext, blob: str, start: int, count: int) -> bytes:
 
 async def _reject(ctx: AppContext, pending: UploadRecord) -> None:
     """Refused for good, and deleted (spec: Errors executable_refused)."""
-    before = UploadStatus.PENDING
-    after = upload(before, UploadSignal.REFUSED)
-    assert after is not None
-    await ctx.db.write(lambda tx: upload_rows.move(tx, pending.id, before, after))
+    await ctx.db.write(
+        lambda tx: upload_rows.move(tx, pending.id, UploadStatus.PENDING, UploadSignal.REFUSED)
+    )
     await ctx.incoming.delete(pending.id)
 
 
@@ -333,9 +329,7 @@ def attach(
             ErrorCode.TOO_LARGE, f"The uploads of a message have up to {TOTAL_MB} MB together."
         )
     for record in by_id.values():
-        after = upload(record.status, UploadSignal.ATTACHED)
-        assert after is not None
-        held = upload_rows.move(tx, record.id, record.status, after)
+        held = upload_rows.move(tx, record.id, record.status, UploadSignal.ATTACHED)
         assert held, "a locked upload keeps its status"
         upload_rows.save_message(tx, record.id, message_id)
     first = limits.INLINE_FILES_MAX
@@ -365,14 +359,11 @@ async def sweep(ctx: AppContext) -> None:
     unattached-upload).
     """
 
-    async def sweep_one(old: UploadRecord) -> None:
-        await ctx.db.write(partial(forget, ctx, old))
-
     await sweeps.sweep(
         ctx,
         "sweep_uploads",
         lambda tx, at, limit: upload_rows.due(tx, at - seconds(_SWEEP_GRACE_SECONDS), limit),
-        sweep_one,
+        lambda old: ctx.db.write(partial(forget, ctx, old)),
         key=lambda old: old.id,
     )
 
