@@ -23,12 +23,7 @@ from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.file_names import safe_file_name
 from agentpost.domain.times import seconds
 from agentpost.files import scanning
-from agentpost.files.executable_rules import (
-    HEAD_BYTES,
-    SECOND_HEADER_BYTES,
-    is_executable,
-    second_header_at,
-)
+from agentpost.files.executable_rules import HEAD_BYTES, is_executable
 from agentpost.messages import rows as message_rows
 from agentpost.record.records import AttachmentRecord, UploadRecord
 from agentpost.storage import sniff
@@ -140,7 +135,7 @@ async def for_another_message(ctx: AppContext, caller: Caller, upload_id: str) -
     is_used = upload is not None and upload.status is UploadStatus.ATTACHED
     if upload is None or not is_used or upload.size > limits.INLINE_FILE_BYTES_MAX:
         return upload_id
-    data = await _bytes(ctx, upload.blob, 0, upload.size)
+    data = await _bytes(ctx, upload.blob, upload.size)
     new = NewUpload(upload.filename, upload.size, upload.content_type)
     return (await take(ctx, caller.account_id, new, data)).id
 
@@ -259,8 +254,8 @@ async def _make_ready_or_discard(
 async def _make_ready(ctx: AppContext, ready: UploadRecord, file: Arrived | None) -> None:
     """Look at the private copy and write what is known of it; changes ``ready``. ``arrived`` is
     what lies in the upload's public place still, None: nothing."""
-    head, executable = await _inspect(ctx, ready.blob)
-    if executable:
+    head = await _bytes(ctx, ready.blob, HEAD_BYTES)
+    if is_executable(head, ready.size):
         await _reject(ctx, ready)
         raise Refusal(ErrorCode.EXECUTABLE_REFUSED, "The file is an executable; it was deleted.")
     fields = {"file": ready.filename, "upload_id": ready.id, "account_id": ready.account_id}
@@ -286,16 +281,8 @@ async def _make_ready(ctx: AppContext, ready: UploadRecord, file: Arrived | None
         raise _changed_refusal()
 
 
-async def _inspect(ctx: AppContext, blob: str) -> tuple[bytes, bool]:
-    """The first bytes, and whether it is an executable (design: Executables)."""
-    head = await _bytes(ctx, blob, 0, HEAD_BYTES)
-    at = second_header_at(head)
-    beyond = await _bytes(ctx, blob, at, SECOND_HEADER_BYTES) if at is not None else b""
-    return head, is_executable(head, beyond)
-
-
-async def _bytes(ctx: AppContext, blob: str, start: int, count: int) -> bytes:
-    return b"".join([chunk async for chunk in ctx.storage.open(blob, start, start + count)])
+async def _bytes(ctx: AppContext, blob: str, count: int) -> bytes:
+    return b"".join([chunk async for chunk in ctx.storage.open(blob, 0, count)])
 
 
 async def _reject(ctx: AppContext, pending: UploadRecord) -> None:

@@ -26,12 +26,7 @@ from agentpost.domain.errors import Fenced, Overloaded
 from agentpost.domain.file_names import RENAMED, is_renamed, safe_file_name
 from agentpost.egress.errors import EgressError
 from agentpost.files import scanning
-from agentpost.files.executable_rules import (
-    HEAD_BYTES,
-    SECOND_HEADER_BYTES,
-    is_executable,
-    second_header_at,
-)
+from agentpost.files.executable_rules import HEAD_BYTES, is_executable
 from agentpost.messages import idempotency_rules, rows as message_rows
 from agentpost.messages.rules import TurnState
 from agentpost.record import history_rows, writer
@@ -290,23 +285,18 @@ def pieces_of(text: str | InPieces) -> Iterator[str]:
     return text.pieces()
 
 
-def _inspect(data: bytes | Path) -> tuple[bytes, bool]:
-    """The first bytes of a file, and whether it is an executable."""
-    with io.BytesIO(data) if isinstance(data, bytes) else data.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-        at = second_header_at(head)
-        beyond = b""
-        if at is not None:
-            file.seek(at)
-            beyond = file.read(SECOND_HEADER_BYTES)
-    return head, is_executable(head, beyond)
+def _head_and_size(data: bytes | Path) -> tuple[bytes, int]:
+    if isinstance(data, bytes):
+        return data[:HEAD_BYTES], len(data)
+    with data.open("rb") as file:
+        return file.read(HEAD_BYTES), data.stat().st_size
 
 
 async def _store(ctx: AppContext, attachment: AttachmentRecord, data: bytes | Path) -> str | None:
     """Check a file and store its bytes; why it is not taken. Raises `Overloaded` when it could not
     be scanned."""
-    head, executable = await asyncio.to_thread(_inspect, data)
-    if executable:
+    head, size = await asyncio.to_thread(_head_and_size, data)
+    if is_executable(head, size):
         return "it is an executable"
     fields = {"file": attachment.name}
     if attachment.message_id:
