@@ -277,14 +277,18 @@ def restore_target(settings: Settings) -> Target:
         return PostgresDatabase(settings.postgres_url)
 
     def storage() -> Storage:
-        if not settings.storage_url:
-            return LocalStorage(settings.data_path / "blobs")
-        extras.require("s3", extras.S3_ASKED)
-        from agentpost.storage.s3 import S3Storage
-
-        return S3Storage.from_url(settings.storage_url, settings.data_path / "cache")
+        if settings.storage_url:
+            return _bucket(settings)
+        return LocalStorage(settings.data_path / "blobs")
 
     return Target(settings, storage, postgres)
+
+
+def _bucket(settings: Settings) -> Storage:
+    extras.require("s3", extras.S3_ASKED)
+    from agentpost.storage.s3 import S3Storage
+
+    return S3Storage.from_url(settings.storage_url, settings.data_path / "cache")
 
 
 def _limiter(settings: Settings, checks: dict[str, Check]) -> RateLimiter:
@@ -308,9 +312,7 @@ def _storage(
         local = LocalStorage(folder / "blobs")
         incoming = LocalIncoming(local, policies, settings.public_upload_url)
         return local, incoming, incoming
-    extras.require("s3", extras.S3_ASKED)
-    from agentpost.storage.s3 import S3Storage
+    storage = _bucket(settings)
     from agentpost.storage.s3_incoming import S3Incoming
 
-    posted = S3Incoming(settings.storage_url, settings.upload_url)
-    return S3Storage.from_url(settings.storage_url, folder / "cache"), posted, None
+    return storage, S3Incoming(settings.storage_url, settings.upload_url), None

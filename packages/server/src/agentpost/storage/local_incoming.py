@@ -6,7 +6,9 @@ import hashlib
 import os
 import tempfile
 import threading
+from collections.abc import AsyncIterator
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Protocol
 
@@ -77,10 +79,22 @@ class LocalIncoming:
     async def tidy(self) -> None:
         await asyncio.to_thread(_remove_broken_off, self._arriving)
 
-    async def begin(self, upload_id: str) -> "LocalSink":
+    async def receive(self, upload_id: str, pieces: AsyncIterator[bytes]) -> Arrived:
+        """See `Receiver.receive`. Bytes go to a nameless place first, and are renamed when they are
+        on the disk."""
         target = self._upload_path(upload_id)
-        descriptor, path = await asyncio.to_thread(_locked_file, self._arriving)
-        return LocalSink(descriptor, path, target)
+        file, path = await asyncio.to_thread(_locked_file, self._arriving)
+        # A cancelled writer's thread writes on: its descriptor must not be closed under it, since
+        # by then the number may stand for another file.
+        busy = threading.Lock()
+        try:
+            async for piece in pieces:
+                await asyncio.to_thread(_write, busy, file, piece)
+            return await asyncio.to_thread(_keep, busy, file, path, target)
+        finally:
+            with busy:
+                file.close()
+            path.unlink(missing_ok=True)
 
     def _upload_path(self, upload_id: str) -> Path:
         if not ids.is_id(ids.UPLOAD, upload_id):
@@ -88,41 +102,20 @@ class LocalIncoming:
         return self._folder / upload_id
 
 
-class LocalSink:
-    """See `Sink`. Bytes go to a nameless place first and are renamed when they are on the disk."""
+def _write(busy: threading.Lock, file: FileIO, data: bytes) -> None:
+    rest = memoryview(data)
+    with busy:
+        while rest:
+            rest = rest[file.write(rest) :]
 
-    def __init__(self, descriptor: int, path: Path, target: Path) -> None:
-        self._file = os.fdopen(descriptor, "wb", buffering=0)
-        self._path = path
-        self._target = target
-        # A cancelled writer's thread writes on: its descriptor must not be closed under it, since
-        # by then the number may stand for another file.
-        self._busy = threading.Lock()
 
-    async def write(self, data: bytes) -> None:
-        await asyncio.to_thread(self._write, data)
-
-    async def keep(self) -> Arrived:
-        return await asyncio.to_thread(self._keep)
-
-    def discard(self) -> None:
-        with self._busy:
-            self._file.close()
-        self._path.unlink(missing_ok=True)
-
-    def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        with self._busy:
-            while rest:
-                rest = rest[self._file.write(rest) :]
-
-    def _keep(self) -> Arrived:
-        with self._busy:
-            os.fsync(self._file.fileno())
-            arrival = _describe(os.fstat(self._file.fileno()))
-            self._path.replace(self._target)
-        sync_folder(self._target.parent)
-        return arrival
+def _keep(busy: threading.Lock, file: FileIO, path: Path, target: Path) -> Arrived:
+    with busy:
+        os.fsync(file.fileno())
+        arrival = _describe(os.fstat(file.fileno()))
+        path.replace(target)
+    sync_folder(target.parent)
+    return arrival
 
 
 def _describe(status: os.stat_result) -> Arrived:
@@ -130,11 +123,11 @@ def _describe(status: os.stat_result) -> Arrived:
     return Arrived(status.st_size, hashlib.sha256(identity.encode()).hexdigest()[:32])
 
 
-def _locked_file(folder: Path) -> tuple[int, Path]:
+def _locked_file(folder: Path) -> tuple[FileIO, Path]:
     """A new file, locked for as long as it is open: however slowly it arrives, it is in use."""
     descriptor, name = tempfile.mkstemp(dir=folder)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    return descriptor, Path(name)
+    return FileIO(descriptor, "wb"), Path(name)
 
 
 def _remove_broken_off(folder: Path) -> None:
