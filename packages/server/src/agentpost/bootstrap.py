@@ -40,8 +40,7 @@ from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
 from agentpost.storage.incoming import Incoming, Receiver
-from agentpost.storage.local import LocalStorage
-from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.local import LocalIncoming, LocalStorage
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.shutdown import End, end_all

@@ -16,8 +16,7 @@ from agentpost.domain.times import SECOND
 from agentpost.storage import s3_incoming
 from agentpost.storage.base import BlobMissing, Storage
 from agentpost.storage.incoming import Incoming, PostTicket, Replaced
-from agentpost.storage.local import LocalStorage
-from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.local import LocalIncoming, LocalStorage
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.s3 import S3Storage
 from agentpost.storage.s3_incoming import S3Incoming

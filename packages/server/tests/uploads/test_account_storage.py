@@ -24,7 +24,7 @@ from agentpost.messages.sending import Acceptance
 from agentpost.operations import doctor
 from agentpost.record.records import FileRecord
 from agentpost.retention import actions as retention
-from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.local import LocalIncoming
 from agentpost.uploads import actions as uploads, attachments
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.attachments import InlineFile

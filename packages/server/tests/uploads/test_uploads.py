@@ -15,7 +15,7 @@ from agentpost.db.session import Tx
 from agentpost.domain.errors import Refusal
 from agentpost.record.records import AccountRecord, AttachmentRecord, UploadRecord
 from agentpost.storage.incoming import Arrived
-from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.local import LocalIncoming
 from agentpost.uploads import actions as uploads, rows as upload_rows
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.rules import UploadStatus

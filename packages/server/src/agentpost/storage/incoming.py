@@ -67,7 +67,8 @@ class Incoming(Protocol):
         """Clear the upload's place; no error when it is empty."""
 
     async def tidy(self) -> None:
-        """Remove what broken-off posts left behind."""
+        """Remove what broken-off posts, and broken-off puts of blobs, left behind, once that was
+        long enough ago."""
 
 
 class Receiver(Protocol):
