@@ -53,7 +53,7 @@ IMPORTED = (
     "agentpost_client._sync",
     "httpx2",
     "idna",
-    "psycopg_pool",
+    "psycopg",
     "tests.e2e.agents",
     "uvicorn.lifespan.off",
     "uvicorn.protocols.http.httptools_impl",

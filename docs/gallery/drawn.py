@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Sequence
@@ -13,7 +14,7 @@ from entries import Entry
 from PIL import Image
 
 from agentpost.agents.base import File
-from agentpost.previews import contents
+from agentpost.previews import apart
 from agentpost_offline.frame import Act, Frame, Thing, to_json
 from agentpost_offline.making.document import making as documents
 
@@ -80,7 +81,8 @@ def _printed(path: Path) -> Path:
         yield path.read_bytes()
 
     parts = []
-    for sheet in asyncio.run(contents.look("sheets", path.name, content()))["sheets"]:
+    output = asyncio.run(apart.run(["sheets", path.name], content()))
+    for sheet in json.loads(output)["sheets"]:
         rows = [[str(cell).replace("|", "\\|") for cell in row] for row in sheet["rows"][:_ROWS]]
         rows.insert(1, ["---"] * len(rows[0]))
         lines = [f"| {' | '.join(row)} |" for row in rows]

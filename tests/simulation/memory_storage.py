@@ -54,8 +54,5 @@ class MemoryStorage:
     async def pages(self) -> AsyncIterator[list[Listed]]:
         yield [Listed(key, 0.0) for key in self.blobs]
 
-    async def tidy(self) -> None:
-        """See `Storage.tidy`."""
-
     async def aclose(self) -> None:
         """See `Storage.aclose`."""

@@ -28,7 +28,7 @@ MODULES: Final = {
     "offline": _OFFLINE,
     "cjk": ("manimgx_fonts_cjk",),
     "video": (*_OFFLINE, "av"),
-    "postgres": ("psycopg", "psycopg_pool"),
+    "postgres": ("psycopg",),
     "oidc": ("authlib", "joserfc"),
     "redis": ("redis",),
     "s3": ("boto3", "obstore"),

@@ -40,8 +40,7 @@ from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
 from agentpost.storage.incoming import Incoming, Receiver
-from agentpost.storage.local import LocalStorage
-from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.local import LocalIncoming, LocalStorage
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.tasks.shutdown import End, end_all
@@ -78,7 +77,7 @@ def upgrade_database(settings: Settings) -> None:
     """Bring the schema up to date."""
     url = settings.postgres_url
     if url:
-        from agentpost.db.postgres import check_installed
+        from agentpost.db.postgres_check import check_installed
 
         check_installed()
         migrate.upgrade_postgres(url)
@@ -277,14 +276,18 @@ def restore_target(settings: Settings) -> Target:
         return PostgresDatabase(settings.postgres_url)
 
     def storage() -> Storage:
-        if not settings.storage_url:
-            return LocalStorage(settings.data_path / "blobs")
-        extras.require("s3", extras.S3_ASKED)
-        from agentpost.storage.s3 import S3Storage
-
-        return S3Storage.from_url(settings.storage_url, settings.data_path / "cache")
+        if settings.storage_url:
+            return _bucket(settings)
+        return LocalStorage(settings.data_path / "blobs")
 
     return Target(settings, storage, postgres)
+
+
+def _bucket(settings: Settings) -> Storage:
+    extras.require("s3", extras.S3_ASKED)
+    from agentpost.storage.s3 import S3Storage
+
+    return S3Storage.from_url(settings.storage_url, settings.data_path / "cache")
 
 
 def _limiter(settings: Settings, checks: dict[str, Check]) -> RateLimiter:
@@ -308,9 +311,7 @@ def _storage(
         local = LocalStorage(folder / "blobs")
         incoming = LocalIncoming(local, policies, settings.public_upload_url)
         return local, incoming, incoming
-    extras.require("s3", extras.S3_ASKED)
-    from agentpost.storage.s3 import S3Storage
+    storage = _bucket(settings)
     from agentpost.storage.s3_incoming import S3Incoming
 
-    posted = S3Incoming(settings.storage_url, settings.upload_url)
-    return S3Storage.from_url(settings.storage_url, folder / "cache"), posted, None
+    return storage, S3Incoming(settings.storage_url, settings.upload_url), None

@@ -12,7 +12,7 @@ import pytest
 
 from agentpost.accounts import actions as accounts
 from agentpost.chats import lists
-from agentpost.previews import page_pictures
+from agentpost.previews import pictures
 from agentpost.users.role_rules import Role
 from agentpost.web.markdown import SHOWN_CHARACTERS, markdown, plain
 from tests.web.site import Site
@@ -140,7 +140,7 @@ def test_the_pages_of_a_document_are_a_picture(site: Site) -> None:
     import pypdfium2
 
     document = pypdfium2.PdfDocument.new()
-    for _ in range(page_pictures.PAGES_MAX + 1):
+    for _ in range(pictures.PAGES_MAX + 1):
         document.new_page(200, 280)
     import io
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,7 @@ from agentpost.domain.times import SECOND
 from agentpost.storage import s3_incoming
 from agentpost.storage.base import BlobMissing, Storage
 from agentpost.storage.incoming import Incoming, PostTicket, Replaced
-from agentpost.storage.local import LocalStorage
-from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.local import LocalIncoming, LocalStorage
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.s3 import S3Storage
 from agentpost.storage.s3_incoming import S3Incoming
@@ -45,10 +44,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
         local = LocalIncoming(blobs, PolicySigner(b"secret"), "http://here")
 
         async def put(upload_id: str, data: bytes) -> None:
-            sink = await local.begin(upload_id)
-            await sink.write(data)
-            await sink.keep()
-            sink.discard()
+            await local.receive(upload_id, arriving(data))
 
         return Store(local, blobs, put)
     url = request.getfixturevalue("s3_url")
@@ -63,6 +59,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
         assert answer.status_code == 204, answer.text
 
     return Store(s3, S3Storage.from_url(url, tmp_path / "cache"), post)
+
+
+async def arriving(*pieces: bytes) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
 
 
 def ticket(upload_id: str) -> PostTicket:
@@ -124,17 +125,12 @@ async def test_local_takes_only_the_version_found(tmp_path: Path) -> None:
     blobs = LocalStorage(tmp_path)
     local = LocalIncoming(blobs, PolicySigner(b"secret"), "http://here")
     upload_id = new_id(ids.UPLOAD, 1)
-    sinks = [await local.begin(upload_id) for _ in range(2)]
-    await sinks[0].write(b"first")
-    found = await sinks[0].keep()
-    await sinks[1].write(b"other")
-    await sinks[1].keep()
+    found = await local.receive(upload_id, arriving(b"first"))
+    await local.receive(upload_id, arriving(b"other"))
     with pytest.raises(Replaced):
         await local.snapshot(upload_id, found, KEPT)
     with pytest.raises(BlobMissing):
         await blobs.size(KEPT)
-    for sink in sinks:
-        sink.discard()
 
 
 async def test_deleting_nothing_is_no_error(store: Store) -> None:
@@ -145,10 +141,14 @@ async def test_deleting_nothing_is_no_error(store: Store) -> None:
 async def test_a_discarded_file_never_was(tmp_path: Path) -> None:
     local = LocalIncoming(LocalStorage(tmp_path), PolicySigner(b"secret"), "http://here")
     upload_id = new_id(ids.UPLOAD, 1)
-    sink = await local.begin(upload_id)
-    await sink.write(b"half")
-    assert await local.find(upload_id) is None
-    sink.discard()
+
+    async def break_off() -> AsyncIterator[bytes]:
+        yield b"half"
+        assert await local.find(upload_id) is None
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        await local.receive(upload_id, break_off())
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
@@ -167,13 +167,14 @@ async def test_a_file_that_arrives_slowly_is_not_tidied_away(tmp_path: Path) -> 
     """Nothing may be written for a long time: it is kept in memory until it is worth a write."""
     local = LocalIncoming(LocalStorage(tmp_path), PolicySigner(b"secret"), "http://here")
     upload_id = new_id(ids.UPLOAD, 1)
-    sink = await local.begin(upload_id)
-    await sink.write(b"begun")
-    [arriving] = (tmp_path / "incoming" / "tmp").iterdir()
-    os.utime(arriving, (1, 1))
-    await local.tidy()
-    arrived = await sink.keep()
-    sink.discard()
+
+    async def arrive_slowly() -> AsyncIterator[bytes]:
+        yield b"begun"
+        [file] = (tmp_path / "incoming" / "tmp").iterdir()
+        os.utime(file, (1, 1))
+        await local.tidy()
+
+    arrived = await local.receive(upload_id, arrive_slowly())
     assert await local.find(upload_id) == arrived
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from agentpost.storage.base import BlobMissing, Storage
 from agentpost.storage.cache import FileCache
-from agentpost.storage.local import LocalStorage
+from agentpost.storage.local import LocalIncoming, LocalStorage
+from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.s3 import S3Storage
 
 MIB = 1_024 * 1_024
@@ -293,7 +294,7 @@ async def test_local_clears_up_after_a_crash(tmp_path: Path) -> None:
     os.utime(left / "old", (0, 0))
     (left / "busy").write_bytes(b"somebody still writes this")
     storage = LocalStorage(tmp_path / "blobs")
-    await storage.tidy()
+    await LocalIncoming(storage, PolicySigner(b"secret"), "http://here").tidy()
     await storage.aclose()
     assert [path.name for path in left.iterdir()] == ["busy"]
 

@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-from agentpost.egress import posting
-from agentpost.egress.post_connection import PostConnection
+from agentpost.egress import connections
+from agentpost.egress.connection import Connection
 from tests.egress.calls import Names, post
 from tests.egress.certificates import make_authority
 from tests.egress.conftest import MakeEgress, Serve
@@ -56,7 +56,7 @@ async def test_connections_nobody_uses_are_closed(
     egress: MakeEgress, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of them, also those that were given back while the first one was waited for."""
-    monkeypatch.setattr(posting, "KEEPALIVE_SECONDS", 0.05)
+    monkeypatch.setattr(connections, "KEEPALIVE_SECONDS", 0.05)
     server = await serve(replies())
     client = egress(server.entry)
     for _ in range(2):
@@ -224,23 +224,30 @@ async def test_a_status_counts_wherever_its_segments_end(before: bytes, end_of_l
     answer = (before + NOTHING_AND_MORE).replace(b"\r\n", end_of_line)
     cuts = [[answer[:at], answer[at:]] for at in range(1, len(answer))]
     for pieces in [*cuts, [answer], [bytes([byte]) for byte in answer]]:
-        connection = PostConnection(asyncio.get_running_loop())
+        connection = Connection(asyncio.get_running_loop())
         connection.connection_made(Silent())
-        ended = connection.exchange(b"", PATIENCE)
+        sending = asyncio.create_task(connection.send(b""))
+        await asyncio.sleep(0)
         for piece in pieces:
             connection.data_received(piece)
-        assert ended.done(), pieces
+        async with asyncio.timeout(PATIENCE):
+            await sending
         assert (connection.status, connection.failure) == (204, ""), pieces
 
 
 @pytest.mark.parametrize("piece", [b"a" * 65_536, b"X-More: a\r\n" * 6_000])
 async def test_what_follows_a_body_in_chunks_is_read_for_so_long(piece: bytes) -> None:
     """The parser keeps what it has of a line, and copies it with each piece that comes."""
-    connection = PostConnection(asyncio.get_running_loop())
+    loop = asyncio.get_running_loop()
+    connection = Connection(loop)
     connection.connection_made(Silent())
-    ended = connection.exchange(b"", PATIENCE)
+    reading = asyncio.create_task(connection.send(b""))
+    await asyncio.sleep(0)
     connection.data_received(OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: ")
-    assert not ended.done()
+    await reading
+    beginning = asyncio.create_task(connection.beginning(1_024, loop.time() + PATIENCE))
+    await asyncio.sleep(0)
     connection.data_received(piece)
-    assert ended.done()
-    assert (connection.status, connection.body, connection.reusable) == (200, b"ok", False)
+    assert await beginning == b"ok"
+    assert (connection.status, connection.reusable) == (200, False)
+    assert connection.failure, "it is not read on"

@@ -3,6 +3,7 @@ apart, so that no account keeps others waiting; the order of files on a page."""
 
 import asyncio
 import io
+import json
 import mimetypes
 import zipfile
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from agentpost.domain.errors import Overloaded
 from agentpost.files import previews
 from agentpost.files.previews import Look
 from agentpost.files.views import arrange
-from agentpost.previews import apart, contents
+from agentpost.previews import apart, word_pages
 from agentpost.record.records import FileRecord
 from tests.chats.test_chat_pages import store_file
 from tests.harness.context import open_harness
@@ -167,7 +168,7 @@ def test_what_is_shown(
     shown: list[str],
 ) -> None:
     """Where Office documents cannot be drawn: their texts."""
-    monkeypatch.setattr(contents, "can_draw", lambda _: False)
+    monkeypatch.setattr(word_pages, "is_possible", lambda: False)
     path = store_file(site, name, make(), content_type)
     with site.browser() as browser:
         answer = browser.get(path.format("preview"), timeout=60)
@@ -278,12 +279,12 @@ async def test_an_account_that_asks_for_many_does_not_stall_others(
     begun: list[str] = []
     go_on = asyncio.Event()
 
-    async def look(kind: str, name: str, content: Any, launch: Any) -> dict[str, Any]:
-        begun.append(name)
+    async def run(arguments: list[str], content: Any, launch: Any) -> bytes:
+        begun.append(arguments[1])
         await go_on.wait()
-        return {"kind": kind}
+        return json.dumps({"kind": arguments[0]}).encode()
 
-    monkeypatch.setattr(contents, "look", look)
+    monkeypatch.setattr(apart, "run", run)
     async with open_harness(tmp_path) as harness:
         _, (owned, *_) = await harness.working("report")
         stored = await harness.file(owned, "a.zip")
@@ -305,11 +306,11 @@ async def test_too_many_of_all_accounts_are_refused(
 ) -> None:
     go_on = asyncio.Event()
 
-    async def look(kind: str, name: str, content: Any, launch: Any) -> dict[str, Any]:
+    async def run(arguments: list[str], content: Any, launch: Any) -> bytes:
         await go_on.wait()
-        return {"kind": kind}
+        return json.dumps({"kind": arguments[0]}).encode()
 
-    monkeypatch.setattr(contents, "look", look)
+    monkeypatch.setattr(apart, "run", run)
     async with open_harness(tmp_path) as harness:
         _, (owned, *_) = await harness.working("report")
         file = replace(await harness.file(owned, "a.zip"), content_type="application/zip")

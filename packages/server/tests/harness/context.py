@@ -45,8 +45,7 @@ from agentpost.record.tickets import TurnTicket
 from agentpost.requests.actions import RequestLog
 from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings, load_settings
-from agentpost.storage.local import LocalStorage
-from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.local import LocalIncoming, LocalStorage
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.signing import CursorSigner
 from agentpost.turns import actions as turns

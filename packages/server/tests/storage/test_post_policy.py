@@ -11,10 +11,6 @@ from agentpost.storage.post_policy import Allowance, PolicySigner, PostRefused
 
 NOW = 1_800_000_000 * SECOND
 SIGNER = PolicySigner(b"secret")
-RANGE = ["content-length-range", 1, 8]
-KEY = {"key": "uploads/up_1"}
-TYPE = {"Content-Type": "text/csv"}
-LATER = "2027-01-15T08:00:01.000000Z"  # a second after NOW
 
 
 def form(**changes: str | None) -> dict[str, str]:
@@ -23,16 +19,6 @@ def form(**changes: str | None) -> dict[str, str]:
     lowered: dict[str, str | None] = {name.lower(): value for name, value in fields.items()}
     lowered.update({name.replace("_", "-"): value for name, value in changes.items()})
     return {name: value for name, value in lowered.items() if value is not None}
-
-
-def signed(policy: Any) -> dict[str, str]:
-    """A form with a genuine signature on any policy."""
-    text = policy if isinstance(policy, str) else json.dumps(policy)
-    return {"key": "uploads/up_1", "content-type": "text/csv", **SIGNER.sign(text)}
-
-
-def policy(*conditions: Any, expiration: Any = LATER) -> dict[str, Any]:
-    return {"expiration": expiration, "conditions": list(conditions)}
 
 
 def refusal_of(fields: dict[str, str], now: int = NOW) -> tuple[int, str]:
@@ -48,7 +34,14 @@ def test_a_good_form_allows_one_file_up_to_its_size() -> None:
 
 def test_the_policy_is_readable_base64_json() -> None:
     text = json.loads(base64.b64decode(form()["policy"]))
-    assert text == policy(KEY, TYPE, RANGE)
+    assert text == {
+        "expiration": "2027-01-15T08:00:01.000000Z",  # a second after NOW
+        "conditions": [
+            {"key": "uploads/up_1"},
+            {"Content-Type": "text/csv"},
+            ["content-length-range", 1, 8],
+        ],
+    }
 
 
 @pytest.mark.parametrize(
@@ -83,37 +76,6 @@ def test_it_ends_at_its_time() -> None:
 def test_another_servers_form_is_none_of_ours() -> None:
     fields = PolicySigner(b"other").fields("up_1", "text/csv", 8, NOW + SECOND)
     assert refusal_of({n.lower(): v for n, v in fields.items()}) == (403, "SignatureDoesNotMatch")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "not json",
-        "[]",
-        "{}",
-        policy(expiration=5),
-        policy(KEY, TYPE, RANGE, expiration="tomorrow"),
-        policy(KEY, TYPE, RANGE, expiration="2027-01-15T08:00:01"),
-        {"expiration": LATER},
-        {"EXPIRATION": LATER, "conditions": []},
-        {"expiration": LATER, "conditions": {}},
-        policy(KEY, TYPE),
-        policy(KEY, TYPE, ["content-length-range", 1]),
-        policy(KEY, TYPE, ["content-length-range", 8, 1]),
-        policy(KEY, TYPE, ["content-length-range", -1, 1]),
-        policy(KEY, TYPE, ["content-length-range", "1", "2"]),
-        policy(KEY, TYPE, RANGE, ["starts-with", "$key", "u"]),
-        policy({**KEY, **TYPE}, RANGE),
-    ],
-    ids=str,
-)
-def test_a_genuine_policy_that_says_nothing_clear(text: Any) -> None:
-    assert refusal_of(signed(text)) == (400, "InvalidPolicyDocument")
-
-
-def test_names_of_fields_are_alike_in_any_case() -> None:
-    fields = signed(policy({"KEY": "uploads/up_1"}, {"content-TYPE": "text/csv"}, RANGE))
-    assert SIGNER.check(fields, NOW)
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,12 @@ from agentpost.messages.sending import Acceptance
 from agentpost.operations import doctor
 from agentpost.record.records import FileRecord
 from agentpost.retention import actions as retention
-from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.local import LocalIncoming
 from agentpost.uploads import actions as uploads, attachments
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.attachments import InlineFile
 from agentpost.uploads.rules import UploadStatus
+from tests.conformance.test_incoming import arriving
 from tests.harness.context import Harness, open_harness
 
 DAY = 86_400
@@ -68,10 +69,7 @@ async def announced(harness: Harness, data: bytes) -> str:
         harness.ctx, harness.account_id, NewUpload("a.csv", len(data), None)
     )
     assert isinstance(harness.ctx.incoming, LocalIncoming)
-    sink = await harness.ctx.incoming.begin(made.id)
-    await sink.write(data)
-    await sink.keep()
-    sink.discard()
+    await harness.ctx.incoming.receive(made.id, arriving(data))
     return made.id
 
 

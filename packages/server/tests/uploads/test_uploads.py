@@ -15,10 +15,11 @@ from agentpost.db.session import Tx
 from agentpost.domain.errors import Refusal
 from agentpost.record.records import AccountRecord, AttachmentRecord, UploadRecord
 from agentpost.storage.incoming import Arrived
-from agentpost.storage.local_incoming import LocalIncoming
+from agentpost.storage.local import LocalIncoming
 from agentpost.uploads import actions as uploads, rows as upload_rows
 from agentpost.uploads.actions import NewUpload
 from agentpost.uploads.rules import UploadStatus
+from tests.conformance.test_incoming import arriving
 from tests.harness.context import Harness
 
 ACCOUNT, OTHER = "acc_1", "acc_2"
@@ -51,10 +52,7 @@ def post(ctx: AppContext) -> Callable[..., Any]:
     assert isinstance(receiver, LocalIncoming)
 
     async def put(upload_id: str, data: bytes) -> None:
-        sink = await receiver.begin(upload_id)
-        await sink.write(data)
-        await sink.keep()
-        sink.discard()
+        await receiver.receive(upload_id, arriving(data))
 
     return put
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 from agentpost.backups import rows as backup_rows
 from agentpost.blobs import hold, identity, rows as blob_rows
 from agentpost.blobs.audit import DAMAGED, MISSING
-from agentpost.blobs.rows import Named
+from agentpost.blobs.rows import Cursor, Named
 from agentpost.context import AppContext
 from agentpost.db import meta, migrate, postgres_backup
 from agentpost.db.session import Tx
@@ -190,16 +190,10 @@ async def _copy_database(ctx: AppContext, path: Path, names: Path) -> dict[str, 
 
 def _named_blobs(tx: Tx) -> Iterator[Named]:
     """Every blob that rows of one snapshot name."""
-    blob, upload, attachment = "", "", ("", 0)
-    while page := blob_rows.files_page(tx, blob, _PAGE):
+    cursor: Cursor | None = blob_rows.START
+    while cursor is not None:
+        page, cursor = blob_rows.page(tx, cursor, _PAGE)
         yield from page
-        blob = page[-1].blob
-    while page := blob_rows.ready_uploads_page(tx, upload, _PAGE):
-        yield from page
-        upload = page[-1].owner
-    while page := blob_rows.attachments_page(tx, attachment, _PAGE):
-        yield from page
-        attachment = (page[-1].owner, page[-1].n)
 
 
 async def _copy_blob(

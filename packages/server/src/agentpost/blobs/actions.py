@@ -71,12 +71,6 @@ async def sweep(ctx: AppContext) -> None:
         await ctx.db.write(forget)
 
 
-async def tidy(ctx: AppContext) -> None:
-    """Remove what never became a blob."""
-    await ctx.storage.tidy()
-    await ctx.incoming.tidy()
-
-
 def _claim(now: int, tx: Tx) -> list[str]:
     claimed: list[str] = []
     if hold.is_held(tx, now):

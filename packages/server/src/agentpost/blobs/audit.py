@@ -11,14 +11,14 @@ import asyncio
 import hashlib
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from agentpost.accounts import rows as accounts
 from agentpost.blobs import account_rows, rows as blob_rows
-from agentpost.blobs.rows import Named
+from agentpost.blobs.rows import Cursor, Named
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.storage.base import BlobMissing, Listed
@@ -36,6 +36,7 @@ _YOUNG_SECONDS = 3_600
 _REPORTED_MAX = 100
 _AT_ONCE = 16
 
+T = TypeVar("T")
 Problem = tuple[str, str, str]
 
 
@@ -88,8 +89,9 @@ async def _some_named(ctx: AppContext) -> AsyncIterator[list[Named]]:
     yield newest
     files = [entry for entry in newest if entry.blob.startswith("files/")]
     for _ in range(_RANDOM_PAGES if len(files) == _NEWEST else 0):
-        after = _random_key(files[0].blob)
-        yield await ctx.db.read(partial(blob_rows.files_page, after=after, limit=_RANDOM_PAGE))
+        cursor = (0, (_random_key(files[0].blob),))
+        page, _ = await ctx.db.read(partial(blob_rows.page, cursor=cursor, limit=_RANDOM_PAGE))
+        yield page
 
 
 def _random_key(newest: str) -> str:
@@ -102,18 +104,10 @@ def _random_key(newest: str) -> str:
 
 
 async def _all_named(ctx: AppContext) -> AsyncIterator[list[Named]]:
-    after = ""
-    while page := await ctx.db.read(partial(blob_rows.files_page, after=after, limit=PAGE)):
+    cursor: Cursor | None = blob_rows.START
+    while cursor is not None:
+        page, cursor = await ctx.db.read(partial(blob_rows.page, cursor=cursor, limit=PAGE))
         yield page
-        after = page[-1].blob
-    cursor = ("", 0)
-    while page := await ctx.db.read(partial(blob_rows.attachments_page, after=cursor, limit=PAGE)):
-        yield page
-        cursor = (page[-1].owner, page[-1].n)
-    after = ""
-    while page := await ctx.db.read(partial(blob_rows.ready_uploads_page, after=after, limit=PAGE)):
-        yield page
-        after = page[-1].owner
 
 
 # --- bytes without rows ---------------------------------------------------------------------------
@@ -142,10 +136,8 @@ class _Names:
             if not self._add([entry.blob for entry in page]):
                 return False
         after = ""
-        while uploads := await self._ctx.db.read(
-            partial(blob_rows.uploads_page, after=after, limit=PAGE)
-        ):
-            copies = [f"uploads/{u[0]}/{n}" for u in uploads for n in range(1, u[1] + 1)]
+        while uploads := await self._ctx.db.read(_page_of(blob_rows.uploads_page, after)):
+            copies = [f"uploads/{id_}/{n}" for id_, count in uploads for n in range(1, count + 1)]
             if not self._add(copies):
                 return False
             after = uploads[-1][0]
@@ -154,12 +146,10 @@ class _Names:
     async def gather_pending(self) -> bool:
         """The same for bytes that are to go."""
         after = ""
-        while page := await self._ctx.db.read(
-            lambda tx: blob_rows.pending_deletions_page(tx, after, PAGE)  # noqa: B023
-        ):
-            if not self._add(page):
+        while keys := await self._ctx.db.read(_page_of(blob_rows.pending_deletions_page, after)):
+            if not self._add(keys):
                 return False
-            after = page[-1]
+            after = keys[-1]
         return True
 
     def unknown(self, page: Sequence[Listed]) -> list[Listed]:
@@ -179,6 +169,10 @@ class _Names:
         self._file.execute("COMMIT")
         self._count += len(keys)
         return self._most is None or self._count <= self._most
+
+
+def _page_of(statement: Callable[[Tx, str, int], list[T]], after: str) -> Callable[[Tx], list[T]]:
+    return lambda tx: statement(tx, after, PAGE)
 
 
 async def _strays(ctx: AppContext, *, full: bool) -> list[Listed]:

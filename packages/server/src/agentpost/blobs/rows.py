@@ -5,28 +5,29 @@ which order it is; the newest keys are found because they are hex digits behind 
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 from agentpost.db.session import Tx
-from agentpost.db.statements import Firsts
+from agentpost.db.statements import Firsts, Rows
 from agentpost.domain import ids
-from agentpost.uploads.rules import UploadStatus
 
-_FILE_COLUMNS = "blob, work_id, path, size, revision"
-_ATTACHMENT_COLUMNS = "blob, message_id, n, size, revision"
-_NEWEST_FILES = f"SELECT {_FILE_COLUMNS} FROM files WHERE ? >= blob ORDER BY blob DESC LIMIT ?"
+_FILES = "blob, work_id, path, 0, size, revision FROM files"
+_ATTACHMENTS = "blob, message_id, '', n, size, revision FROM attachments"
+_NEWEST_FILES = f"SELECT {_FILES} WHERE ? >= blob ORDER BY blob DESC LIMIT ?"
 _NEWEST_ATTACHMENTS = (
-    f"SELECT {_ATTACHMENT_COLUMNS} FROM attachments WHERE message_id <= ? AND blob IS NOT NULL"
+    f"SELECT {_ATTACHMENTS} WHERE message_id <= ? AND blob IS NOT NULL"
     " ORDER BY message_id DESC, n DESC LIMIT ?"
 )
-_FILES_PAGE = f"SELECT {_FILE_COLUMNS} FROM files WHERE ? < blob ORDER BY blob LIMIT ?"
-_ATTACHMENTS_PAGE = (
-    f"SELECT {_ATTACHMENT_COLUMNS} FROM attachments"
-    " WHERE (message_id, n) > (?, ?) AND blob IS NOT NULL ORDER BY message_id, n LIMIT ?"
-)
-_UPLOADS_PAGE = "SELECT id, copies, status, blob FROM uploads WHERE id > ? ORDER BY id LIMIT ?"
+_FILES_PAGE = f"SELECT {_FILES} WHERE ? < blob ORDER BY blob LIMIT ?"
 _READY_PAGE = (
-    "SELECT blob, id, size FROM uploads WHERE id > ? AND status = 'ready' ORDER BY id LIMIT ?"
+    "SELECT blob, id, '', 0, size, '' FROM uploads"
+    " WHERE id > ? AND status = 'ready' ORDER BY id LIMIT ?"
+)
+_ATTACHMENTS_PAGE = (
+    f"SELECT {_ATTACHMENTS} WHERE (message_id, n) > (?, ?) AND blob IS NOT NULL"
+    " ORDER BY message_id, n LIMIT ?"
 )
 _FILE = "SELECT 1 FROM files WHERE blob = ?"
 _ATTACHMENT = "SELECT 1 FROM attachments WHERE message_id = ? AND n = ? AND blob = ?"
@@ -35,12 +36,15 @@ _FILES_PREFIX = "files/"
 _UPLOADS_PREFIX = "uploads/"
 _DIGEST = re.compile('"[0-9a-f]{32}"')
 
+Cursor: TypeAlias = tuple[int, tuple[Any, ...]]
+"""A table, and the key in it behind which a page begins."""
+
 
 @dataclass(frozen=True, slots=True)
 class Named:
     """Bytes that a row names: of the file ``path`` of the work ``owner``, or, without a path, of
-    the ``n``-th attachment of the message ``owner``, or else of the upload ``owner``. ``size`` in
-    bytes; ``revision``: the entity tag that the row keeps."""
+    the ``n``-th attachment of the message ``owner`` or of the upload ``owner``. ``size`` in bytes;
+    ``revision``: the entity tag that the row keeps, "" of an upload."""
 
     blob: str
     owner: str
@@ -48,7 +52,6 @@ class Named:
     n: int
     size: int
     revision: str
-    of_message: bool = True
 
     def fits(self, sha256: str) -> bool:
         """Whether bytes with that SHA-256 (hex) may be those the row was made for. The revision of
@@ -64,35 +67,38 @@ class Named:
         return f"{self.owner}/{self.path}" if self.path else self.owner
 
 
+# An upload may become an attachment between two pages; then it is in both.
+_PAGES: Final[tuple[tuple[str, Callable[[Named], tuple[Any, ...]]], ...]] = (
+    (_FILES_PAGE, lambda named: (named.blob,)),
+    (_READY_PAGE, lambda named: (named.owner,)),
+    (_ATTACHMENTS_PAGE, lambda named: (named.owner, named.n)),
+)
+_BEGINNINGS: Final = (("",), ("",), ("", 0))
+START: Final[Cursor] = (0, _BEGINNINGS[0])
+
+
 def newest(tx: Tx, limit: int) -> list[Named]:
     """What was recorded last: up to ``limit`` files, and as many attachments."""
     files = tx.all(_NEWEST_FILES, (ids.last(_FILES_PREFIX), limit))
     attachments = tx.all(_NEWEST_ATTACHMENTS, (ids.last(ids.MESSAGE), limit))
-    return [*map(_file, files), *map(_attachment, attachments)]
+    return [Named(*row) for row in (*files, *attachments)]
 
 
-def files_page(tx: Tx, after: str, limit: int) -> list[Named]:
-    """Files whose keys come behind that one."""
-    return [_file(row) for row in tx.all(_FILES_PAGE, (after, limit))]
+def page(tx: Tx, cursor: Cursor, limit: int) -> tuple[list[Named], Cursor | None]:
+    """Bytes behind that place: of files, of uploads that no message has used yet, of attachments.
+    And where to go on; None at the end."""
+    at, after = cursor
+    sql, key_of = _PAGES[at]
+    names = [Named(*row) for row in tx.all(sql, (*after, limit))]
+    if names:
+        return names, (at, key_of(names[-1]))
+    return [], (at + 1, _BEGINNINGS[at + 1]) if at + 1 < len(_PAGES) else None
 
 
-def attachments_page(tx: Tx, after: tuple[str, int], limit: int) -> list[Named]:
-    """Attachments with bytes, behind that one of (message id, number)."""
-    return [_attachment(row) for row in tx.all(_ATTACHMENTS_PAGE, (*after, limit))]
-
-
-def uploads_page(tx: Tx, after: str, limit: int) -> list[tuple[str, int, bool, str]]:
-    """(id, how many private copies were made, whether its bytes are ready, their key)."""
-    rows = tx.all(_UPLOADS_PAGE, (after, limit))
-    return [(row[0], row[1], row[2] == UploadStatus.READY.value, row[3]) for row in rows]
-
-
-def ready_uploads_page(tx: Tx, after: str, limit: int) -> list[Named]:
-    """Bytes of uploads that no message has used yet, of those behind that id."""
-    rows = tx.all(_READY_PAGE, (after, limit))
-    return [Named(row[0], row[1], "", 0, row[2], "", False) for row in rows]
-
-
+# Uploads behind that id: how many private copies of each were made.
+uploads_page = Rows[tuple[str, int], str, int](
+    "SELECT id, copies FROM uploads WHERE id > ? ORDER BY id LIMIT ?"
+)
 # Keys of bytes that are to go, behind that one.
 pending_deletions_page = Firsts[str, int](
     "SELECT blob FROM pending_deletions WHERE ? < blob ORDER BY blob LIMIT ?"
@@ -103,16 +109,7 @@ def still_names(tx: Tx, blob: Named) -> bool:
     """Whether that row is still there."""
     if blob.path:
         return tx.one(_FILE, (blob.blob,)) is not None
-    if not blob.of_message:
-        return tx.one(_UPLOAD, (blob.owner, blob.blob)) is not None
-    return tx.one(_ATTACHMENT, (blob.owner, blob.n, blob.blob)) is not None
-
-
-def _file(row: tuple[str, str, str, int, str]) -> Named:
-    blob, work_id, path, size, revision = row
-    return Named(blob, work_id, path, 0, size, revision)
-
-
-def _attachment(row: tuple[str, str, int, int, str]) -> Named:
-    blob, message_id, n, size, revision = row
-    return Named(blob, message_id, "", n, size, revision)
+    return (
+        tx.one(_ATTACHMENT, (blob.owner, blob.n, blob.blob)) is not None
+        or tx.one(_UPLOAD, (blob.owner, blob.blob)) is not None
+    )

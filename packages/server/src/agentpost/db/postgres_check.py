@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any, Final
 
+from agentpost.extras import POSTGRES_ASKED, MissingExtra, require
+
 if TYPE_CHECKING:
     from psycopg import Connection
 
@@ -21,6 +23,17 @@ _SESSION: Final = (
     " notices and keeps prepared statements and locks. Set the pooler to session mode (PgBouncer:"
     " pool_mode = session) or name the address of PostgreSQL itself."
 )
+
+
+def check_installed() -> None:
+    """Raise `MissingExtra` unless the ``postgres`` extra can be imported: psycopg may be there
+    without the library it calls."""
+    require("postgres", POSTGRES_ASKED)
+    try:
+        import psycopg
+    except ImportError as error:
+        raise MissingExtra("postgres", POSTGRES_ASKED, str(error)) from None
+    del psycopg
 
 
 def check_database(connection: Connection[Any], url: str) -> None:

@@ -87,8 +87,7 @@ class SqliteDatabase:
         self._queue: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._accepting = threading.Lock()  # nothing is queued behind the None that ends the thread
         self._open = False
-        self._local = threading.local()
-        self._readers_of_threads: list[_Reader] = []
+        self._idle_readers: list[sqlite3.Connection] = []
         self._has_ended = False
         self._reads: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
         self._readers: list[threading.Thread] = []
@@ -134,10 +133,10 @@ class SqliteDatabase:
         for thread in self._readers:
             thread.join()
         self._readers = []
-        self._has_ended = True
-        for reader in self._readers_of_threads:
-            with reader.lock:
-                _close(reader.connection)
+        with self._accepting:
+            self._has_ended = True
+            while self._idle_readers:
+                _close(self._idle_readers.pop())
         # Copy the log into the database and close it, so that a copy of the one file is whole. The
         # log stays while another program has the database open.
         with contextlib.suppress(sqlite3.Error, StoreUnavailable):
@@ -163,29 +162,33 @@ class SqliteDatabase:
         return future
 
     def read_now(self, fn: Callable[[Tx], T]) -> T:
-        reader: _Reader | None = getattr(self._local, "reader", None)
-        if reader is None:
-            reader = self._local.reader = _Reader()
-            self._readers_of_threads.append(reader)
-        with reader.lock:
-            if self._has_ended:
-                raise DatabaseClosed("the database is closed")
+        connection = self._take_reader()
+        is_sound = True
+        try:
+            connection.execute("BEGIN")
             try:
-                connection = reader.connection
-                if connection is None:
-                    self._file.check()  # connecting would make a file where there is none
-                    connection = reader.connection = connect(self._path)
-                    connection.execute("PRAGMA query_only=ON")
-                connection.execute("BEGIN")
-                try:
-                    return fn(SqliteTx(connection))
-                finally:
-                    connection.execute("COMMIT")
-            except sqlite3.Error:
-                # Else a transaction that could not be ended would refuse every later read.
-                _close(reader.connection)
-                reader.connection = None
-                raise
+                return fn(SqliteTx(connection))
+            finally:
+                connection.execute("COMMIT")
+        except sqlite3.Error:
+            is_sound = False  # else a transaction that could not be ended would refuse later reads
+            raise
+        finally:
+            with self._accepting:
+                if is_sound and not self._has_ended:
+                    self._idle_readers.append(connection)
+                else:
+                    _close(connection)
+
+    def _take_reader(self) -> sqlite3.Connection:
+        with contextlib.suppress(IndexError):
+            return self._idle_readers.pop()
+        if self._has_ended:
+            raise DatabaseClosed("the database is closed")
+        self._file.check()  # connecting would make a file where there is none
+        connection = connect(self._path)
+        connection.execute("PRAGMA query_only=ON")
+        return connection
 
     def _serve_reads(self) -> None:
         """Serve reads until the queue says to stop. Not an executor's threads: these take half the
@@ -292,14 +295,6 @@ class SqliteDatabase:
         is_new = str(error) != self._failing
         self._failing = str(error)
         return is_new
-
-
-class _Reader:
-    """A thread's connection for reads; who holds the lock uses or closes it."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.connection: sqlite3.Connection | None = None
 
 
 def _truncate_log(connection: sqlite3.Connection, busy_seconds: float) -> None:

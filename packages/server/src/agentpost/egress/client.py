@@ -14,9 +14,8 @@ Exceptions; their texts may be shown to whoever gave the URL::
         FetchTooLarge         more bytes than asked for
 """
 
-from __future__ import annotations
-
 import asyncio
+import math
 import re
 import ssl
 import time
@@ -24,24 +23,23 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urljoin
 
 from agentpost.domain.file_names import safe_file_name
-from agentpost.domain.limits import FETCH_URL_CHARACTERS_MAX, WEBHOOK_URL_CHARACTERS_MAX
+from agentpost.domain.limits import (
+    FETCH_URL_CHARACTERS_MAX,
+    WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX,
+    WEBHOOK_URL_CHARACTERS_MAX,
+)
+from agentpost.domain.text import UNSTORABLE, displayable
 from agentpost.egress.addresses import AllowList, DenyList, is_public
+from agentpost.egress.bodies import StreamingAnswer, packing, read_body, save_body
+from agentpost.egress.connection import Connection
+from agentpost.egress.connections import Connections
 from agentpost.egress.errors import DENIED, EgressError, EgressRefused, FetchFailed
 from agentpost.egress.names import CheckedNames, Lookup, SystemLookup
-from agentpost.egress.posting import PostAnswer, Poster
 from agentpost.egress.urls import WEBHOOK_PORTS, BadUrl, Url, parse_url, require_public
-
-if TYPE_CHECKING:
-    import aiohttp
-
-    from agentpost.egress.bodies import StreamingAnswer
-    from agentpost.egress.connections import Connections
 
 _REDIRECTS_MAX = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -49,6 +47,10 @@ _URLS_KEPT = 512
 """A webhook is sent to the same addresses again and again."""
 _VISIBLE_ASCII = "".join(map(chr, range(0x21, 0x7F)))
 _CONTENT_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,100}/[a-z0-9][a-z0-9!#$&^_.+-]{0,100}")
+_SNIPPET_BYTES = 1_024
+_SNIPPET_SECONDS = 1.0
+"""The status decides over a delivery; its body is a courtesy that is not waited for long."""
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _COARSE_CLOCK_SECONDS = 0.02
 """Event loops count from when they last looked at the clock: so nobody is cut off early."""
 
@@ -56,8 +58,9 @@ _COARSE_CLOCK_SECONDS = 0.02
 @dataclass(frozen=True, slots=True)
 class PostResult:
     """One delivery attempt: ``status`` is the HTTP status, or None and then ``error`` says why.
-    ``ms`` is how long it took; ``snippet`` the beginning of the answer's body as text; ``headers``
-    those of the answer, one in a line, cut."""
+    ``ms`` is how long it took; ``snippet`` the beginning of the answer's body as text, "" when it
+    came packed; ``headers`` those of the answer, one in a line, cut, without cookies, which are the
+    receiver's secrets."""
 
     status: int | None
     ms: int
@@ -105,8 +108,6 @@ class Egress:
         self._tls = tls_context(ca_file) if ca_file else None
         self._system_lookup = SystemLookup()
         self._names = CheckedNames(self._allow, self._deny, lookup or self._system_lookup)
-        self._connecting = asyncio.Lock()
-        self._poster: Poster | None = None
         self._connections: Connections | None = None
         # What a URL says does not change, nor do the lists; what is refused is judged anew.
         self._admitted = lru_cache(_URLS_KEPT)(self._check_url)
@@ -126,19 +127,24 @@ class Egress:
         begun; so the receiver may in rare cases see it twice (spec: Webhook events 7).
         """
         started = time.monotonic()
-        answer, error = PostAnswer(None, "", ""), None
+        status: int | None = None
+        answer_headers, snippet, error = "", "", None
         try:
             target = self._admitted(url, WEBHOOK_URL_CHARACTERS_MAX, WEBHOOK_PORTS)
-            if self._poster is None:
-                self._poster = Poster(self._names, self._ssl_context)
-            most_seconds = seconds + _COARSE_CLOCK_SECONDS
-            answer = await self._poster.post(target, headers, body, most_seconds)
+            until = _deadline(seconds)
+            async with (
+                asyncio.timeout_at(until) as timeout,
+                self._open().answer("POST", target, headers, body, until) as connection,
+            ):
+                timeout.reschedule(None)
+                status, answer_headers = connection.status, _headers_text(connection)
+                snippet = await _snippet(connection, until)
         except (BadUrl, EgressError) as failure:
             error = str(failure)
         except TimeoutError:
             error = f"no answer within {seconds:g} seconds"
         ms = round((time.monotonic() - started) * 1_000)
-        return PostResult(answer.status, ms, answer.snippet, error, answer.headers)
+        return PostResult(status, ms, snippet, error, answer_headers)
 
     async def fetch(self, url: str, *, max_bytes: int, seconds: float, into: Path) -> Download:
         """Download an https URL of any port to the new file ``into``.
@@ -148,8 +154,9 @@ class Egress:
         written; there is no file then. spec: InlineFile; design: The way out.
         """
         try:
-            async with asyncio.timeout(seconds + _COARSE_CLOCK_SECONDS):
-                return await self._follow(url, max_bytes, into)
+            until = _deadline(seconds)
+            async with asyncio.timeout_at(until):
+                return await self._follow(url, max_bytes, into, until)
         except TimeoutError as error:
             raise FetchFailed(f"it did not arrive within {seconds:g} seconds") from error
 
@@ -165,14 +172,14 @@ class Egress:
     ) -> Answer:
         """One request to an https URL of any port, and its whole answer; no redirect is followed.
         Raises `EgressRefused`, `FetchFailed`, `FetchTooLarge`."""
-        from agentpost.egress.bodies import read_body
-
         try:
+            until = _deadline(seconds)
+            target = self._url_to_fetch(url)
             async with (
-                asyncio.timeout(seconds + _COARSE_CLOCK_SECONDS),
-                self._read_response(method, self._url_to_fetch(url), headers, body) as response,
+                asyncio.timeout_at(until),
+                self._open().answer(method, target, headers, body, until) as connection,
             ):
-                return Answer(response.status, await read_body(response, max_bytes))
+                return Answer(connection.status, await read_body(connection, max_bytes))
         except TimeoutError as error:
             raise FetchFailed(f"it did not answer within {seconds:g} seconds") from error
 
@@ -183,17 +190,14 @@ class Egress:
         """One request to an https URL of any port; its answer is read inside the context, which has
         no deadline of its own. No redirect is followed. Raises `EgressRefused`, `FetchFailed`, and
         `FetchTooLarge` while it is read."""
-        async with self._read_response(method, self._url_to_fetch(url), headers, body) as response:
-            from agentpost.egress.bodies import StreamingAnswer
-
-            yield StreamingAnswer(response)
+        target = self._url_to_fetch(url)
+        async with self._open().answer(method, target, headers, body, math.inf) as connection:
+            yield StreamingAnswer(connection)
 
     async def aclose(self) -> None:
         """Close idle connections and stop looking up names."""
-        if self._poster is not None:
-            self._poster.close()
         if self._connections is not None:
-            await self._connections.aclose()
+            self._connections.close()
         self._system_lookup.close()
 
     def _url_to_fetch(self, text: str) -> Url:
@@ -223,31 +227,23 @@ class Egress:
                 raise BadUrl("its address is not public")
         return url
 
-    async def _follow(self, text: str, max_bytes: int, into: Path) -> Download:
+    async def _follow(self, text: str, max_bytes: int, into: Path, until: float) -> Download:
         for _ in range(_REDIRECTS_MAX + 1):
             url = self._url_to_fetch(text)
-            async with self._read_response("GET", url, {"Accept": "*/*"}, None) as response:
-                if response.status == 200:
-                    from agentpost.egress.bodies import save_body
-
-                    size = await save_body(response, into, max_bytes)
-                    return Download(_file_name(response, url), _content_type(response), size)
-                location = response.headers.get("Location")
-                if response.status not in _REDIRECTS or location is None:
-                    raise FetchFailed(f"it answered with HTTP status {response.status}")
+            async with self._open().answer("GET", url, {}, None, until) as connection:
+                if connection.status == 200:
+                    size = await save_body(connection, into, max_bytes)
+                    return Download(_file_name(connection, url), _content_type(connection), size)
+                location = connection.header(b"location")
+                if connection.status not in _REDIRECTS or location is None:
+                    raise FetchFailed(f"it answered with HTTP status {connection.status}")
                 text = _redirect_url(text, location)
         raise FetchFailed(f"it redirects more than {_REDIRECTS_MAX} times")
 
-    @asynccontextmanager
-    async def _read_response(
-        self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """One request and its answer's head; the connection is kept only if the body was read."""
-        response = await (await self._open_connections()).send(method, url, headers, body)
-        try:
-            yield response
-        finally:
-            response.close()  # read to its end, it has given its connection back before
+    def _open(self) -> Connections:
+        if self._connections is None:
+            self._connections = Connections(self._names, self._ssl_context)
+        return self._connections
 
     async def _ssl_context(self) -> ssl.SSLContext:
         """What certificates have to prove. The first call reads the authorities in a thread, which
@@ -255,15 +251,6 @@ class Egress:
         if self._tls is None:
             self._tls = await asyncio.to_thread(tls_context, None)
         return self._tls
-
-    async def _open_connections(self) -> Connections:
-        """What sends all other requests. The first call imports it in a thread."""
-        if self._connections is None:
-            async with self._connecting:
-                if self._connections is None:
-                    module = await asyncio.to_thread(import_module, "agentpost.egress.connections")
-                    self._connections = module.Connections(self._names, await self._ssl_context())
-        return self._connections
 
 
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
@@ -288,13 +275,32 @@ def _redirect_url(base: str, location: str) -> str:
         raise FetchFailed("it redirects to something that is no URL") from None
 
 
-def _file_name(response: aiohttp.ClientResponse, url: Url) -> str:
-    name = given_name(response.headers.get("Content-Disposition", ""))
+def _deadline(seconds: float) -> float:
+    return asyncio.get_running_loop().time() + seconds + _COARSE_CLOCK_SECONDS
+
+
+def _headers_text(connection: Connection) -> str:
+    lines = [b"%s: %s" % each for each in connection.headers if each[0].lower() != b"set-cookie"]
+    text = b"\n".join(lines)[: 4 * WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX].decode(errors="replace")
+    return UNSTORABLE.sub(_REPLACEMENT, text[:WEBHOOK_ATTEMPT_HEADER_CHARACTERS_MAX])
+
+
+async def _snippet(connection: Connection, until: float) -> str:
+    """The beginning of the body: from the first look at it on, it has a moment of its own."""
+    soon = asyncio.get_running_loop().time() + _SNIPPET_SECONDS
+    data = await connection.beginning(_SNIPPET_BYTES, min(soon, until))
+    text = "" if packing(connection) else data.decode(errors="replace")
+    return displayable(text, _REPLACEMENT)
+
+
+def _file_name(connection: Connection, url: Url) -> str:
+    name = given_name(connection.header(b"content-disposition") or "")
     return safe_file_name(name or unquote(url.path.rpartition("/")[2]))
 
 
-def _content_type(response: aiohttp.ClientResponse) -> str:
-    content_type = response.content_type.lower()
+def _content_type(connection: Connection) -> str:
+    header = connection.header(b"content-type") or ""
+    content_type = header.partition(";")[0].strip().lower()
     return content_type if _CONTENT_TYPE.fullmatch(content_type) else "application/octet-stream"
 
 

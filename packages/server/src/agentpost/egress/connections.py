@@ -1,176 +1,138 @@
-"""Connections on the way out: requests over aiohttp, which is imported with this module only.
+"""Connections that are kept: a request in one write, and no more of HTTP than we need.
 
-`Egress` imports it for its first file, model or tool, since a start of the server needs none.
+aiohttp took two and a half times the processor time for a webhook.
 """
 
 import asyncio
-import socket
 import ssl
-from collections.abc import Mapping
-from contextvars import ContextVar
-from functools import partial
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import TypeAlias
 
-import aiohttp
-import yarl
-from aiohttp import StreamReader
-from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.connector import Connection
-from aiohttp.http import HttpProcessingError, RawResponseMessage
-
-from agentpost.egress.dialing import KEEPALIVE_SECONDS
-from agentpost.egress.errors import explain
+from agentpost.egress.connection import Connection
+from agentpost.egress.dialing import KEEPALIVE_SECONDS, dial
+from agentpost.egress.errors import HUNG_UP, FetchFailed
 from agentpost.egress.names import CheckedNames
-from agentpost.egress.post_connection import INTERIM_ANSWERS_MAX
 from agentpost.egress.urls import DEFAULT_PORTS, Url
 from agentpost.version import __version__
 
-
-class CheckedResolver(AbstractResolver):
-    """Asked by the connector at the moment it dials; it connects to exactly what is answered."""
-
-    def __init__(self, names: CheckedNames) -> None:
-        self._names = names
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """The addresses to dial; raises as `CheckedNames.addresses`."""
-        return [
-            ResolveResult(
-                hostname=host,
-                host=str(address),
-                port=port,
-                family=socket.AF_INET if address.version == 4 else socket.AF_INET6,
-                proto=0,
-                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-            )
-            for address in await self._names.addresses(host, port)
-        ]
-
-    async def close(self) -> None:
-        """Nothing to release; the lookup belongs to whoever made it."""
+_URLS_KEPT = 512
+"""A webhook is sent to the same addresses again and again."""
+_Place: TypeAlias = tuple[str, str, int]
 
 
 class Connections:
-    """Sends requests on the event loop it is made on; close it there with `aclose`."""
+    """Sends requests on the event loop it is made on; close it there with `close`.
 
-    def __init__(self, names: CheckedNames, tls: ssl.SSLContext) -> None:
-        # A session that takes nothing from the environment and remembers nothing: no proxies, no
-        # netrc, no cookies, no cached names, no own time limits (callers set one over everything).
-        resolver = CheckedResolver(names)
-        connector = aiohttp.TCPConnector(
-            resolver=resolver,
-            use_dns_cache=False,
-            ssl=tls,
-            # Unlimited: slow hosts must not make others wait. Callers bound what is in flight.
-            limit=0,
-            keepalive_timeout=KEEPALIVE_SECONDS,
-        )
-        # The one place where aiohttp has no public way; test_hostile.py would notice.
-        connector._factory = partial(GuardedReader, loop=connector._loop)  # type: ignore[assignment]
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-            auto_decompress=False,
-            trust_env=False,
-            response_class=GuardedResponse,
-        )
+    Args:
+        names: where host names lead.
+        trust: the certificates to trust, asked for by the first https URL.
+    """
+
+    def __init__(self, names: CheckedNames, trust: Callable[[], Awaitable[ssl.SSLContext]]) -> None:
+        self._names = names
+        self._trust = trust
         self._loop = asyncio.get_running_loop()
+        self._idle: dict[_Place, list[Connection]] = {}
+        self._closing: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
-    async def send(
-        self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None
-    ) -> aiohttp.ClientResponse:
-        """Send until it meets a connection the other side still holds; raises `EgressError`."""
+    @asynccontextmanager
+    async def answer(
+        self, method: str, url: Url, headers: Mapping[str, str], body: bytes | None, until: float
+    ) -> AsyncIterator[Connection]:
+        """Send, and once more when a kept connection was closed meanwhile; the context has the
+        connection with the answer's head. No redirect is followed.
+
+        ``until``: the deadline, see `dial`. Raises `EgressRefused`, `FetchFailed`, `TimeoutError`;
+        `ValueError` for a header that is none.
+        """
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError("an Egress belongs to the event loop that first used it")
-        sent_headers = {
-            "User-Agent": f"agentpost/{__version__}",
-            "Accept-Encoding": "identity",
-            **headers,
-        }
-        while True:
-            is_reused.set(False)
-            try:
-                return await self._session.request(
-                    method,
-                    _request_url(url),
-                    data=body,
-                    headers=sent_headers,
-                    allow_redirects=False,
-                )
-            except (aiohttp.ClientError, OSError) as error:
-                hung_up = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
-                if not (hung_up and is_reused.get()):
-                    raise explain(error) from error
-
-    async def aclose(self) -> None:
-        """Close idle connections."""
-        await self._session.close()
-
-
-def _request_url(url: Url) -> yarl.URL:
-    """Built from the checked parts and marked as encoded: nothing reads the text a second time."""
-    port = None if url.port == DEFAULT_PORTS[url.scheme] else url.port
-    host = f"[{url.host}]" if ":" in url.host else url.host  # as it stands in a URL
-    return yarl.URL.build(
-        scheme=url.scheme,
-        host=host,
-        port=port,
-        path=url.path,
-        query_string=url.query,
-        encoded=True,
-    )
-
-
-_HEADS_MAX = INTERIM_ANSWERS_MAX + 1
-
-is_reused: ContextVar[bool] = ContextVar("is_reused", default=False)
-"""Whether the connection that this task's request was given had carried one before. Not by
-aiohttp's traces, whose hooks for a request take as long as a tenth of sending it."""
-
-
-class GuardedReader(ResponseHandler):
-    """Reads from one connection. ``has_answered``: something came since the last
-    request was sent."""
-
-    has_answered = False
-    _requests = 0
-    _heads_to_read = 0
-
-    def set_response_params(self, **params: Any) -> None:
-        """See `ResponseHandler`; called for each request."""
-        self.has_answered = False
-        is_reused.set(self._requests > 0)
-        self._requests += 1
-        self._heads_to_read = _HEADS_MAX
-        super().set_response_params(**params)
-
-    def data_received(self, data: bytes) -> None:
-        self.has_answered = True
-        super().data_received(data)
-
-    async def read(self) -> tuple[RawResponseMessage, StreamReader]:
-        """The next answer. Interim ones (1xx) are read over: the client itself would do so for as
-        long as they come, with all the CPU there is."""
-        if self._heads_to_read == 0:
-            raise HttpProcessingError(message="too many interim answers")
-        self._heads_to_read -= 1
-        return await super().read()
-
-
-class GuardedResponse(aiohttp.ClientResponse):
-    """An answer that tells whether it had begun when its connection broke."""
-
-    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        """See `ClientResponse`. Raises `ClientPayloadError` when the answer broke off in its head:
-        not what a connection raises that was closed before the request arrived."""
+        request = _head(method, url, headers, body) + (body or b"")
+        place = (url.scheme, url.host, url.port)
+        connection = self._reuse(place)
+        was_kept = connection is not None
+        if connection is None:
+            connection = await self._dial(url, until)
         try:
-            return await super().start(connection)
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-            protocol = connection.protocol
-            if isinstance(protocol, GuardedReader) and protocol.has_answered:
-                raise aiohttp.ClientPayloadError from error
-            raise
+            try:
+                await connection.send(request)
+            except FetchFailed as error:
+                # Only one kept one: its receiver may have closed it after it had read the request.
+                if not was_kept or str(error) != HUNG_UP:
+                    raise
+                connection = await self._dial(url, until)
+                await connection.send(request)
+            yield connection
+        finally:
+            if connection.reusable and not self._is_closed:
+                self._keep(place, connection)
+            else:
+                connection.abort()
+
+    def close(self) -> None:
+        """Close the connections that are idle, and those in use when they are not any more."""
+        self._is_closed = True
+        if self._closing is not None:
+            self._closing.cancel()
+            self._closing = None
+        for idle_connections in self._idle.values():
+            for connection in idle_connections:
+                connection.abort()
+        self._idle.clear()
+
+    async def _dial(self, url: Url, until: float) -> Connection:
+        tls = await self._trust() if url.scheme == "https" else None
+        return await dial(url, self._names, tls, lambda: Connection(self._loop), until)
+
+    def _reuse(self, place: _Place) -> Connection | None:
+        """A connection that may still be open: the one used last, which is the likeliest."""
+        idle_connections = self._idle.get(place)
+        while idle_connections:
+            connection = idle_connections.pop()
+            if connection.is_open:
+                return connection
+        return None
+
+    def _keep(self, place: _Place, connection: Connection) -> None:
+        connection.idle_since = self._loop.time()
+        self._idle.setdefault(place, []).append(connection)
+        if self._closing is None:
+            self._closing = self._loop.call_later(KEEPALIVE_SECONDS, self._close_old)
+
+    def _close_old(self) -> None:
+        """Close what was idle for `KEEPALIVE_SECONDS`; look again when the next one will be."""
+        now, oldest = self._loop.time(), None
+        for place, idle_connections in list(self._idle.items()):
+            while idle_connections and now - idle_connections[0].idle_since >= KEEPALIVE_SECONDS:
+                idle_connections.pop(0).abort()
+            if not idle_connections:
+                del self._idle[place]
+            elif oldest is None or idle_connections[0].idle_since < oldest:
+                oldest = idle_connections[0].idle_since
+        self._closing = None
+        if oldest is not None:
+            self._closing = self._loop.call_at(oldest + KEEPALIVE_SECONDS, self._close_old)
+
+
+def _head(method: str, url: Url, headers: Mapping[str, str], body: bytes | None) -> bytes:
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    if not lines.count("\r") == lines.count("\n") == len(headers):
+        raise ValueError("a header of a request has a line break")
+    accept = "" if "Accept" in headers else "Accept: */*\r\n"
+    length = "" if body is None else f"Content-Length: {len(body)}\r\n"
+    return f"{method} {_first_lines(url)}{accept}{lines}{length}\r\n".encode("latin-1")
+
+
+@lru_cache(_URLS_KEPT)
+def _first_lines(url: Url) -> str:
+    """Built from the checked parts: nothing reads the text a second time."""
+    host = f"[{url.host}]" if ":" in url.host else url.host  # as it stands in a URL
+    port = "" if url.port == DEFAULT_PORTS[url.scheme] else f":{url.port}"
+    query = f"?{url.query}" if url.query else ""
+    return (
+        f"{url.path}{query} HTTP/1.1\r\nHost: {host}{port}\r\n"
+        f"User-Agent: agentpost/{__version__}\r\nAccept-Encoding: identity\r\n"
+    )

@@ -11,13 +11,8 @@ from aiohappyeyeballs import AddrInfoType
 
 from agentpost.egress.errors import (
     BAD_CERTIFICATE,
-    DENIED,
     NO_CONNECTION,
     NO_TLS,
-    NOT_PUBLIC,
-    AddressDenied,
-    AddressRefused,
-    EgressRefused,
     FetchFailed,
 )
 from agentpost.egress.names import CheckedNames
@@ -39,10 +34,12 @@ async def dial(
     protocol: Callable[[], P],
     until: float,
 ) -> P:
-    """Connect, with TLS if ``tls`` is given. ``until``: the deadline by the loop's clock. The
-    caller cancels at it; this looks once more, since the library that races the addresses may
-    swallow that. Raises `EgressRefused`, `FetchFailed`, `TimeoutError`."""
-    addresses = [url.ip] if url.ip is not None else await _looked_up(url, names)
+    """Connect, with TLS if ``tls`` is given. Raises `EgressRefused`, `FetchFailed`, `TimeoutError`.
+
+    ``until``: the deadline by the loop's clock, which may be infinite. The caller cancels at it;
+    this looks once more, since the library that races the addresses may swallow that.
+    """
+    addresses = [url.ip] if url.ip is not None else await names.addresses(url.host, url.port)
     infos: list[AddrInfoType] = []
     for address in addresses:
         infos += _numeric(str(address), url.port)
@@ -69,17 +66,6 @@ async def dial(
     except (OSError, RuntimeError) as error:  # uvloop may raise the latter for the former
         raise FetchFailed(NO_CONNECTION) from error
     return connection
-
-
-async def _looked_up(url: Url, names: CheckedNames) -> Sequence[object]:
-    try:
-        return await names.addresses(url.host, url.port)
-    except AddressDenied as error:
-        raise EgressRefused(DENIED) from error
-    except AddressRefused as error:
-        raise EgressRefused(NOT_PUBLIC) from error
-    except (OSError, RuntimeError) as error:  # the latter when there are no more threads
-        raise FetchFailed(NOT_PUBLIC) from error
 
 
 def _numeric(address: str, port: int) -> Sequence[AddrInfoType]:

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from agentpost.daemon_threads import DaemonThreadExecutor
 from agentpost.egress.addresses import AllowList, DenyList, is_public
-from agentpost.egress.errors import AddressDenied, AddressRefused
+from agentpost.egress.errors import DENIED, NOT_PUBLIC, EgressRefused, FetchFailed
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
 """Name to IP addresses in text form; raises `OSError` when there are none."""
@@ -66,16 +66,19 @@ class CheckedNames:
         self._lookup = lookup
 
     async def addresses(self, host: str, port: int) -> list[IPv4Address | IPv6Address]:
-        """What to dial; raises `AddressRefused`, or `OSError` for an unknown name."""
-        addresses = [ip_address(text) for text in await self._lookup(host)]
+        """What to dial; raises `EgressRefused`, or `FetchFailed` for an unknown name."""
+        try:
+            addresses = [ip_address(text) for text in await self._lookup(host)]
+        except (OSError, RuntimeError) as error:  # the latter when there are no more threads
+            raise FetchFailed(NOT_PUBLIC) from error
         if not addresses:
-            raise OSError("the name has no address")
+            raise FetchFailed(NOT_PUBLIC)
         if not self._allow.has_host(host, port):
             for address in addresses:
                 if not is_public(address) and not self._allow.has_address(address, port):
-                    raise AddressRefused
+                    raise EgressRefused(NOT_PUBLIC)
         for address in addresses:
             if self._deny.has_address(address):
                 # Of an address inside nothing is said, not even that it is denied.
-                raise AddressDenied if is_public(address) else AddressRefused
+                raise EgressRefused(DENIED if is_public(address) else NOT_PUBLIC)
         return addresses

@@ -69,11 +69,6 @@ class Url:
     query: str
     ip: IPv4Address | IPv6Address | None
 
-    @property
-    def origin(self) -> tuple[str, int]:
-        """What allow-list entries speak of: host and port."""
-        return self.host, self.port
-
 
 def parse_url(text: str, *, characters_max: int) -> Url:
     """Read an absolute ``http``/``https`` URL by the strict grammar; raises `BadUrl`."""

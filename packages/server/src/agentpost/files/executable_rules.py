@@ -3,18 +3,11 @@
 Programs are ELF, DOS and Windows (MZ, NE, LE, PE) and Mach-O (thin and fat). Scripts, source code,
 Java classes and archives are data. design: Executables; spec: completeUpload.checks,
 createMessage 4.
-
-Two steps, because a Windows program names the place of its second header, which may lie anywhere::
-
-    at = second_header_at(head)
-    beyond = <4 bytes read at `at`> if at is not None else b""
-    is_executable(head, beyond)
 """
 
 import struct
 
 HEAD_BYTES = 4_096
-SECOND_HEADER_BYTES = 4
 
 _ELF = b"\x7fELF"
 _MACH_O = frozenset(
@@ -37,25 +30,16 @@ _PARAGRAPH_BYTES = 16
 _LFANEW_AT = 0x3C
 
 
-def second_header_at(head: bytes) -> int | None:
-    """The offset of the `SECOND_HEADER_BYTES` that `is_executable` wants besides the head. ``head``
-    is the file's first `HEAD_BYTES` (less when it is shorter). None: nothing more is needed. The
-    offset is read from the file, so it may lie past its end: then read nothing."""
-    at = _lfanew(head)
-    if at is None or at + SECOND_HEADER_BYTES <= len(head):
-        return None
-    return at
-
-
-def is_executable(head: bytes, beyond: bytes = b"") -> bool:
-    """True for a program; ``beyond`` holds the bytes at `second_header_at`, if it named a place."""
+def is_executable(head: bytes, size: int) -> bool:
+    """True for a program. ``head`` is the file's first `HEAD_BYTES` (less when it is shorter), and
+    ``size`` that of the whole file."""
     magic = head[:4]
     if magic == _ELF or magic in _MACH_O:
         return True
     if magic in _FAT_MACH_O:
         return _is_fat_mach_o(head, _FAT_MACH_O[magic])
     return magic[:2] in _DOS_MAGICS and (
-        _has_second_header(head, beyond) or _is_plain_dos_program(head)
+        _has_second_header(head, size) or _is_plain_dos_program(head)
     )
 
 
@@ -66,18 +50,15 @@ def _is_fat_mach_o(head: bytes, word: str) -> bool:
     return 0 < int(architectures) < _OLDEST_CLASS_VERSION
 
 
-def _lfanew(head: bytes) -> int | None:
-    if head[:2] not in _DOS_MAGICS or len(head) < _LFANEW_AT + 4:
-        return None
-    return int.from_bytes(head[_LFANEW_AT : _LFANEW_AT + 4], "little")
-
-
-def _has_second_header(head: bytes, beyond: bytes) -> bool:
-    at = _lfanew(head)
-    if at is None:
+def _has_second_header(head: bytes, size: int) -> bool:
+    """A Windows program names the place of its second header. One in the file but beyond the head
+    is believed: where a text has these four bytes, they are a number over the size of any file."""
+    if len(head) < _LFANEW_AT + 4:
         return False
-    header = beyond if second_header_at(head) is not None else head[at : at + SECOND_HEADER_BYTES]
-    return header == b"PE\0\0" or header[:2] in (b"NE", b"LE", b"LX")
+    at = int.from_bytes(head[_LFANEW_AT : _LFANEW_AT + 4], "little")
+    header = head[at : at + 4]
+    is_beyond = at + 4 > len(head) and max(at, len(head)) < size
+    return is_beyond or header == b"PE\0\0" or header[:2] in (b"NE", b"LE", b"LX")
 
 
 def _is_plain_dos_program(head: bytes) -> bool:

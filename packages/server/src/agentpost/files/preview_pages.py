@@ -13,7 +13,8 @@ from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded, not_found
 from agentpost.files import previews, views
 from agentpost.files.previews import Look
-from agentpost.previews import contents, page_pictures
+from agentpost.previews import pictures
+from agentpost.previews.contents import sentence
 from agentpost.record.records import FileRecord
 from agentpost.users.role_rules import Right
 from agentpost.web.page import Page, PageView, View, Viewer
@@ -65,7 +66,7 @@ async def _of_text(ctx: AppContext, file: FileRecord) -> dict[str, Any]:
     if previews.is_too_large(file) and look in (Look.PAGES, *previews.APART):
         return {"look": Look.NONE, "remark": "This file is too large for a preview."}
     if look is Look.PAGES:
-        possible = page_pictures.is_possible()
+        possible = pictures.can_draw_pages()
         why = "" if possible else "To preview pages, install agentpost[offline] on the server."
         return {"look": look if possible else Look.NONE, "remark": why}
     if look is Look.SITE:
@@ -104,8 +105,8 @@ async def frame(ctx: AppContext, request: Request, viewer: Viewer, work_id: str,
             "Cache-Control": "no-store",
             "Retry-After": f"{busy.retry_after_seconds}",
         }
-        return Response(contents.sentence(text), 503, headers, media_type="text/html")
-    if content is None:
+        return Response(sentence(text), 503, headers, media_type="text/html")
+    if not content:
         if previews.look_of(file) is not Look.SITE or file.size > previews.SITE_BYTES_MAX:
             raise not_found("file")
         content = await previews.read(ctx, file, previews.SITE_BYTES_MAX)
@@ -116,7 +117,7 @@ async def pages(ctx: AppContext, _: Request, viewer: Viewer, work_id: str, path:
     """The first pages of a PDF file as a picture; raises ``not_found``."""
     file = await views.find(ctx, viewer.account_id, f"{work_id}/{path}")
     picture = await previews.picture_of_pages(ctx, file)
-    if picture is None:  # no error: a browser would write one into its console
+    if not picture:  # no error: a browser would write one into its console
         return Response(status_code=204)
     headers = {"Cache-Control": "private, max-age=3600"}
     return Response(picture, headers=headers, media_type="image/png")

@@ -14,7 +14,8 @@ from typing import Any, Final
 from agentpost.context import AppContext
 from agentpost.domain.errors import Overloaded, not_found
 from agentpost.operations import step_places
-from agentpost.previews import apart, contents, page_pictures
+from agentpost.previews import apart, word_pages
+from agentpost.previews.contents import sentence
 from agentpost.record.records import FileRecord
 from agentpost.storage.base import BlobMissing
 
@@ -27,6 +28,7 @@ _RETRY_SECONDS: Final = 10
 _ROWS: Final = 100
 _COLUMNS: Final = 20
 _CELL_CHARACTERS: Final = 60
+_FAILED: Final = "No preview of {name} could be made."
 _OFFICE: Final = "application/vnd.openxmlformats-officedocument."
 
 
@@ -116,21 +118,19 @@ def is_too_large(file: FileRecord) -> bool:
 
 
 async def contents_of(ctx: AppContext, file: FileRecord) -> dict[str, Any] | None:
-    """What an Office document or an archive holds, see `contents.look`; None for other files.
+    """What an Office document or an archive holds, see `previews.contents`; None for other files.
     Raises ``not_found``, `Overloaded`."""
     look = look_of(file)
     if look not in APART or is_too_large(file):
         return None
-    async with _turn(file.account_id):
-        with step_places.launch(ctx.settings) as launch:
-            return await contents.look(
-                look.value, file.name, _content(ctx, file, file.size), launch
-            )
+    output = await _read_apart(ctx, file, look)
+    contents: dict[str, Any] = json.loads(output or "{}")
+    return contents or {"error": _FAILED.format(name=file.name)}
 
 
 def is_drawn(file: FileRecord) -> bool:
     """Whether `word_page` shows it, rather than `contents_of`."""
-    return contents.can_draw(look_of(file).value) and not is_too_large(file)
+    return look_of(file) is Look.DOCUMENT and word_pages.is_possible() and not is_too_large(file)
 
 
 async def word_page(ctx: AppContext, file: FileRecord) -> bytes | None:
@@ -138,29 +138,30 @@ async def word_page(ctx: AppContext, file: FileRecord) -> bytes | None:
     ``not_found``, `Overloaded`."""
     if not is_drawn(file):
         return None
-    async with _turn(file.account_id):
-        with step_places.launch(ctx.settings) as launch:
-            return await contents.word_page(file.name, _content(ctx, file, file.size), launch)
+    return await _read_apart(ctx, file, "drawn") or sentence(_FAILED.format(name=file.name))
 
 
-async def picture_of_pages(ctx: AppContext, file: FileRecord) -> bytes | None:
-    """The first pages of a PDF file as PNG; None when there is no such picture. Raises
+async def picture_of_pages(ctx: AppContext, file: FileRecord) -> bytes:
+    """The first pages of a PDF file as PNG; empty when there is no such picture. Raises
     ``not_found``, `Overloaded`."""
     if look_of(file) is not Look.PAGES or is_too_large(file):
-        return None
-    async with _turn(file.account_id):
-        with step_places.launch(ctx.settings) as launch:
-            return await page_pictures.draw(_content(ctx, file, file.size), launch)
+        return b""
+    return await _read_apart(ctx, file, "pages")
 
 
-async def page_of_site(ctx: AppContext, file: FileRecord, member: str) -> bytes | None:
-    """A page of a zipped site as one file; None when there is none. Raises ``not_found``,
+async def page_of_site(ctx: AppContext, file: FileRecord, member: str) -> bytes:
+    """A page of a zipped site as one file; empty when there is none. Raises ``not_found``,
     `Overloaded`."""
     if look_of(file) is not Look.ARCHIVE or is_too_large(file) or not member:
-        return None
+        return b""
+    return await _read_apart(ctx, file, "page", member)
+
+
+async def _read_apart(ctx: AppContext, file: FileRecord, kind: str, *arguments: str) -> bytes:
     async with _turn(file.account_id):
         with step_places.launch(ctx.settings) as launch:
-            return await contents.page(file.name, member, _content(ctx, file, file.size), launch)
+            content = _content(ctx, file, file.size)
+            return await apart.run([kind, file.name, *arguments], content, launch)
 
 
 _waiting: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Runs a module of this package in a process of its own, with limits, on a file from anybody.
+"""Runs `agentpost.previews.contents` in a process of its own, with limits, on a file from anybody.
 
 The file goes to the process as it is read, so that this process never holds it. Whatever it breaks
 there, or however long it takes, is the other process's end.
@@ -12,6 +12,7 @@ from typing import Final
 
 FILE_BYTES_MAX: Final = 20_000_000
 """Largest file that is looked at."""
+_PROGRAM: Final = "agentpost.previews.contents"
 _SECONDS_MAX: Final = 20.0
 _CPU_SECONDS_MAX: Final = 15
 _MEMORY_BYTES_MAX: Final = 1_500_000_000
@@ -20,19 +21,16 @@ _AT_ONCE: Final = asyncio.Semaphore(2)
 
 
 async def run(
-    module: str,
-    arguments: list[str],
-    content: AsyncIterator[bytes],
-    launch: Sequence[str] = (),
+    arguments: Sequence[str], content: AsyncIterator[bytes], launch: Sequence[str] = ()
 ) -> bytes:
-    """What the module writes when it reads the content; empty when it fails or takes too long.
+    """What it writes of a file with this content; empty when it fails or takes too long.
     ``launch``: a command that starts the process, such as one that takes another user.
 
     Waits for its turn first: two run at once. ``content`` may raise; nothing is left then.
     """
     async with _AT_ONCE:
         process = await asyncio.create_subprocess_exec(
-            *(*launch, sys.executable, "-I", "-m", module, *arguments),
+            *(*launch, sys.executable, "-I", "-m", _PROGRAM, *arguments),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -66,7 +64,7 @@ async def _feed(process: asyncio.subprocess.Process, content: AsyncIterator[byte
 
 
 def limit() -> None:
-    """For the module itself, first of all: how much it may take."""
+    """For the program itself, first of all: how much it may take."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS_MAX, _CPU_SECONDS_MAX))

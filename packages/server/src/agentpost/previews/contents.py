@@ -1,17 +1,28 @@
-"""What an Office document or an archive looks like, for a page; made in a process of its own.
+"""What a page shows of an Office document, an archive or a PDF file; made in a process of its own.
 
-Run as a program, this module reads the file from its input and writes to its output, as JSON, what
-`look` returns, or ``{"error": …}`` with a sentence for the user. With ``page`` it writes a page of
-a zipped site, with its styles and pictures inside it; with ``drawn`` a Word document as one web
-page.
+`apart.run` runs this module as a program. It is told a kind and the file's name, reads the file
+from its input and writes to its output:
+
+- ``sheets``, as JSON: ``sheets``, each with ``title``, ``rows`` and ``more``; ``more_sheets``
+- ``document``, as JSON: ``text`` in Markdown, ``more``
+- ``slides``, as JSON: ``slides``, each with ``title``, ``lines``, ``picture`` (a data URL or None)
+  and ``charts``; ``more``; ``picture`` of all slides, where the file has one
+- ``archive``, as JSON: ``members`` (pairs of name and size), ``count``, ``pages`` (of a site)
+- ``page``, with a member's name: that page of a zipped site, without scripts and with its styles
+  and pictures inside it
+- ``drawn``: a Word document as one web page without scripts
+- ``pages``: the first pages of a PDF file as a PNG picture
+
+Of a file that cannot be shown the JSON has ``error`` alone, a sentence for the user; a drawn page
+says the same, and else nothing is written.
 """
 
 import json
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
+from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +31,7 @@ from agentpost import extras
 from agentpost.extraction import Unreadable
 from agentpost.extraction.office import Archive, word_lines
 from agentpost.extraction.reading import check_installed, only_unreadable
-from agentpost.previews import apart
+from agentpost.previews import apart, pictures, sites, slides, word_pages
 
 SHEETS_MAX: Final = 5
 ROWS_MAX: Final = 50
@@ -29,69 +40,12 @@ CHARACTERS_MAX: Final = 8_000
 MEMBERS_MAX: Final = 100
 _CELL_CHARACTERS: Final = 80
 _NAME_CHARACTERS: Final = 200
-_FAILED: Final = "No preview of {name} could be made."
-
-
-async def look(
-    kind: str, name: str, content: AsyncIterator[bytes], launch: Sequence[str] = ()
-) -> dict[str, Any]:
-    """What the file holds; ``launch``: see `apart.run`. ``kind`` and the result:
-
-    - ``sheets``: ``sheets``, each with ``title``, ``rows`` and ``more``; ``more_sheets``
-    - ``document``: ``text`` in Markdown, ``more``
-    - ``slides``: ``slides``, each with ``title``, ``lines``, ``picture`` (a data URL or None) and
-      ``charts``; ``more``; ``picture`` of all slides, where the file has one
-    - ``archive``: ``members`` (pairs of name and size), ``count``, ``pages`` (of a site, else none)
-
-    Or ``error`` alone, for a file that cannot be shown so.
-    """
-    output = await apart.run(__name__, [kind, name], content, launch)
-    if not output:
-        return {"error": _FAILED.format(name=name)}
-    contents: dict[str, Any] = json.loads(output)
-    return contents
-
-
-async def page(
-    name: str, member: str, content: AsyncIterator[bytes], launch: Sequence[str] = ()
-) -> bytes | None:
-    """A page of a zipped site, without scripts and with what it needs inside it; None when there
-    is no such page."""
-    return await apart.run(__name__, ["page", name, member], content, launch) or None
-
-
-async def word_page(name: str, content: AsyncIterator[bytes], launch: Sequence[str] = ()) -> bytes:
-    """A Word document as one web page without scripts, or a page that says why there is none."""
-    page = await apart.run(__name__, ["drawn", name], content, launch)
-    return page or sentence(_FAILED.format(name=name))
-
-
-def can_draw(kind: str) -> bool:
-    """Whether it is a Word document, and the packages for it are installed."""
-    from agentpost.previews import word_pages
-
-    return kind == "document" and word_pages.is_possible()
 
 
 def sentence(text: str) -> bytes:
     """A web page with only that."""
-    from html import escape
-
     look = "font:15px sans-serif;color:#555;background:#fff;padding:1rem"
     return f'<!doctype html><meta charset=utf-8><p style="{look}">{escape(text)}'.encode()
-
-
-def _word_page(path: Path, name: str) -> bytes:
-    from agentpost.previews import word_pages
-
-    try:
-        with only_unreadable(name):
-            with Archive(path, name) as archive:
-                if "word/document.xml" not in archive.members:
-                    raise Unreadable(f"{name} is damaged")
-            return word_pages.page(path).encode()
-    except Unreadable as unreadable:
-        return sentence(f"{unreadable}.")
 
 
 def _sheets(archive: Archive) -> dict[str, Any]:
@@ -144,47 +98,47 @@ def _document(archive: Archive) -> dict[str, Any]:
 
 
 def _archive(archive: Archive) -> dict[str, Any]:
-    from agentpost.previews import sites
-
     names = sorted(name for name in archive.members if not name.endswith("/"))
     members = [[name[-_NAME_CHARACTERS:], archive.size(name)] for name in names[:MEMBERS_MAX]]
     pages = [] if extras.missing("extraction") else sites.pages(names)
     return {"members": members, "count": len(names), "pages": pages}
 
 
-def _contents_of(path: Path, kind: str, name: str) -> dict[str, Any]:
-    from agentpost.previews import slides
+_READERS: Final = {
+    "sheets": _sheets,
+    "document": _document,
+    "slides": slides.read,
+    "archive": _archive,
+}
 
-    readers = {
-        "sheets": _sheets,
-        "document": _document,
-        "slides": slides.read,
-        "archive": _archive,
-    }
+
+def _look(path: Path, kind: str, name: str, arguments: list[str]) -> bytes:
+    if kind == "pages":
+        return pictures.pages(path)
     try:
-        with only_unreadable(name), Archive(path, name) as archive:
-            return readers[kind](archive)
+        with only_unreadable(name):
+            with Archive(path, name) as archive:
+                if kind == "page":
+                    return sites.page(archive, *arguments)
+                if kind in _READERS:
+                    return json.dumps(_READERS[kind](archive)).encode()
+                if "word/document.xml" not in archive.members:
+                    raise Unreadable(f"{name} is damaged")
+            return word_pages.page(path).encode()
     except Unreadable as unreadable:
-        return {"error": f"{unreadable}."}
+        if kind == "page":
+            return b""
+        text = f"{unreadable}."
+        return sentence(text) if kind == "drawn" else json.dumps({"error": text}).encode()
 
 
 def _main() -> None:
     apart.limit()
-    kind, name = sys.argv[1:3]
+    kind, name, *arguments = sys.argv[1:]
     with tempfile.NamedTemporaryFile() as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
-        path = Path(file.name)
-        if kind == "drawn":
-            sys.stdout.buffer.write(_word_page(path, name))
-            return
-        if kind != "page":
-            sys.stdout.write(json.dumps(_contents_of(path, kind, name)))
-            return
-        from agentpost.previews import sites
-
-        with only_unreadable(name), Archive(path, name) as archive:
-            sys.stdout.buffer.write(sites.page(archive, sys.argv[3]))
+        sys.stdout.buffer.write(_look(Path(file.name), kind, name, arguments))
 
 
 if __name__ == "__main__":

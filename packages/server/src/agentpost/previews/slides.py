@@ -4,7 +4,7 @@ of all slides where the program that wrote the file left it as the file's thumbn
 from typing import Any, Final
 
 from agentpost.extraction.office import Archive, related_parts, slide_members, slide_texts
-from agentpost.previews import small_pictures
+from agentpost.previews import pictures
 
 SLIDES_MAX: Final = 12
 LINES_MAX: Final = 8
@@ -18,18 +18,18 @@ _THUMBNAIL: Final = "docProps/thumbnail.jpeg"
 
 
 def read(archive: Archive) -> dict[str, Any]:
-    """What `contents.look` returns for a presentation; raises `Unreadable`."""
+    """What `contents` says of a presentation; raises `Unreadable`."""
     members = slide_members(archive)
     slides = []
     for member in members[:SLIDES_MAX]:
         lines = [line[:_LINE_CHARACTERS] for line in slide_texts(archive, member) if line]
-        pictures = related_parts(archive, member, "image")
+        images = related_parts(archive, member, "image")
         slides.append(
             {
                 "title": lines[0] if lines else "",
                 "lines": lines[1 : LINES_MAX + 1],
                 "picture": next(
-                    (picture for each in pictures[:3] if (picture := _small(archive, each))), None
+                    (picture for each in images[:3] if (picture := _small(archive, each))), None
                 ),
                 "charts": len(related_parts(archive, member, "chart")),
             }
@@ -43,4 +43,4 @@ def read(archive: Archive) -> dict[str, Any]:
 def _small(archive: Archive, member: str, side: int = _SIDE, width_min: int = 0) -> str | None:
     """A picture as a data URL; None when it cannot be shown."""
     content = archive.read(member, _PICTURE_BYTES_MAX)
-    return None if content is None else small_pictures.url(content, side, width_min)
+    return None if content is None else pictures.data_url(content, side, width_min)

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from agentpost.previews import small_pictures
+from agentpost.previews import pictures
 
 _SUM_CHARACTERS_MAX: Final = 8_000_000
 """Of all its pictures, as they stand in the page."""
@@ -68,7 +68,7 @@ def page(path: Path) -> str:
         if left < 0:
             return {}
         with image.open() as stream:
-            url = small_pictures.url(stream.read(), _SIDE)
+            url = pictures.data_url(stream.read(), _SIDE)
         left -= len(url or "")
         return {} if url is None else {"src": url}
 

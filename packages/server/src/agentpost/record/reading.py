@@ -9,8 +9,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.messages import rows as message_rows
 from agentpost.messages.filter_rules import MessageFilter
-from agentpost.record import history_rows
-from agentpost.record.records import AttachmentRecord, MessageSummary, Snapshot
+from agentpost.record.records import MessageSummary, Snapshot
 from agentpost.transactions import read_transaction, write_transaction
 
 
@@ -64,20 +63,6 @@ def get_settled(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot:
     message = message_rows.lock(tx, message_id)
     assert message is not None, "a message that was just accepted is there"
     return message_rows.snapshot(tx, message)
-
-
-@read_transaction
-def attachment(
-    tx: Tx, ctx: AppContext, account_id: str, message_id: str, n: int
-) -> AttachmentRecord:
-    """A stored file that came with a message of the account; raises ``not_found``."""
-    message = message_rows.get(tx, message_id)
-    if message is None or message.account_id != account_id or message.expires_at <= ctx.clock.now():
-        raise not_found("file")
-    for attachment in history_rows.attachments(tx, message_id):
-        if attachment.n == n and attachment.blob is not None:
-            return attachment
-    raise not_found("file")
 
 
 @read_transaction

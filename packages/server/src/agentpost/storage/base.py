@@ -108,9 +108,6 @@ class Storage(Protocol):
         """All blobs, in pages of bounded size; what is stored meanwhile may be missed. Internal
         files of the store and unfinished uploads are not blobs."""
 
-    async def tidy(self) -> None:
-        """Remove what broken-off puts left behind, once that was long enough ago."""
-
     async def aclose(self) -> None:
         """Release connections."""
 

@@ -9,7 +9,7 @@ Contract, the same for every adapter (`tests.conformance.test_incoming`):
 * All methods may be awaited on any event loop and never block one.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -67,20 +67,8 @@ class Incoming(Protocol):
         """Clear the upload's place; no error when it is empty."""
 
     async def tidy(self) -> None:
-        """Remove what broken-off posts left behind."""
-
-
-class Sink(Protocol):
-    """A file on its way in. Not to be used by two tasks at once."""
-
-    async def write(self, data: bytes) -> None:
-        """Take the next bytes."""
-
-    async def keep(self) -> Arrived:
-        """All bytes are here: put the file in its place, safe from a power cut."""
-
-    def discard(self) -> None:
-        """Forget it; no error after `keep`."""
+        """Remove what broken-off posts, and broken-off puts of blobs, left behind, once that was
+        long enough ago."""
 
 
 class Receiver(Protocol):
@@ -90,5 +78,6 @@ class Receiver(Protocol):
     def policies(self) -> PolicySigner:
         """Says what a posted form allows."""
 
-    async def begin(self, upload_id: str) -> Sink:
-        """A file begins to arrive for an upload."""
+    async def receive(self, upload_id: str, pieces: AsyncIterator[bytes]) -> Arrived:
+        """Take an upload's file as it arrives, and put it in its place, safe from a power cut, when
+        all is there. What ``pieces`` raises is passed on, and nothing is left."""

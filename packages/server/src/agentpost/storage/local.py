@@ -1,17 +1,21 @@
-"""Blobs in a folder of this machine."""
+"""Blobs in a folder of this machine, and the uploads that this server receives beside them."""
 
 import asyncio
+import fcntl
 import hashlib
 import os
 import re
 import shutil
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from agentpost.domain import ids
 from agentpost.storage.base import (
     CHECK_BYTES,
     CHUNK_BYTES,
@@ -22,14 +26,16 @@ from agentpost.storage.base import (
     StorageCheckFailed,
     fanned_out,
 )
+from agentpost.storage.incoming import TARGET_PATH, Arrived, PostForm, PostTicket, Replaced
+from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.private_folder import make_private, sync_folder, time_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _THREADS = 8
-# A temporary file this old belongs to a process that died.
-_ABANDONED_SECONDS = 86_400
+# A file that is not locked and that old arrives no more; a new one may be about to be locked.
+_BROKEN_OFF_SECONDS = 600
 _FAN_NAME = re.compile(r"[0-9a-f]{2}")
 
 
@@ -44,11 +50,11 @@ class LocalStorage:
     def __init__(self, folder: Path) -> None:
         """``folder`` is made if need be, and private to its owner from then on."""
         self.folder = self._root = folder
-        self._unfinished = folder / "tmp"
+        self.unfinished = folder / "tmp"
         self._names = folder / IDENTITY_KEY
         try:
             make_private(folder)
-            self._unfinished.mkdir(mode=0o700, exist_ok=True)
+            self.unfinished.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             why = error.strerror
             raise OSError(f"the folder for files {folder} cannot be used: {why}") from None
@@ -91,7 +97,7 @@ class LocalStorage:
 
     async def check(self, name: str) -> None:
         """See `Storage.check`; the file it makes has no name, so nothing can be left behind."""
-        await self._in_thread(_check, self._unfinished)
+        await self._in_thread(_check, self.unfinished)
 
     async def identity(self) -> str | None:
         return await self._in_thread(self._identity)
@@ -101,7 +107,7 @@ class LocalStorage:
 
     async def free_bytes(self) -> int | None:
         """See `Storage.free_bytes`: what the file system leaves to this user."""
-        return (await self._in_thread(shutil.disk_usage, self._unfinished)).free
+        return (await self._in_thread(shutil.disk_usage, self.unfinished)).free
 
     def listed_name(self, key: str) -> str:
         """See `Storage.listed_name`: the path, from which the key cannot be read."""
@@ -109,13 +115,10 @@ class LocalStorage:
 
     async def pages(self) -> AsyncIterator[list[Listed]]:
         """See `Storage.pages`: a page for each folder."""
-        now = await self._in_thread(time_of, self._unfinished)
+        now = await self._in_thread(time_of, self.unfinished)
         for top in await self._in_thread(_fan_folders, self._root):
             for folder in await self._in_thread(_fan_folders, top):
                 yield await self._in_thread(_list_folder, self._root, folder, now)
-
-    async def tidy(self) -> None:
-        await self._in_thread(_remove_abandoned, self._unfinished)
 
     async def aclose(self) -> None:
         """Finish what has begun, then stop the threads."""
@@ -132,7 +135,7 @@ class LocalStorage:
         try:
             names = sorted(path.name for path in self._names.iterdir())
         except FileNotFoundError:
-            self._unfinished.stat()  # a store without a name is not the same as no store
+            self.unfinished.stat()  # a store without a name is not the same as no store
             return None
         return names[0] if names else None
 
@@ -143,18 +146,15 @@ class LocalStorage:
         sync_folder(self._root)
 
     def _put(self, path: Path, data: bytes | Path) -> BlobInfo:
-        # mkstemp makes files of mode 0600.
-        descriptor, name = tempfile.mkstemp(dir=self._unfinished)
-        temporary = Path(name)
+        file, temporary = _locked_file(self.unfinished)
         try:
-            with os.fdopen(descriptor, "wb") as out:
+            with file:
                 digest, size = hashlib.sha256(), 0
                 for chunk in _chunks(data):
-                    out.write(chunk)
+                    _write_all(file, chunk)
                     digest.update(chunk)
                     size += len(chunk)
-                out.flush()
-                os.fsync(out.fileno())
+                os.fsync(file.fileno())
             self._make_folder(path.parent)
             temporary.replace(path)
             sync_folder(path.parent)
@@ -224,11 +224,116 @@ def _list_folder(root: Path, folder: Path, now: float) -> list[Listed]:
     return blobs
 
 
-def _remove_abandoned(folder: Path) -> None:
-    oldest = time_of(folder) - _ABANDONED_SECONDS
+def _locked_file(folder: Path) -> tuple[FileIO, Path]:
+    """A new file of mode 0600, locked for as long as it is open: however slowly it arrives, it is
+    in use."""
+    descriptor, name = tempfile.mkstemp(dir=folder)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return FileIO(descriptor, "wb"), Path(name)
+
+
+def _write_all(file: FileIO, data: bytes | memoryview) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+def _remove_broken_off(folder: Path) -> None:
+    oldest = time_of(folder) - _BROKEN_OFF_SECONDS
     for path in folder.iterdir():
-        try:
-            if path.stat().st_mtime < oldest:
+        # Just kept, removed by another process, or in use.
+        with suppress(FileNotFoundError, BlockingIOError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(file.fileno()).st_mtime < oldest:
                 path.unlink()
+
+
+# --- uploads --------------------------------------------------------------------------------------
+class LocalIncoming:
+    """`Incoming` and `Receiver` on the file system of the local blob store. See the port.
+
+    A place is named by the upload's id; a client's own name never reaches the disk. The folder
+    lies inside the store's own, so that a file is taken over by a second name, not by a copy.
+    """
+
+    def __init__(self, storage: LocalStorage, policies: PolicySigner, base_url: str) -> None:
+        """``base_url``: where clients reach this server for uploads, without a path."""
+        self._storage = storage
+        self.policies = policies
+        self._url = base_url + TARGET_PATH
+        self._folder = storage.folder / "incoming"
+        self._arriving = self._folder / "tmp"
+        make_private(self._folder)
+        self._arriving.mkdir(mode=0o700, exist_ok=True)
+
+    async def form(self, ticket: PostTicket) -> PostForm:
+        fields = self.policies.fields(
+            ticket.upload_id, ticket.content_type, ticket.max_bytes, ticket.expires_at
+        )
+        return PostForm(self._url, fields)
+
+    async def find(self, upload_id: str) -> Arrived | None:
+        try:
+            return _describe(await asyncio.to_thread(self._upload_path(upload_id).stat))
         except FileNotFoundError:
-            continue  # another process was faster
+            return None
+
+    async def snapshot(self, upload_id: str, file: Arrived, key: str) -> None:
+        """See `Incoming.snapshot`. The bytes get a second name: what is posted later is another
+        file under the first one."""
+        try:
+            status = await self._storage.adopt(key, self._upload_path(upload_id))
+        except FileNotFoundError:
+            raise Replaced from None
+        if _describe(status) != file:
+            await self._storage.delete(key)
+            raise Replaced
+
+    async def delete(self, upload_id: str) -> None:
+        await asyncio.to_thread(self._upload_path(upload_id).unlink, missing_ok=True)
+
+    async def tidy(self) -> None:
+        """See `Incoming.tidy`; of blobs as well."""
+        for folder in (self._storage.unfinished, self._arriving):
+            await asyncio.to_thread(_remove_broken_off, folder)
+
+    async def receive(self, upload_id: str, pieces: AsyncIterator[bytes]) -> Arrived:
+        """See `Receiver.receive`. Bytes go to a nameless place first, and are renamed when they are
+        on the disk."""
+        target = self._upload_path(upload_id)
+        file, path = await asyncio.to_thread(_locked_file, self._arriving)
+        # A cancelled writer's thread writes on: its descriptor must not be closed under it, since
+        # by then the number may stand for another file.
+        busy = threading.Lock()
+        try:
+            async for piece in pieces:
+                await asyncio.to_thread(_write, busy, file, piece)
+            return await asyncio.to_thread(_keep, busy, file, path, target)
+        finally:
+            with busy:
+                file.close()
+            path.unlink(missing_ok=True)
+
+    def _upload_path(self, upload_id: str) -> Path:
+        if not ids.is_id(ids.UPLOAD, upload_id):
+            raise ValueError(f"not an upload id: {upload_id[:80]!r}")
+        return self._folder / upload_id
+
+
+def _write(busy: threading.Lock, file: FileIO, data: bytes) -> None:
+    with busy:
+        _write_all(file, data)
+
+
+def _keep(busy: threading.Lock, file: FileIO, path: Path, target: Path) -> Arrived:
+    with busy:
+        os.fsync(file.fileno())
+        arrival = _describe(os.fstat(file.fileno()))
+        path.replace(target)
+    sync_folder(target.parent)
+    return arrival
+
+
+def _describe(status: os.stat_result) -> Arrived:
+    identity = f"{status.st_dev} {status.st_ino} {status.st_mtime_ns} {status.st_size}"
+    return Arrived(status.st_size, hashlib.sha256(identity.encode()).hexdigest()[:32])

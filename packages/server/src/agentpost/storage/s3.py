@@ -166,9 +166,6 @@ class S3Storage:
     async def _whole(self, key: str) -> bytes:
         return b"".join([chunk async for chunk in self.open(key)])
 
-    async def tidy(self) -> None:
-        """See `Storage.tidy`: `S3Incoming.tidy` does it, with the client that can."""
-
     async def _head(self, key: str) -> ObjectMeta:
         import obstore
 

@@ -92,7 +92,7 @@ class Background:
             Task("resume_queued", lambda: upkeep.resume_queued(ctx), sweep),
             Task("run_schedules", lambda: schedules.run_due(ctx), sweep, takes_work=True),
             Task("sweep_blobs", lambda: blobs.sweep(ctx), sweep),
-            Task("tidy_storage", lambda: blobs.tidy(ctx), 600.0),
+            Task("tidy_storage", ctx.incoming.tidy, 600.0),
             Task("sweep_uploads", lambda: uploads.sweep(ctx), 60.0),
             Task("wake_deliveries", lambda: deliveries.wake_due(ctx), sweep, external=True),
             Task("turn_off_failing", lambda: deliveries.turn_off_failing(ctx), sweep),

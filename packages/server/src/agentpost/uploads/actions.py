@@ -23,12 +23,7 @@ from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.file_names import safe_file_name
 from agentpost.domain.times import seconds
 from agentpost.files import scanning
-from agentpost.files.executable_rules import (
-    HEAD_BYTES,
-    SECOND_HEADER_BYTES,
-    is_executable,
-    second_header_at,
-)
+from agentpost.files.executable_rules import HEAD_BYTES, is_executable
 from agentpost.messages import rows as message_rows
 from agentpost.record.records import AttachmentRecord, UploadRecord
 from agentpost.storage import sniff
@@ -140,7 +135,7 @@ async def for_another_message(ctx: AppContext, caller: Caller, upload_id: str) -
     is_used = upload is not None and upload.status is UploadStatus.ATTACHED
     if upload is None or not is_used or upload.size > limits.INLINE_FILE_BYTES_MAX:
         return upload_id
-    data = await _bytes(ctx, upload.blob, 0, upload.size)
+    data = await _bytes(ctx, upload.blob, upload.size)
     new = NewUpload(upload.filename, upload.size, upload.content_type)
     return (await take(ctx, caller.account_id, new, data)).id
 
@@ -259,8 +254,8 @@ async def _make_ready_or_discard(
 async def _make_ready(ctx: AppContext, ready: UploadRecord, file: Arrived | None) -> None:
     """Look at the private copy and write what is known of it; changes ``ready``. ``arrived`` is
     what lies in the upload's public place still, None: nothing."""
-    head, executable = await _inspect(ctx, ready.blob)
-    if executable:
+    head = await _bytes(ctx, ready.blob, HEAD_BYTES)
+    if is_executable(head, ready.size):
         await _reject(ctx, ready)
         raise Refusal(ErrorCode.EXECUTABLE_REFUSED, "The file is an executable; it was deleted.")
     fields = {"file": ready.filename, "upload_id": ready.id, "account_id": ready.account_id}
@@ -270,16 +265,13 @@ async def _make_ready(ctx: AppContext, ready: UploadRecord, file: Arrived | None
         raise Refusal(ErrorCode.EXECUTABLE_REFUSED, text)
     if await ctx.incoming.find(ready.id) != file:
         raise _changed_refusal()
-    before = UploadStatus.PENDING
-    after = upload(before, UploadSignal.CHECKED)
-    assert after is UploadStatus.READY
-    ready.status = after
+    ready.status = UploadStatus.READY
     ready.sniffed_type, ready.kind = sniff.describe(ready.filename, head, ready.content_type)
     # Not a digest of the bytes: half a gigabyte would have to be read for it.
     ready.revision = f'"{hashlib.sha256(ready.blob.encode()).hexdigest()[:32]}"'
 
     def fn(tx: Tx) -> bool:
-        if not upload_rows.move(tx, ready.id, before, after):
+        if not upload_rows.move(tx, ready.id, UploadStatus.PENDING, UploadSignal.CHECKED):
             return False
         upload_rows.save_contents(tx, ready)
         space.count_upload(tx, ctx, ready.account_id, ready.size)
@@ -289,24 +281,15 @@ async def _make_ready(ctx: AppContext, ready: UploadRecord, file: Arrived | None
         raise _changed_refusal()
 
 
-async def _inspect(ctx: AppContext, blob: str) -> tuple[bytes, bool]:
-    """The first bytes, and whether it is an executable (design: Executables)."""
-    head = await _bytes(ctx, blob, 0, HEAD_BYTES)
-    at = second_header_at(head)
-    beyond = await _bytes(ctx, blob, at, SECOND_HEADER_BYTES) if at is not None else b""
-    return head, is_executable(head, beyond)
-
-
-async def _bytes(ctx: AppContext, blob: str, start: int, count: int) -> bytes:
-    return b"".join([chunk async for chunk in ctx.storage.open(blob, start, start + count)])
+async def _bytes(ctx: AppContext, blob: str, count: int) -> bytes:
+    return b"".join([chunk async for chunk in ctx.storage.open(blob, 0, count)])
 
 
 async def _reject(ctx: AppContext, pending: UploadRecord) -> None:
     """Refused for good, and deleted (spec: Errors executable_refused)."""
-    before = UploadStatus.PENDING
-    after = upload(before, UploadSignal.REFUSED)
-    assert after is not None
-    await ctx.db.write(lambda tx: upload_rows.move(tx, pending.id, before, after))
+    await ctx.db.write(
+        lambda tx: upload_rows.move(tx, pending.id, UploadStatus.PENDING, UploadSignal.REFUSED)
+    )
     await ctx.incoming.delete(pending.id)
 
 
@@ -333,9 +316,7 @@ def attach(
             ErrorCode.TOO_LARGE, f"The uploads of a message have up to {TOTAL_MB} MB together."
         )
     for record in by_id.values():
-        after = upload(record.status, UploadSignal.ATTACHED)
-        assert after is not None
-        held = upload_rows.move(tx, record.id, record.status, after)
+        held = upload_rows.move(tx, record.id, record.status, UploadSignal.ATTACHED)
         assert held, "a locked upload keeps its status"
         upload_rows.save_message(tx, record.id, message_id)
     first = limits.INLINE_FILES_MAX
@@ -365,14 +346,11 @@ async def sweep(ctx: AppContext) -> None:
     unattached-upload).
     """
 
-    async def sweep_one(old: UploadRecord) -> None:
-        await ctx.db.write(partial(forget, ctx, old))
-
     await sweeps.sweep(
         ctx,
         "sweep_uploads",
         lambda tx, at, limit: upload_rows.due(tx, at - seconds(_SWEEP_GRACE_SECONDS), limit),
-        sweep_one,
+        lambda old: ctx.db.write(partial(forget, ctx, old)),
         key=lambda old: old.id,
     )
 

@@ -6,7 +6,6 @@ becomes a note; it never fails the message.
 
 import asyncio
 import base64
-import binascii
 import contextlib
 import hashlib
 import io
@@ -27,12 +26,7 @@ from agentpost.domain.errors import Fenced, Overloaded
 from agentpost.domain.file_names import RENAMED, is_renamed, safe_file_name
 from agentpost.egress.errors import EgressError
 from agentpost.files import scanning
-from agentpost.files.executable_rules import (
-    HEAD_BYTES,
-    SECOND_HEADER_BYTES,
-    is_executable,
-    second_header_at,
-)
+from agentpost.files.executable_rules import HEAD_BYTES, is_executable
 from agentpost.messages import idempotency_rules, rows as message_rows
 from agentpost.messages.rules import TurnState
 from agentpost.record import history_rows, writer
@@ -71,8 +65,7 @@ class InlineFile:
     @classmethod
     def of(cls, public: Mapping[str, Any]) -> "InlineFile":
         """From the fields of `InlineFileIn`."""
-        name, url = public.get("name"), public.get("url")
-        return cls(name, url, public.get("base64"), public.get("content_type"))
+        return cls(*map(public.get, ("name", "url", "base64", "content_type")))
 
     def without_contents(self) -> dict[str, str | None]:
         """The fields of `InlineFileIn`, its bytes left out."""
@@ -86,15 +79,9 @@ class InlineFile:
 
     def identity(self) -> dict[str, str | None]:
         """What makes it the same file when it is sent again; takes a while for large contents."""
-        contents = self.base64
-        if contents is not None and not isinstance(contents, str):
-            contents = contents.sha256()
-        return {
-            "name": idempotency_rules.short(self.name),
-            "url": idempotency_rules.short(self.url),
-            "base64": idempotency_rules.short(contents),
-            "content_type": idempotency_rules.short(self.content_type),
-        }
+        contents = self.base64.sha256() if isinstance(self.base64, InPieces) else self.base64
+        fields = {**self.without_contents(), "base64": contents}
+        return {name: idempotency_rules.short(value) for name, value in fields.items()}
 
 
 @dataclass(slots=True)
@@ -120,21 +107,21 @@ async def store(ctx: AppContext, files: Sequence[InlineFile]) -> AttachmentResul
 async def _take_all(
     ctx: AppContext, attachments: AttachmentResult, files: Sequence[InlineFile]
 ) -> None:
-    total = 0
     for n, inline_file in enumerate(files[: limits.INLINE_FILES_MAX]):
-        name = safe_file_name(inline_file.name) if inline_file.name else None
-        label = name or f"file {n + 1}"
+        name = safe_file_name(inline_file.name) if inline_file.name else ""
         if name and is_renamed(inline_file.name or "", name):
             attachments.notes.append(f"{name}: {RENAMED}.")
-        if inline_file.url is not None and inline_file.base64 is not None:
-            attachments.notes.append(f"{label}: skipped, it has both a url and base64 content.")
-        elif inline_file.url is not None:
-            to_fetch = AttachmentRecord(
-                "", n, name or "", inline_file.url, inline_file.content_type
-            )
-            attachments.files.append(to_fetch)
+        attachment = AttachmentRecord("", n, name, inline_file.url, inline_file.content_type)
+        problem = None
+        if inline_file.url is None:
+            left = limits.INLINE_TOTAL_BYTES_MAX - sum(file.size for file in attachments.files)
+            problem = await _take_bytes(ctx, attachment, inline_file.base64 or "", left)
+        elif inline_file.base64 is not None:
+            problem = "it has both a url and base64 content"
+        if problem is None:
+            attachments.files.append(attachment)
         else:
-            total += await _take_bytes(ctx, attachments, n, label, inline_file, total)
+            attachments.notes.append(f"{name or f'file {n + 1}'}: skipped, {problem}.")
     if len(files) > limits.INLINE_FILES_MAX:
         extra = len(files) - limits.INLINE_FILES_MAX
         attachments.notes.append(
@@ -152,15 +139,25 @@ def attach(tx: Tx, ctx: AppContext, message: MessageRecord, attachments: Attachm
     for file in attachments.files:
         file.message_id = message.id
         if file.blob is not None:
-            no_room = space.count_attached(tx, ctx, message.account_id, file)
+            no_room = _keep_or_delete(tx, ctx, message.account_id, file, file.blob)
             if no_room is not None:
                 notes.append(no_room)
                 message.attachments -= 1
-                deletion_rows.schedule_delete(tx, [file.blob], ctx.clock.now())
                 continue
-            deletion_rows.keep(tx, file.blob)
         history_rows.ATTACHMENTS.insert(tx, file)
     message.notes_json = json.dumps(notes)
+
+
+def _keep_or_delete(
+    tx: Tx, ctx: AppContext, account_id: str, file: AttachmentRecord, blob: str
+) -> str | None:
+    """Keep a file's bytes with this commit; the note that says why they go instead."""
+    note = space.count_attached(tx, ctx, account_id, file)
+    if note is None:
+        deletion_rows.keep(tx, blob)
+    else:
+        deletion_rows.schedule_delete(tx, [blob], ctx.clock.now())
+    return note
 
 
 async def discard(ctx: AppContext, attachments: AttachmentResult) -> None:
@@ -205,27 +202,14 @@ async def _fetch_one(ctx: AppContext, attachment: AttachmentRecord, total: int) 
         name = attachment.name or download.name or f"file-{attachment.n + 1}"
         if download.size > left:
             return f"{name}: skipped, the files together are over {TOTAL_MB} MB."
-        head, executable = await asyncio.to_thread(_inspect, into)
-        if executable:
-            return f"{name}: skipped, it is an executable."
-        problem = await _scan(ctx, attachment, name, into)
-        if problem is not None:
-            return f"{name}: skipped, {problem}."
-        declared_type = attachment.content_type or download.content_type
-        await _store(ctx, attachment, name, into, head, declared_type)
-    return None
-
-
-async def _scan(ctx: AppContext, attachment: AttachmentRecord, name: str, path: Path) -> str | None:
-    """Why the file is not taken. Its message has been accepted, so nobody can be asked to send it
-    again: a scanner that fails makes a note as well."""
-    try:
-        is_infected = await scanning.is_infected(
-            ctx, path, file=name, message_id=attachment.message_id
-        )
-    except Overloaded:
-        return scanning.UNSCANNED
-    return scanning.INFECTED if is_infected else None
+        attachment.name = name
+        attachment.content_type = attachment.content_type or download.content_type
+        try:
+            problem = await _store(ctx, attachment, into)
+        except Overloaded:
+            # Its message has been accepted, so nobody can be asked to send it again.
+            problem = scanning.UNSCANNED
+        return None if problem is None else f"{name}: skipped, {problem}."
 
 
 async def _record_fetched(
@@ -239,12 +223,10 @@ async def _record_fetched(
         note = problem
         if note is None:
             assert attachment.blob is not None
-            note = space.count_attached(tx, ctx, message.account_id, attachment)
-            if note is None:
-                deletion_rows.keep(tx, attachment.blob)
-                history_rows.save_fetched(tx, attachment)
-                return current.notes_json
-            deletion_rows.schedule_delete(tx, [attachment.blob], ctx.clock.now())
+            note = _keep_or_delete(tx, ctx, message.account_id, attachment, attachment.blob)
+        if note is None:
+            history_rows.save_fetched(tx, attachment)
+            return current.notes_json
         history_rows.drop_attachment(tx, attachment.message_id, attachment.n)
         notes = [*json.loads(current.notes_json), note]
         writer.add_notes(tx, ctx, current, notes, ctx.clock.now())
@@ -254,43 +236,21 @@ async def _record_fetched(
 
 
 async def _take_bytes(
-    ctx: AppContext,
-    attachments: AttachmentResult,
-    n: int,
-    label: str,
-    inline_file: InlineFile,
-    total: int,
-) -> int:
-    """Decode and store one inline file; its size when it was taken."""
+    ctx: AppContext, attachment: AttachmentRecord, text: str | InPieces, left: int
+) -> str | None:
+    """Decode and store one inline file of at most ``left`` bytes; why it is not taken."""
     try:
-        data = await asyncio.to_thread(_decode, inline_file.base64 or "")
-    except (binascii.Error, ValueError):
-        attachments.notes.append(f"{label}: skipped, its base64 content cannot be decoded.")
-        return 0
+        data = await asyncio.to_thread(_decode, text)
+    except ValueError:
+        return "its base64 content cannot be decoded"
     if space.is_short(ctx):
-        attachments.notes.append(f"{label}: skipped, {space.NO_ROOM}.")
-        return 0
+        return space.NO_ROOM
     if len(data) > limits.INLINE_FILE_BYTES_MAX:
-        attachments.notes.append(f"{label}: skipped, it is over {FILE_MB} MB; use an upload.")
-        return 0
-    if total + len(data) > limits.INLINE_TOTAL_BYTES_MAX:
-        attachments.notes.append(
-            f"{label}: skipped, the files together are over {TOTAL_MB} MB; use an upload."
-        )
-        return 0
-    at = second_header_at(data[:HEAD_BYTES])
-    beyond = data[at : at + SECOND_HEADER_BYTES] if at is not None else b""
-    if is_executable(data[:HEAD_BYTES], beyond):
-        attachments.notes.append(f"{label}: skipped, it is an executable.")
-        return 0
-    if await scanning.is_infected(ctx, data, file=label):
-        attachments.notes.append(f"{label}: skipped, {scanning.INFECTED}.")
-        return 0
-    attachment = AttachmentRecord("", n)
-    name = safe_file_name(inline_file.name) if inline_file.name else f"file-{n + 1}"
-    await _store(ctx, attachment, name, data, data[:HEAD_BYTES], inline_file.content_type)
-    attachments.files.append(attachment)
-    return len(data)
+        return f"it is over {FILE_MB} MB; use an upload"
+    if len(data) > left:
+        return f"the files together are over {TOTAL_MB} MB; use an upload"
+    attachment.name = attachment.name or f"file-{attachment.n + 1}"
+    return await _store(ctx, attachment, data)
 
 
 def _decode(text: str | InPieces) -> bytes:
@@ -325,28 +285,29 @@ def pieces_of(text: str | InPieces) -> Iterator[str]:
     return text.pieces()
 
 
-def _inspect(path: Path) -> tuple[bytes, bool]:
-    """The first bytes of a file, and whether it is an executable."""
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-        at = second_header_at(head)
-        beyond = b""
-        if at is not None:
-            file.seek(at)
-            beyond = file.read(SECOND_HEADER_BYTES)
-    return head, is_executable(head, beyond)
+def _head_and_size(data: bytes | Path) -> tuple[bytes, int]:
+    if isinstance(data, bytes):
+        return data[:HEAD_BYTES], len(data)
+    with data.open("rb") as file:
+        return file.read(HEAD_BYTES), data.stat().st_size
 
 
-async def _store(
-    ctx: AppContext,
-    attachment: AttachmentRecord,
-    name: str,
-    data: bytes | Path,
-    head: bytes,
-    declared_type: str | None,
-) -> None:
+async def _store(ctx: AppContext, attachment: AttachmentRecord, data: bytes | Path) -> str | None:
+    """Check a file and store its bytes; why it is not taken. Raises `Overloaded` when it could not
+    be scanned."""
+    head, size = await asyncio.to_thread(_head_and_size, data)
+    if is_executable(head, size):
+        return "it is an executable"
+    fields = {"file": attachment.name}
+    if attachment.message_id:
+        fields["message_id"] = attachment.message_id
+    if await scanning.is_infected(ctx, data, **fields):
+        return scanning.INFECTED
     blob = f"attachments/{new_id('', ctx.clock.now())}"
     info = await blobs.store(ctx, blob, data)
-    attachment.name, attachment.blob, attachment.size = name, blob, info.size
-    attachment.content_type, attachment.kind = sniff.describe(name, head, declared_type)
+    attachment.blob, attachment.size = blob, info.size
     attachment.revision = f'"{info.sha256[:32]}"'
+    attachment.content_type, attachment.kind = sniff.describe(
+        attachment.name, head, attachment.content_type
+    )
+    return None

@@ -5,7 +5,6 @@ These two answer in JSON, since the page's script calls them; what is refused sa
 """
 
 import re
-from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
@@ -13,7 +12,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.file_names import content_disposition
-from agentpost.record import reading
+from agentpost.files import views
 from agentpost.storage.base import BlobMissing, open_checked
 from agentpost.uploads import actions as uploads
 from agentpost.uploads.actions import NewUpload
@@ -48,15 +47,9 @@ async def complete(ctx: AppContext, _: Request, viewer: Viewer, upload_id: str) 
     return JSONResponse({"id": ready.id})
 
 
-_NUMBER_DIGITS_MAX: Final = 4
-
-
 async def download(ctx: AppContext, _: Request, viewer: Viewer, message_id: str, n: str) -> View:
     """Its bytes, never shown within a page of ours; raises ``not_found``."""
-    if not (n.isascii() and n.isdecimal() and len(n) <= _NUMBER_DIGITS_MAX):
-        raise not_found("file")
-    file = await reading.attachment(ctx, viewer.account_id, message_id, int(n))
-    assert file.blob is not None, "only stored ones are found"
+    file = await views.find(ctx, viewer.account_id, f"{message_id}/{n}")
     try:
         pieces = await open_checked(ctx.storage, file.blob, 0, file.size)
     except BlobMissing:

@@ -6,7 +6,7 @@ from agentpost.db.mapper import Mapper
 from agentpost.db.session import Tx, scalar
 from agentpost.db.statements import All, Change, ChangeOf, First, Save, Whether
 from agentpost.record.records import UploadRecord
-from agentpost.uploads.rules import UploadStatus
+from agentpost.uploads.rules import UploadSignal, UploadStatus, upload
 
 UPLOADS = Mapper(UploadRecord, "uploads")
 _PENDING = (
@@ -56,7 +56,7 @@ def lock(tx: Tx, upload_ids: Sequence[str], account_id: str) -> dict[str, Upload
     """Those of the uploads that the account has, held until the commit; in one order always."""
     marks = ", ".join("?" * len(upload_ids))
     sql = f"{UPLOADS.select} WHERE id IN ({marks}) AND account_id = ? ORDER BY id /*for update*/"
-    return {upload.id: upload for upload in UPLOADS.all(tx, sql, (*upload_ids, account_id))}
+    return {record.id: record for record in UPLOADS.all(tx, sql, (*upload_ids, account_id))}
 
 
 def count_copy(tx: Tx, upload_id: str) -> int | None:
@@ -67,8 +67,10 @@ def count_copy(tx: Tx, upload_id: str) -> int | None:
     return int(scalar(tx, "SELECT copies FROM uploads WHERE id = ?", (upload_id,)))
 
 
-def move(tx: Tx, upload_id: str, before: UploadStatus, after: UploadStatus) -> bool:
-    """Change the status; False when it is no longer what it was."""
+def move(tx: Tx, upload_id: str, before: UploadStatus, signal: UploadSignal) -> bool:
+    """Change the status as the signal does; False when it is no longer what it was."""
+    after = upload(before, signal)
+    assert after is not None, "`delete` does that"
     sql = "UPDATE uploads SET status = ? WHERE id = ? AND status = ?"
     return tx.execute(sql, (after.value, upload_id, before.value)) == 1
 

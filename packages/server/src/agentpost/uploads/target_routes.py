@@ -20,7 +20,7 @@ from agentpost.domain.limits import POST_FORM_BYTES_MAX, UPLOAD_BYTES_MAX
 from agentpost.http import any_origin
 from agentpost.http.bodies import TooSlow, chunks, declared_length
 from agentpost.http.pipeline import Handler
-from agentpost.storage.incoming import TARGET_PATH, Receiver, Sink
+from agentpost.storage.incoming import TARGET_PATH, Receiver
 from agentpost.storage.post_policy import Allowance, PostRefused, too_large
 
 log = structlog.get_logger(__name__)
@@ -67,12 +67,8 @@ async def _post(ctx: AppContext, receiver: Receiver, request: Request) -> Respon
         raise too_large(length, allowed.most_bytes)
     if space.is_short(ctx):
         raise PostRefused(503, "SlowDown", "There is no space for files; try again later.")
-    sink = await receiver.begin(allowed.upload_id)
-    try:
-        await _store(form, sink, allowed, first, arriving)
-        stored_file = await sink.keep()
-    finally:
-        sink.discard()
+    contents = _contents(form, allowed, first, arriving)
+    stored_file = await receiver.receive(allowed.upload_id, contents)
     location = f"{ctx.settings.public_upload_url}{TARGET_PATH}/{allowed.upload_id}"
     headers = {"ETag": f'"{stored_file.version}"', "Location": location}
     return Response(status_code=204, headers=headers)
@@ -86,14 +82,11 @@ async def _slices(arriving: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             await asyncio.sleep(0)
 
 
-async def _store(
-    form: PostedForm,
-    sink: Sink,
-    allowed: Allowance,
-    pieces: list[bytes],
-    arriving: AsyncIterator[bytes],
-) -> None:
-    """Write the file; returns when the form has ended well and the size is right."""
+async def _contents(
+    form: PostedForm, allowed: Allowance, pieces: list[bytes], arriving: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
+    """The file, in parts that are worth a write; ends when the form has ended well and the size is
+    right."""
     size, waiting = 0, bytearray()
     while True:
         for piece in pieces:
@@ -102,7 +95,7 @@ async def _store(
         if size > allowed.most_bytes:
             raise too_large(size, allowed.most_bytes)
         if len(waiting) >= _WRITE_BYTES:
-            await sink.write(bytes(waiting))
+            yield bytes(waiting)
             waiting.clear()
         chunk = await anext(arriving, None)
         if chunk is None:
@@ -111,7 +104,7 @@ async def _store(
     if not form.ended:
         raise malformed_error("The form ends early.")
     allowed.check_size(size)
-    await sink.write(bytes(waiting))
+    yield bytes(waiting)
 
 
 def _length(request: Request) -> int:
