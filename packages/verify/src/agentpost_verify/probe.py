@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import httpx2
@@ -11,25 +11,14 @@ import pytest
 from agentpost_verify.answers import Difference, Exchange, Json
 from agentpost_verify.caller import Caller, Pause, Wire
 from agentpost_verify.receiver import Receiver
-from agentpost_verify.works import PATH, Works, works_of
+from agentpost_verify.shapes import each, having, problems
 
 HOLD_SECONDS: Final = 20
 """Of one held read; shorter than the most allowed, for the proxies on the way."""
-
-
-@dataclass
-class Created:
-    """Resources this probe created: message ids with their latest state, and endpoints.
-
-    ``works_before``: the newest works of the account before the first message, None when they
-    are not known. ``has_listed``: whether they were asked for. ``unanswered``: there may be an
-    endpoint whose creation was cut off before its answer."""
-
-    works_before: Works | None = None
-    has_listed: bool = False
-    messages: dict[str, Json] = field(default_factory=dict)
-    endpoints: list[str] = field(default_factory=list)
-    unanswered: bool = False
+WORK_LIST_MAX: Final = 50
+WORKS_PATH: Final = f"/v1/work?limit={WORK_LIST_MAX}"
+"""The longest list of works there is."""
+WORKS: Final = having(data=each(having(text="work_id")))
 
 
 class Probe(Caller):
@@ -38,7 +27,8 @@ class Probe(Caller):
 
     ``nonce``: part of every name, so that two probes never collide. ``patience``: seconds to wait
     for the agent or a delivery. ``hooks``: receives webhooks when they are to be proved.
-    ``open_http``: see `Wire`.
+    ``open_http``: see `Wire`. To be deleted at the end: ``endpoints``, and what ``messages`` (by
+    their ids, in their latest state) have started.
     """
 
     def __init__(
@@ -56,7 +46,8 @@ class Probe(Caller):
         super().__init__(wire, url, key, [], pause)
         second = Caller(wire, url, second_key, self.exchanges, pause) if second_key else None
         self.second = second
-        self.created = Created()
+        self.messages: dict[str, Json] = {}
+        self.endpoints: list[str] = []
         self.nonce, self.patience, self.hooks = nonce, patience, hooks
         self._conversations = 0
 
@@ -64,36 +55,28 @@ class Probe(Caller):
         """Release the connections."""
         self._wire.close()
 
+    @cached_property
+    def works_before(self) -> list[str] | None:
+        """The newest works of the account before the first message: the probe must not delete
+        those. None when they are not known."""
+        with suppress(Difference):  # judged by the checks of works; nothing will be deleted
+            return works_of(self.call("GET", WORKS_PATH))
+        return None
+
     def call(self, method: str, path: str, **request: Any) -> Exchange:
-        """A request of this key (see `Caller.call`); what it creates is remembered.
-
-        The works are listed before the first message: the probe must not delete those."""
+        """A request of this key (see `Caller.call`); what it creates is remembered."""
         if method == "POST" and path.startswith("/v1/messages") and request.get("body") is not None:
-            self._list_works()
-        creates_endpoint = method == "POST" and path == "/v1/webhooks"
-        if creates_endpoint:
-            self.created.unanswered = True
-        exchange = self.remember(super().call(method, path, **request))
-        if creates_endpoint:
-            self.created.unanswered = False
-            body = exchange.json if exchange.status == 201 else None
-            if isinstance(body, dict) and isinstance(body.get("id"), str):
-                self.created.endpoints.append(body["id"])
-        return exchange
-
-    def _list_works(self) -> None:
-        if not self.created.has_listed:
-            self.created.has_listed = True
-            with suppress(Difference):  # judged by the checks of works; nothing will be deleted
-                self.created.works_before = works_of(self.call("GET", PATH))
+            _ = self.works_before
+        return self.remember(super().call(method, path, **request))
 
     def remember(self, exchange: Exchange) -> Exchange:
-        """Remember the message that this answer carries, if it does."""
+        """Remember the message or the endpoint that this answer carries, if it does."""
         body = exchange.json if exchange.status in (200, 201) else None
-        if isinstance(body, dict) and body.get("object") == "message":
-            message_id = body.get("id")
-            if isinstance(message_id, str):
-                self.created.messages[message_id] = body
+        if isinstance(body, dict) and isinstance(body.get("id"), str):
+            if exchange.line == "POST /v1/webhooks" and exchange.status == 201:
+                self.endpoints.append(body["id"])
+            elif body.get("object") == "message":
+                self.messages[body["id"]] = body
         return exchange
 
     def post(self, body: Any, key: str | None = None, wait: int | None = None) -> Exchange:
@@ -146,10 +129,18 @@ class Probe(Caller):
     def remove_endpoint(self, endpoint_id: str) -> Exchange:
         """Delete an endpoint; once it is gone, it is no longer ours to remove."""
         exchange = self.call("DELETE", f"/v1/webhooks/{endpoint_id}")
-        if exchange.status == 200 and endpoint_id in self.created.endpoints:
-            self.created.endpoints.remove(endpoint_id)
+        if exchange.status == 200 and endpoint_id in self.endpoints:
+            self.endpoints.remove(endpoint_id)
         return exchange
 
     def key_for(self, name: str) -> str:
         """An Idempotency-Key of this probe."""
         return f"agentpost-verify-{self.nonce}-{name}"
+
+
+def works_of(exchange: Exchange) -> list[str] | None:
+    """The ids in an answer to `WORKS_PATH`, in its order; None when it is no list of works (spec:
+    Work)."""
+    if exchange.status != 200 or any(problems(WORKS, exchange.json)):
+        return None
+    return [item["work_id"] for item in exchange.json["data"]]

@@ -1,6 +1,6 @@
 """Run the checks with pytest, and turn what it reports into results."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -139,7 +139,7 @@ def run(
     """Carry out the checks in their order, and ``tell`` each result as it comes; ``begin`` is told
     before them which checks there are. A `KeyboardInterrupt`, raised by either or by a signal, ends
     the run. Once nothing answers any more, the rest is not checked: then the text says why."""
-    plugin = _Plugin(probe, tell, begin)
+    plugin = _Plugin(probe, tell, begin, probe.exchanges)
     _run(groups, plugin)
     return plugin.gone
 
@@ -159,21 +159,23 @@ def _run(groups: Sequence[Group], plugin: "_Plugin", *options: str) -> None:
 
 @dataclass(eq=False)
 class _Plugin:
-    """Collects the results. The tests that one parametrized function makes are one check."""
+    """Collects the results."""
 
-    own_probe: Probe | None = None
+    probe: Probe | None = None
     tell: Callable[[Result], None] = lambda _: None
     begin: Callable[[Sequence[Check]], None] = lambda _: None
+    exchanges: Sequence[Exchange] = ()
     checks: list[Check] = field(default_factory=list)
     gone: str = ""
     fault: BaseException | None = None
-    parts: list[Result] = field(default_factory=list)
+    calls_before: int = 0
+    """How many answers there were when the test began."""
     compared: tuple[str, object, object] = ("", None, None)
     samples_missing: list[BaseException] = field(default_factory=list)
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        config.stash[PROBE] = self.own_probe
+        config.stash[PROBE] = self.probe
         config.pluginmanager.unregister(name="terminalreporter")  # the command prints
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -181,40 +183,32 @@ class _Plugin:
             self.fault = RuntimeError(f"the checks cannot be read: {report.longreprtext}")
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.checks = list(dict.fromkeys(_check(item) for item in session.items))
+        self.checks = [_check(item) for item in session.items]
         self.begin(self.checks)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(
-        self, item: pytest.Item, nextitem: pytest.Item | None
-    ) -> Iterator[None]:
-        answer = yield
-        if nextitem is None or _check(nextitem) != _check(item):
-            worst = [Outcome.FAILED, Outcome.NOT_CHECKED, Outcome.PROVED]
-            part = min(self.parts, key=lambda each: worst.index(each.outcome))
-            seconds = sum(each.seconds for each in self.parts)
-            self.parts = []
-            self.tell(replace(part, seconds=seconds))
-        return answer
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
         if self.gone:
             pytest.skip(self.gone)
+        self.calls_before = len(self.exchanges)
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str]:
         self.compared = (op, left, right)
         return [COMPARED]
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
-        part = Result(_check(item), Outcome.PROVED, call.duration)
+        result = Result(_check(item), Outcome.PROVED, call.duration)
         if call.excinfo is not None:
-            self.parts.append(self._judge(part, item, call.when, call.excinfo))
+            self.tell(self._judge(result, item, call.when, call.excinfo))
         elif call.when == "call":
-            self.parts.append(part)
+            self.tell(result)
 
     def _judge(
-        self, part: Result, item: pytest.Item, when: str, info: pytest.ExceptionInfo[BaseException]
+        self,
+        result: Result,
+        item: pytest.Item,
+        when: str,
+        info: pytest.ExceptionInfo[BaseException],
     ) -> Result:
         error = info.value
         why = ""
@@ -228,16 +222,23 @@ class _Plugin:
         elif not isinstance(error, AssertionError):
             self.fault, item.session.shouldstop = error, "a check is broken"
         if why:
-            return replace(part, outcome=Outcome.NOT_CHECKED, why=why)
+            return replace(result, outcome=Outcome.NOT_CHECKED, why=why)
         if when == "setup":  # told once, by the check that needs the sample first
             self.samples_missing.append(error)
         expected, got = self._difference(error)
-        part = replace(part, outcome=Outcome.FAILED, expected=expected, got=got)
+        result = replace(result, outcome=Outcome.FAILED, expected=expected, got=got)
+        exchange = self._exchange(info)
+        if exchange is None:
+            return result
+        return replace(result, request=exchange.line, request_id=exchange.request_id)
+
+    def _exchange(self, info: pytest.ExceptionInfo[BaseException]) -> Exchange | None:
+        """What the failure is about: the answer that the check looks at, else its last one."""
         for entry in reversed(info.traceback):
             for value in reversed(list(entry.locals.values())):
                 if isinstance(value, Exchange):
-                    return replace(part, request=value.line, request_id=value.request_id)
-        return part
+                    return value
+        return next(reversed(self.exchanges[self.calls_before :]), None)
 
     def _difference(self, error: BaseException) -> tuple[str, str]:
         """What was expected and what came. The words of an `assert` say what was expected; else

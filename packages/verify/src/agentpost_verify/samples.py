@@ -26,12 +26,11 @@ PROGRAM: Final = b"\x7fELF\x02\x01\x01" + bytes(57)
 WAIT_SECONDS_MAX: Final = 45
 """The longest wait a caller may ask for (spec: Limits)."""
 PAGES_MAX: Final = 50
-JOB_PATH: Final = "/job"
+JOB_PATH: Final = "job"
 """Where our receiver gets the events of the job."""
 
 PROBE: Final = pytest.StashKey[Probe | None]()
 """Where the configuration has the run that the checks belong to; None while they are listed."""
-
 Log = tuple[list[Json], Exchange]
 """All entries of a message, and the answer that was the last page."""
 
@@ -135,14 +134,7 @@ def job_message(probe: Probe, request: pytest.FixtureRequest) -> Json:
 @pytest.fixture(scope="session")
 def job_endpoint(probe: Probe, hooks: Receiver) -> Json:
     """The endpoint that gets the job's events."""
-    return endpoint_at(probe, hooks, JOB_PATH)
-
-
-def endpoint_at(probe: Probe, hooks: Receiver, path: str, *events: str) -> Json:
-    """An endpoint that leads to our receiver. Subscribed to nothing but a rare event, unless
-    ``events`` says so, it gets only what names it."""
-    fields = {"events": list(events)} if events else {}
-    return probe.create_endpoint("hook", url=hooks.url + path, **fields).sample(201)
+    return probe.create_endpoint(JOB_PATH).sample(201)
 
 
 @pytest.fixture(scope="session")

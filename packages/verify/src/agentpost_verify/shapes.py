@@ -56,10 +56,11 @@ def each(kind: Kind) -> Kind:
     return Kind(f"a list, each {kind.words}", lambda value: isinstance(value, list), kind)
 
 
-def having(**fields: Kind | str) -> Kind:
-    """An object with these fields: the kind of each by its name, or for one of `KINDS` the names of
-    its fields. A question mark behind a name: the field may be null or missing."""
-    kinds: dict[str, Kind] = {}
+def having(base: Kind | None = None, **fields: Kind | str) -> Kind:
+    """An object with the fields of ``base`` and these: the kind of each by its name, or for one of
+    `KINDS` the names of its fields. A question mark behind a name: the field may be null or
+    missing."""
+    kinds = dict((base and base.fields) or {})
     for name, kind in fields.items():
         for each_name in kind.split() if isinstance(kind, str) else [name]:
             of_field = KINDS[name] if isinstance(kind, str) else kind
@@ -152,5 +153,7 @@ DELIVERY: Final = having(
     object=word("webhook_delivery"), id=ident("evt_"), text="event status last_error? message_id?",
     whole="attempts last_status_code? last_ms?", moment="created_at delivered_at? next_attempt_at?",
 )  # fmt: skip
+ENDPOINT_LIST: Final = having(object=word("list"), data=each(ENDPOINT))
+ENDPOINT_READ: Final = having(ENDPOINT, recent_deliveries=each(DELIVERY))
 ENVELOPE: Final = having(text="type", iso="timestamp", data=having())
 ERROR: Final = having(text="error message request_id", link="docs")

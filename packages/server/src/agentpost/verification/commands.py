@@ -261,7 +261,7 @@ def close(
     counts = count(results)
     summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in counts)
     screen.line(summary, f"bold {STYLES['failed' if counts['failed'] else 'proved']}")
-    messages = _count(len(probe.created.messages), "message")
+    messages = _count(len(probe.messages), "message")
     screen.line(f"{messages} sent, {_count(len(probe.exchanges), 'request')} in all.", "dim")
     for each in left:
         screen.line(f"left behind: {each}", "yellow")
@@ -281,7 +281,7 @@ def report(probe: Probe, results: Sequence[CheckResult], left: Sequence[str]) ->
     return {
         "url": probe.url,
         **counts,
-        "messages_sent": len(probe.created.messages),
+        "messages_sent": len(probe.messages),
         "requests_sent": len(probe.exchanges),
         "left_behind": list(left),
         "checks": [dict(_fields(result)) for result in results],
