@@ -17,7 +17,7 @@ def one_answer(
 
     A request is its method and path, or a tuple: those, its body and the field that the answer must
     name as the problem. ``{nonce}`` in a path is the probe's, ``{name}`` the sample of that name.
-    ``options`` are those of `Caller.call`.
+    ``options`` are those of `Probe.call`.
     """
     rows = [
         (*each, None)[:3] if isinstance(each, tuple) else (each, None, None) for each in requests

@@ -1,18 +1,37 @@
-"""One probe of a deployment: its callers, and the resources to delete at the end."""
+"""One probe of a deployment: calls with a key, within its budget, patient when told to wait.
 
-from collections.abc import Callable
+Every answer of the API is noted: some rules are judged over all of them.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from itertools import count
+from typing import Any, Final, Self
 
+import anyio
 import httpx2
 import pytest
 
-from agentpost_verify.answers import Difference, Exchange, Json
-from agentpost_verify.caller import Caller, Pause, Wire
+from agentpost_verify import __version__
+from agentpost_verify.answers import Difference, Exchange, Gone, Json
 from agentpost_verify.receiver import Receiver
 from agentpost_verify.shapes import each, having, problems
 
+CONNECT_SECONDS_MAX: Final = 10.0
+ANSWER_SECONDS_MAX: Final = 45.0
+"""The longest silence besides what a call is held on purpose; a message may have up to about 30."""
+CALL_SECONDS_MAX: Final = 60.0
+"""For a whole call besides what it is held, whatever the other side does."""
+TRANSFER_SECONDS_MAX: Final = 300.0
+"""For a file on its way: 50 MB at 1.4 Mbit/s."""
+BUDGET_RESERVE: Final = 5
+"""So many requests of the key's minute are never used: others may need them."""
+PAUSE_SECONDS_MAX: Final = 65
+"""A server that asks for a longer pause than a minute's window is not waited for."""
 HOLD_SECONDS: Final = 20
 """Of one held read; shorter than the most allowed, for the proxies on the way."""
 WORK_LIST_MAX: Final = 50
@@ -21,39 +40,35 @@ WORKS_PATH: Final = f"/v1/work?limit={WORK_LIST_MAX}"
 WORKS: Final = having(data=each(having(text="work_id")))
 
 
-class Probe(Caller):
-    """One run of the checks, with the key that is checked; ``second``: the other key. Close it at
-    the end, after `cleanup.leave`.
+@dataclass(eq=False, repr=False)
+class Probe:
+    """One run of the checks, with the key that is checked, and another one.
 
     ``nonce``: part of every name, so that two probes never collide. ``patience``: seconds to wait
-    for the agent or a delivery. ``hooks``: receives webhooks when they are to be proved.
-    ``open_http``: see `Wire`. To be deleted at the end: ``endpoints``, and what ``messages`` (by
-    their ids, in their latest state) have started.
+    for the agent or a delivery. ``pause`` sleeps. ``hooks``: receives webhooks when they are to be
+    proved. ``open_http`` makes an HTTP client. To be deleted by `cleanup.leave`: ``endpoints``, and
+    what ``messages`` (by their ids, in their latest state) have started.
     """
 
-    def __init__(
-        self,
-        url: str,
-        key: str,
-        nonce: str,
-        patience: float,
-        pause: Pause,
-        second_key: str | None = None,
-        hooks: Receiver | None = None,
-        open_http: Callable[..., httpx2.AsyncClient] = httpx2.AsyncClient,
-    ) -> None:
-        wire = Wire(open_http)
-        super().__init__(wire, url, key, [], pause)
-        second = Caller(wire, url, second_key, self.exchanges, pause) if second_key else None
-        self.second = second
-        self.messages: dict[str, Json] = {}
-        self.endpoints: list[str] = []
-        self.nonce, self.patience, self.hooks = nonce, patience, hooks
-        self._conversations = 0
+    url: str
+    key: str
+    nonce: str
+    patience: float
+    pause: Callable[[float], None]
+    second_key: str | None = None
+    hooks: Receiver | None = None
+    open_http: Callable[..., httpx2.AsyncClient] = httpx2.AsyncClient
+    exchanges: list[Exchange] = field(default_factory=list)
+    messages: dict[str, Json] = field(default_factory=dict)
+    endpoints: list[str] = field(default_factory=list)
+    conversations: Iterator[int] = field(default_factory=count)
+    _remaining: int | None = None
+    _reset: int = 0
 
-    def close(self) -> None:
-        """Release the connections."""
-        self._wire.close()
+    @cached_property
+    def second(self) -> Self | None:
+        """The same run with the other key."""
+        return replace(self, key=self.second_key, second_key=None) if self.second_key else None
 
     @cached_property
     def works_before(self) -> list[str] | None:
@@ -63,14 +78,63 @@ class Probe(Caller):
             return works_of(self.call("GET", WORKS_PATH))
         return None
 
-    def call(self, method: str, path: str, **request: Any) -> Exchange:
-        """A request of this key (see `Caller.call`); what it creates is remembered."""
-        if method == "POST" and path.startswith("/v1/messages") and request.get("body") is not None:
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        raw: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        held_seconds: float = 0,
+        authorization: str | None = "Bearer {key}",
+    ) -> Exchange:
+        """A request of this key. ``body`` is sent as JSON, ``raw`` as it is; ``held_seconds``:
+        seconds the server may keep the answer back; ``authorization``: that header, None for none.
+        Skips when it may not be sent, `Difference` when no answer comes, `Gone` when nothing
+        answers at the address. What the call creates is remembered."""
+        if method == "POST" and path.startswith("/v1/messages") and body is not None:
             _ = self.works_before
-        return self.remember(super().call(method, path, **request))
+        content = json.dumps(body).encode() if body is not None else raw
+        header = authorization.format(key=self.key) if authorization is not None else None
+        kind = "application/json" if content is not None else None
+        fields = {"Authorization": header, "Content-Type": kind, **(headers or {})}
+        request = {
+            "method": method,
+            "url": self.url + path,
+            "content": content,
+            "headers": {name: value for name, value in fields.items() if value is not None},
+        }
+        has_key = header is not None and self.key in header
+        if has_key:
+            self._keep_within_budget()
+        exchange = self._note(request, held_seconds, has_key)
+        if exchange.status == 429:
+            self._wait_retry_after(exchange)
+            exchange = self._note(request, held_seconds, has_key)
+        if exchange.status == 429:
+            pytest.skip("a rate limit was hit, also after the pause the server asked for")
+        if exchange.outcome == "503 unavailable":
+            pytest.skip("the API is switched off at the moment (503 unavailable)")
+        return exchange
 
-    def remember(self, exchange: Exchange) -> Exchange:
-        """Remember the message or the endpoint that this answer carries, if it does."""
+    def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> Exchange:
+        """Read any address without a key, e.g. a file's link; what signs it is not shown."""
+        request = {"method": "GET", "url": url, "headers": headers or {}, "follow_redirects": True}
+        return self._send(request, TRANSFER_SECONDS_MAX)
+
+    def post_form(self, url: str, fields: Mapping[str, str], data: bytes) -> Exchange:
+        """Post an upload's form: every field, then the file (spec: createUpload.procedure)."""
+        request = {"method": "POST", "url": url, "data": fields, "files": {"file": data}}
+        return self._send(request, TRANSFER_SECONDS_MAX)
+
+    def _note(self, request: dict[str, Any], held_seconds: float, has_key: bool) -> Exchange:
+        """An answer of the API, what it tells of the key's budget and what it has created."""
+        exchange = self._send(request, held_seconds + CALL_SECONDS_MAX, held_seconds, has_key)
+        self.exchanges.append(exchange)
+        if has_key:
+            self._remaining = exchange.number("ratelimit-remaining")
+            self._reset = exchange.number("ratelimit-reset") or 0
         body = exchange.json if exchange.status in (200, 201) else None
         if isinstance(body, dict) and isinstance(body.get("id"), str):
             if exchange.line == "POST /v1/webhooks" and exchange.status == 201:
@@ -78,6 +142,60 @@ class Probe(Caller):
             elif body.get("object") == "message":
                 self.messages[body["id"]] = body
         return exchange
+
+    def _send(
+        self, request: dict[str, Any], seconds: float, held: float = 0, has_key: bool = False
+    ) -> Exchange:
+        """The answer, read to its end within so many seconds.
+
+        The timeouts of an HTTP client bound each silence only: a server that drips bytes, those of
+        a head included, would hold a run up for ever. On an event loop a request can be cut off
+        wherever it is. Each has a new connection: a server may close a kept one at any time, which
+        would say nothing about it.
+        """
+        method, url = request["method"], request["url"]
+        is_ours = url.startswith(f"{self.url}/v1")
+        path = url.removeprefix(self.url) if is_ours else url.partition("?")[0]
+        headers = {"User-Agent": f"agentpost-verify/{__version__}", **request.get("headers", {})}
+        silence = held + ANSWER_SECONDS_MAX
+        timeout = httpx2.Timeout(silence, connect=CONNECT_SECONDS_MAX)
+
+        async def send() -> httpx2.Response:
+            with anyio.fail_after(seconds):
+                async with self.open_http() as client:
+                    return await client.request(**{**request, "headers": headers}, timeout=timeout)
+
+        began = time.monotonic()
+        try:
+            response = anyio.run(send)
+        except TimeoutError:
+            raise _no_answer(method, path, seconds, "no end of it") from None
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
+            is_unconnected = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+            if is_unconnected and url.startswith(self.url):
+                raise Gone(f"nothing answers at {self.url} ({error or 'silence'})") from None
+            problem = "silence" if isinstance(error, httpx2.TimeoutException) else str(error)
+            raise _no_answer(method, path, silence, problem or type(error).__name__) from None
+        took = time.monotonic() - began
+        status, content = response.status_code, response.content
+        return Exchange(method, path, status, response.headers, content, began, took, has_key)
+
+    def _keep_within_budget(self) -> None:
+        """Wait for the window rather than use up what is left of it."""
+        if self._remaining is None or self._remaining > BUDGET_RESERVE:
+            return
+        if self._reset > PAUSE_SECONDS_MAX:
+            pytest.skip(f"the key's requests are used up for {self._reset} s")
+        self.pause(self._reset + 1)
+        self._remaining = None
+
+    def _wait_retry_after(self, exchange: Exchange) -> None:
+        seconds = exchange.number("retry-after")
+        if seconds is None:
+            pytest.skip("a rate limit was hit, and the answer does not say how long to wait")
+        if seconds > PAUSE_SECONDS_MAX:
+            pytest.skip(f"a rate limit was hit; the server asks to wait {seconds} s")
+        self.pause(seconds)
 
     def post(self, body: Any, key: str | None = None, wait: int | None = None) -> Exchange:
         """`POST /v1/messages` just so, held up to ``wait`` seconds.
@@ -92,8 +210,7 @@ class Probe(Caller):
     ) -> Exchange:
         """Send a message in a new conversation: none waits for another one's turn, and nothing
         gets into the conversations of the key."""
-        self._conversations += 1
-        conversation = f"verify-{self.nonce}-{self._conversations}"
+        conversation = f"verify-{self.nonce}-{next(self.conversations)}"
         return self.post({"message": text, "conversation": conversation, **fields}, key, wait)
 
     def read(self, message_id: str, wait: int = 0) -> Exchange:
@@ -114,7 +231,7 @@ class Probe(Caller):
                 status = f"{body.get('status')} after {self.patience:g} s (--timeout)"
                 pytest.skip(f"the message it needs was still {status}")
             if exchange.took < 0.2:  # a server that does not hold: do not ask in a loop
-                self._pause(0.5)
+                self.pause(0.5)
 
     def create_endpoint(self, name: str, **fields: Any) -> Exchange:
         """Create a webhook endpoint, to be removed at the end; the answer may be anything.
@@ -144,3 +261,7 @@ def works_of(exchange: Exchange) -> list[str] | None:
     if exchange.status != 200 or any(problems(WORKS, exchange.json)):
         return None
     return [item["work_id"] for item in exchange.json["data"]]
+
+
+def _no_answer(method: str, path: str, seconds: float, problem: str) -> Difference:
+    return Difference(f"an answer to {method} {path} within {seconds:g} s", problem)

@@ -12,7 +12,6 @@ from urllib.parse import quote
 import pytest
 
 from agentpost_verify.answers import NOT_PROVED, Exchange, Json
-from agentpost_verify.caller import Caller
 from agentpost_verify.probe import Probe
 from agentpost_verify.receiver import Receiver
 
@@ -42,7 +41,7 @@ def probe(pytestconfig: pytest.Config) -> Probe | None:
 
 
 @pytest.fixture(scope="session")
-def second(probe: Probe) -> Caller:
+def second(probe: Probe) -> Probe:
     """The other key."""
     if probe.second is None:
         pytest.skip("it needs another key of this server: --second-key")
@@ -97,11 +96,11 @@ def read_log(probe: Probe, message_id: str) -> Log:
     pytest.skip(f"the log continues after {PAGES_MAX} pages")
 
 
-def page_at(caller: Caller, message_id: str, cursor: object = None, wait: int = 0) -> Exchange:
+def page_at(probe: Probe, message_id: str, cursor: object = None, wait: int = 0) -> Exchange:
     """A page of the log, whatever comes."""
     query = f"&cursor={quote(str(cursor), safe='')}" if cursor is not None else ""
     path = f"/v1/messages/{message_id}/events?wait={wait}{query}"
-    return caller.call("GET", path, held_seconds=max(wait, 1))
+    return probe.call("GET", path, held_seconds=max(wait, 1))
 
 
 @pytest.fixture(scope="session")

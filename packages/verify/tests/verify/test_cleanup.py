@@ -13,6 +13,7 @@ from agentpost.cli import app
 from agentpost.clock import new_id
 from agentpost.domain import ids
 from agentpost_verify import cleanup
+from agentpost_verify.answers import Exchange
 from agentpost_verify.cleanup import is_new_work, leave
 from agentpost_verify.probe import WORK_LIST_MAX, Probe
 from tests.e2e.server import KEY, AgentServer
@@ -64,9 +65,7 @@ def deployment() -> Deployment:
 @pytest.fixture
 def probe(deployment: Deployment) -> Iterator[Probe]:
     with bent("http://127.0.0.1:1", Mutation(before=deployment)) as proxy:
-        probing = Probe(proxy.url, "svc_key_1", "nonce", 1, lambda _: None)
-        yield probing
-        probing.close()
+        yield Probe(proxy.url, "svc_key_1", "nonce", 1, lambda _: None)
 
 
 def started(probe: Probe, *works: str) -> None:
@@ -219,14 +218,14 @@ def test_absurd_answers_are_no_surprise(
 
 def test_who_is_gone_is_asked_once(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    request = probe._wire.request
+    call = probe.call
 
-    def remember(*arguments: Any, **options: Any) -> httpx2.Response:
-        asked.append(options["method"])
-        return request(*arguments, **options)
+    def remember(method: str, path: str) -> Exchange:
+        asked.append(method)
+        return call(method, path)
 
     probe.url = "http://127.0.0.1:1"
-    monkeypatch.setattr(probe._wire, "request", remember)
+    monkeypatch.setattr(probe, "call", remember)
     probe.endpoints += ["whe_1", "whe_2"]
     assert leave(probe) == ["whe_1", "whe_2"]
     assert len(asked) == 1
