@@ -130,16 +130,11 @@ def list_checks(groups: Sequence[Group]) -> list[Check]:
     return collector.checks
 
 
-def run(
-    probe: Probe,
-    groups: Sequence[Group],
-    tell: Callable[[Result], None],
-    begin: Callable[[Sequence[Check]], None] = lambda _: None,
-) -> str:
-    """Carry out the checks in their order, and ``tell`` each result as it comes; ``begin`` is told
-    before them which checks there are. A `KeyboardInterrupt`, raised by either or by a signal, ends
-    the run. Once nothing answers any more, the rest is not checked: then the text says why."""
-    plugin = _Plugin(probe, tell, begin, probe.exchanges)
+def run(probe: Probe, groups: Sequence[Group], tell: Callable[[Result], None]) -> str:
+    """Carry out the checks in their order, and ``tell`` each result as it comes. A
+    `KeyboardInterrupt`, raised by that or by a signal, ends the run. Once nothing answers any more,
+    the rest is not checked: then the text says why."""
+    plugin = _Plugin(probe, tell, probe.exchanges)
     _run(groups, plugin)
     return plugin.gone
 
@@ -163,7 +158,6 @@ class _Plugin:
 
     probe: Probe | None = None
     tell: Callable[[Result], None] = lambda _: None
-    begin: Callable[[Sequence[Check]], None] = lambda _: None
     exchanges: Sequence[Exchange] = ()
     checks: list[Check] = field(default_factory=list)
     gone: str = ""
@@ -184,7 +178,6 @@ class _Plugin:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.checks = [_check(item) for item in session.items]
-        self.begin(self.checks)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:

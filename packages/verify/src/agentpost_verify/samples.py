@@ -1,12 +1,15 @@
-"""What many checks look at, as fixtures of the whole run: few messages serve many checks.
+"""What many checks look at, as fixtures of the whole run: few messages serve many checks. And the
+form of a check that looks at one answer for each of its requests.
 
 Only the check that a sample belongs to judges how it was made; for the others, a missing sample is
 a reason not to be checked.
 """
 
 import base64
+import re
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import pytest
@@ -14,6 +17,7 @@ import pytest
 from agentpost_verify.answers import NOT_PROVED, Exchange, Json
 from agentpost_verify.probe import Probe
 from agentpost_verify.receiver import Receiver
+from agentpost_verify.shapes import Kind
 
 GREETING: Final = "Hello"
 LONG_TEXT: Final = f"{GREETING}. ".ljust(20_000, ".")
@@ -169,3 +173,33 @@ def endpoint(endpoint_sent: Exchange) -> Json:
 def inline(name: str, data: bytes) -> Json:
     """A file inside a message (spec: InlineFile)."""
     return {"name": name, "base64": base64.b64encode(data).decode()}
+
+
+def one_answer(
+    rule: str, outcome: str, *requests: Any, shape: Kind | None = None, **options: Any
+) -> Callable[..., None]:
+    """A check: each request is answered with the outcome, and with a resource of that shape.
+
+    A request is its method and path, or a tuple: those, its body and the field that the answer must
+    name as the problem; or the name of a sample that is an answer. ``{nonce}`` in a path is the
+    probe's, ``{name}`` the sample of that name. ``options`` are those of `Probe.call`.
+    """
+    rows = [
+        (*each, None)[:3] if isinstance(each, tuple) else (each, None, None) for each in requests
+    ]
+    samples = {name for row in rows for name in re.findall(r"(?:{|^)(\w+)(?=[\[}]|$)", row[0])} - {
+        "nonce"
+    }
+
+    @pytest.mark.usefixtures("probe", *samples)
+    def check(probe: Probe, request: pytest.FixtureRequest) -> None:
+        values = {name: request.getfixturevalue(name) for name in samples}
+        for route, body, field in rows:
+            exchange = values.get(route)
+            if exchange is None:
+                method, path = route.format(nonce=probe.nonce, **values).split(" ")
+                exchange = probe.call(method, path, body=body, **options)
+            exchange.expect(outcome, shape=shape, problem=field)
+
+    check.__doc__ = rule
+    return check

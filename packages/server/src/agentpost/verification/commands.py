@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost_verify.probe import Probe
     from agentpost_verify.receiver import Receiver
-    from agentpost_verify.running import Check, Group, Result as CheckResult
+    from agentpost_verify.running import Group, Result as CheckResult
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """SIGTERM too: it is what a CI system sends to a run that it cancels."""
@@ -92,9 +92,6 @@ def _run(make: Callable[[], Probe], groups: Sequence[Group]) -> int:
     results: list[CheckResult] = []
     fault = ""
 
-    def begin(checks: Sequence[Check]) -> None:
-        announce(output_screen, probe, groups, len(checks))
-
     def tell(result: CheckResult) -> None:
         show_result(output_screen, result, results)
         results.append(result)
@@ -107,9 +104,10 @@ def _run(make: Callable[[], Probe], groups: Sequence[Group]) -> int:
             knock(probe)
         except Unusable as error:
             fail(str(error), exits.USAGE)
+        announce(output_screen, probe, groups)
         try:
             with output_screen.waiting("Checking…"):
-                fault = run(probe, groups, tell, begin)
+                fault = run(probe, groups, tell)
         except KeyboardInterrupt:
             pass
         finally:
@@ -222,12 +220,12 @@ STYLES = {"proved": "green", "failed": "red", "not checked": "yellow"}
 MARKS = {"proved": "✓", "failed": "✗", "not checked": "–"}
 
 
-def announce(screen: Screen, probe: Probe, groups: Sequence[Group], checks: int) -> None:
-    """The plan of the run, and what it may cost; ``checks``: how many there are."""
-    from agentpost_verify.running import planned
+def announce(screen: Screen, probe: Probe, groups: Sequence[Group]) -> None:
+    """The plan of the run, and what it may cost."""
+    from agentpost_verify.running import list_checks, planned
 
     messages = planned(groups, probe)
-    plan = f"{_count(checks, 'check')}, {_count(messages, 'message')} to its agent"
+    plan = f"{_count(len(list_checks(groups)), 'check')}, {_count(messages, 'message')} to its agent"
     screen.line(f"{probe.url}: {plan}.")
     if messages:
         note = "The agent may use credits, and endpoints of the account get the messages' events."

@@ -4,8 +4,8 @@ import pytest
 
 from agentpost_verify import shapes
 from agentpost_verify.answers import Exchange
-from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
+from agentpost_verify.samples import one_answer
 
 BUDGET_TRIES = 5
 WINDOW_SECONDS = 60

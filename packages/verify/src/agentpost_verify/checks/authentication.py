@@ -1,7 +1,7 @@
 """Who may come in (spec: Authentication)."""
 
-from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
+from agentpost_verify.samples import one_answer
 
 UNAUTHORIZED = "401 unauthorized"
 

@@ -1,8 +1,8 @@
 """Requests that no resource understands (spec: Errors)."""
 
 from agentpost_verify.answers import problem_fields
-from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
+from agentpost_verify.samples import one_answer
 
 test_unknown_route = one_answer(
     "An unknown route is not_found. (Errors)", "404 not_found", "GET /v1/verify-{nonce}"

@@ -6,9 +6,8 @@ import pytest
 
 from agentpost_verify import shapes
 from agentpost_verify.answers import Exchange, Json
-from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import WAIT_SECONDS_MAX, Log, page_at
+from agentpost_verify.samples import WAIT_SECONDS_MAX, Log, one_answer, page_at
 
 LEAST_SECONDS = 0.99
 """Of an empty answer: a second, less what clocks may differ."""

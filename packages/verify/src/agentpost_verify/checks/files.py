@@ -6,8 +6,8 @@ import pytest
 
 from agentpost_verify import shapes
 from agentpost_verify.answers import Exchange, Json
-from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
+from agentpost_verify.samples import one_answer
 
 RANGE_BYTES = 10
 

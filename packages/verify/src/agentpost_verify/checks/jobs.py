@@ -11,9 +11,8 @@ import pytest
 from agentpost_verify import shapes
 from agentpost_verify.answers import Json
 from agentpost_verify.checks.events import expect_order, expect_owner
-from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import Log, read_log
+from agentpost_verify.samples import Log, one_answer, read_log
 
 EARLY_SECONDS = 0.9
 """An answer that comes this much before its wait is over must have a reason."""

@@ -4,9 +4,8 @@ import pytest
 
 from agentpost_verify import shapes
 from agentpost_verify.answers import Exchange, problem_fields
-from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import GREETING, PROGRAM, WAIT_SECONDS_MAX, inline
+from agentpost_verify.samples import GREETING, PROGRAM, WAIT_SECONDS_MAX, inline, one_answer
 
 INVALID = "400 invalid_request"
 PROGRAM_NAME = "verify-program"
@@ -15,9 +14,10 @@ FILES_MAX = 5
 """A message has so many files at the most; further ones are noted."""
 
 
-def test_created(greeting_sent: Exchange) -> None:
-    """A new message is 201 and has every field. (Message)"""
-    greeting_sent.expect("201", shape=shapes.MESSAGE)
+test_created = one_answer(
+    "A new message is 201 and has every field. (Message)",
+    "201", "greeting_sent", shape=shapes.MESSAGE,
+)  # fmt: skip
 
 
 def test_at_once(probe: Probe) -> None:
@@ -49,13 +49,7 @@ test_unknown_fields = one_answer(
     "Unknown fields of a request are ignored. (Versioning 2)",
     "400 empty_message", post(verify_unknown={"a": [1]}),
 )  # fmt: skip
-
-
-def test_longest(long_sent: Exchange) -> None:
-    """A text of 20,000 characters is taken. (Limits)"""
-    long_sent.expect("201")
-
-
+test_longest = one_answer("A text of 20,000 characters is taken. (Limits)", "201", "long_sent")
 test_too_long = one_answer(
     "One character more is too_long. (Limits)", "400 too_long", post(message="." * 20_001)
 )
@@ -111,9 +105,10 @@ def notes(probe: Probe, odd_files_sent: Exchange) -> str:
     return "\n".join(map(str, message.get("notes") or []))
 
 
-def test_odd_files(odd_files_sent: Exchange) -> None:
-    """Files that cannot be taken, and a sixth, don't fail the message. (createMessage 4)"""
-    odd_files_sent.expect("201")
+test_odd_files = one_answer(
+    "Files that cannot be taken, and a sixth, don't fail the message. (createMessage 4)",
+    "201", "odd_files_sent",
+)  # fmt: skip
 
 
 def test_program_noted(notes: str) -> None:

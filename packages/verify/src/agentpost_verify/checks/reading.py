@@ -4,9 +4,8 @@ import pytest
 
 from agentpost_verify import shapes
 from agentpost_verify.answers import Json, without_links
-from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import WAIT_SECONDS_MAX
+from agentpost_verify.samples import WAIT_SECONDS_MAX, one_answer
 
 AT_ONCE_SECONDS = 10.0
 """Much less than the wait asked for, and enough for a slow network."""

@@ -7,9 +7,8 @@ import pytest
 
 from agentpost_verify import shapes
 from agentpost_verify.answers import Exchange, Json
-from agentpost_verify.one_answer import one_answer
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import CSV, GREETING, PROGRAM
+from agentpost_verify.samples import CSV, GREETING, PROGRAM, one_answer
 
 POST = "POST /v1/uploads"
 FILENAME = "verify.csv"
@@ -173,9 +172,9 @@ def test_not_ready(probe: Probe, fresh: Json) -> None:
     attach(probe, fresh).expect("409 upload_not_ready")
 
 
-def test_attached(attachment: Exchange) -> None:
-    """A message takes a complete upload. (createMessage)"""
-    attachment.expect("201")
+test_attached = one_answer(
+    "A message takes a complete upload. (createMessage)", "201", "attachment"
+)
 
 
 def test_attached_once(probe: Probe, upload: Json, attachment: Exchange) -> None:
