@@ -181,21 +181,18 @@ def one_answer(
     """A check: each request is answered with the outcome, and with a resource of that shape.
 
     A request is its method and path, or a tuple: those, its body and the field that the answer must
-    name as the problem; or the name of a sample that is an answer. ``{nonce}`` in a path is the
-    probe's, ``{name}`` the sample of that name. ``options`` are those of `Probe.call`.
+    name as the problem. ``{nonce}`` in a path is the probe's, ``{name}`` the sample of that name;
+    alone, a sample that is the answer. ``options`` are those of `Probe.call`.
     """
-    rows = [
-        (*each, None)[:3] if isinstance(each, tuple) else (each, None, None) for each in requests
-    ]
-    samples = {name for row in rows for name in re.findall(r"(?:{|^)(\w+)(?=[\[}]|$)", row[0])} - {
-        "nonce"
-    }
+    rows = [each if isinstance(each, tuple) else (each,) for each in requests]
+    samples = {name for row in rows for name in re.findall(r"{(\w+)", row[0])} - {"nonce"}
 
     @pytest.mark.usefixtures("probe", *samples)
     def check(probe: Probe, request: pytest.FixtureRequest) -> None:
         values = {name: request.getfixturevalue(name) for name in samples}
-        for route, body, field in rows:
-            exchange = values.get(route)
+        for row in rows:
+            route, body, field = (*row, None, None)[:3]
+            exchange = values.get(route.strip("{}"))
             if exchange is None:
                 method, path = route.format(nonce=probe.nonce, **values).split(" ")
                 exchange = probe.call(method, path, body=body, **options)

@@ -225,7 +225,8 @@ def announce(screen: Screen, probe: Probe, groups: Sequence[Group]) -> None:
     from agentpost_verify.running import list_checks, planned
 
     messages = planned(groups, probe)
-    plan = f"{_count(len(list_checks(groups)), 'check')}, {_count(messages, 'message')} to its agent"
+    checks = len(list_checks(groups))
+    plan = f"{_count(checks, 'check')}, {_count(messages, 'message')} to its agent"
     screen.line(f"{probe.url}: {plan}.")
     if messages:
         note = "The agent may use credits, and endpoints of the account get the messages' events."

@@ -16,7 +16,7 @@ FILES_MAX = 5
 
 test_created = one_answer(
     "A new message is 201 and has every field. (Message)",
-    "201", "greeting_sent", shape=shapes.MESSAGE,
+    "201", "{greeting_sent}", shape=shapes.MESSAGE,
 )  # fmt: skip
 
 
@@ -49,7 +49,7 @@ test_unknown_fields = one_answer(
     "Unknown fields of a request are ignored. (Versioning 2)",
     "400 empty_message", post(verify_unknown={"a": [1]}),
 )  # fmt: skip
-test_longest = one_answer("A text of 20,000 characters is taken. (Limits)", "201", "long_sent")
+test_longest = one_answer("A text of 20,000 characters is taken. (Limits)", "201", "{long_sent}")
 test_too_long = one_answer(
     "One character more is too_long. (Limits)", "400 too_long", post(message="." * 20_001)
 )
@@ -107,7 +107,7 @@ def notes(probe: Probe, odd_files_sent: Exchange) -> str:
 
 test_odd_files = one_answer(
     "Files that cannot be taken, and a sixth, don't fail the message. (createMessage 4)",
-    "201", "odd_files_sent",
+    "201", "{odd_files_sent}",
 )  # fmt: skip
 
 

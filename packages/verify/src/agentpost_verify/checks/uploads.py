@@ -173,7 +173,7 @@ def test_not_ready(probe: Probe, fresh: Json) -> None:
 
 
 test_attached = one_answer(
-    "A message takes a complete upload. (createMessage)", "201", "attachment"
+    "A message takes a complete upload. (createMessage)", "201", "{attachment}"
 )
 
 
