@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentpost_verify.shapes import Kind, problems
+from agentpost_verify.shapes import Shape, problems
 
 Json = dict[str, Any]
 SHOWN_CHARACTERS_MAX: Final = 200
@@ -95,7 +95,9 @@ class Exchange:
             return body
         pytest.skip(f"{self.line} answered {self.outcome}")
 
-    def expect(self, *outcomes: str, shape: Kind | None = None, problem: str | None = None) -> Json:
+    def expect(
+        self, *outcomes: str, shape: Shape | None = None, problem: str | None = None
+    ) -> Json:
         """The JSON object of this answer. A `Difference` unless it is one of these outcomes, such
         as "201" or "404 not_found", with the fields of that shape, and unless it names that field,
         or one inside it, as a problem."""
@@ -116,9 +118,9 @@ class Exchange:
             raise Difference(f"{request} to be refused (4xx)", self.outcome)
 
 
-def expect_fields(kind: Kind, value: object) -> None:
+def expect_fields(shape: Shape, value: object) -> None:
     """Raise a `Difference` that names the first fields which are not what they must be."""
-    wrong = list(problems(kind, value))
+    wrong = list(problems(shape, value))
     if wrong:
         raise Difference("the fields of the resource", "; ".join(wrong[:3]))
 

@@ -19,7 +19,7 @@ import pytest
 from agentpost_verify import __version__
 from agentpost_verify.answers import Difference, Exchange, Gone, Json
 from agentpost_verify.receiver import Receiver
-from agentpost_verify.shapes import each, having, problems
+from agentpost_verify.shapes import having, problems
 
 CONNECT_SECONDS_MAX: Final = 10.0
 ANSWER_SECONDS_MAX: Final = 45.0
@@ -37,7 +37,7 @@ HOLD_SECONDS: Final = 20
 WORK_LIST_MAX: Final = 50
 WORKS_PATH: Final = f"/v1/work?limit={WORK_LIST_MAX}"
 """The longest list of works there is."""
-WORKS: Final = having(data=each(having(text="work_id")))
+WORKS: Final = having(data=[having(text="work_id")])
 
 
 @dataclass(eq=False, repr=False)
@@ -106,11 +106,11 @@ class Probe:
             "headers": {name: value for name, value in fields.items() if value is not None},
         }
         has_key = header is not None and self.key in header
-        if has_key:
-            self._keep_within_budget()
+        if has_key and self._remaining is not None and self._remaining <= BUDGET_RESERVE:
+            self._wait(self._reset + 1, "the key's requests are used up")
         exchange = self._note(request, held_seconds, has_key)
         if exchange.status == 429:
-            self._wait_retry_after(exchange)
+            self._wait(exchange.number("retry-after"), "a rate limit was hit")
             exchange = self._note(request, held_seconds, has_key)
         if exchange.status == 429:
             pytest.skip("a rate limit was hit, also after the pause the server asked for")
@@ -180,38 +180,25 @@ class Probe:
         status, content = response.status_code, response.content
         return Exchange(method, path, status, response.headers, content, began, took, has_key)
 
-    def _keep_within_budget(self) -> None:
-        """Wait for the window rather than use up what is left of it."""
-        if self._remaining is None or self._remaining > BUDGET_RESERVE:
-            return
-        if self._reset > PAUSE_SECONDS_MAX:
-            pytest.skip(f"the key's requests are used up for {self._reset} s")
-        self.pause(self._reset + 1)
+    def _wait(self, seconds: int | None, why: str) -> None:
+        """Pause for so long, unless that is too long or not told."""
+        if seconds is None or seconds > PAUSE_SECONDS_MAX:
+            length = "nobody says how long" if seconds is None else f"{seconds} s"
+            pytest.skip(f"{why}; to wait: {length}")
+        self.pause(seconds)
         self._remaining = None
 
-    def _wait_retry_after(self, exchange: Exchange) -> None:
-        seconds = exchange.number("retry-after")
-        if seconds is None:
-            pytest.skip("a rate limit was hit, and the answer does not say how long to wait")
-        if seconds > PAUSE_SECONDS_MAX:
-            pytest.skip(f"a rate limit was hit; the server asks to wait {seconds} s")
-        self.pause(seconds)
-
-    def post(self, body: Any, key: str | None = None, wait: int | None = None) -> Exchange:
-        """`POST /v1/messages` just so, held up to ``wait`` seconds.
-
-        For bodies that must be refused: what makes a message goes through `send`."""
+    def post(self, body: Any, key: str | None = None, query: str = "") -> Exchange:
+        """`POST /v1/messages` just so. For bodies that must be refused: what makes a message goes
+        through `send`."""
         headers = {"Idempotency-Key": key} if key is not None else {}
-        path = "/v1/messages" if wait is None else f"/v1/messages?wait={wait}"
-        return self.call("POST", path, body=body, headers=headers)
+        return self.call("POST", f"/v1/messages{query}", body=body, headers=headers)
 
-    def send(
-        self, text: str, key: str | None = None, wait: int | None = None, **fields: Any
-    ) -> Exchange:
+    def send(self, text: str, key: str | None = None, query: str = "", **fields: Any) -> Exchange:
         """Send a message in a new conversation: none waits for another one's turn, and nothing
         gets into the conversations of the key."""
         conversation = f"verify-{self.nonce}-{next(self.conversations)}"
-        return self.post({"message": text, "conversation": conversation, **fields}, key, wait)
+        return self.post({"message": text, "conversation": conversation, **fields}, key, query)
 
     def read(self, message_id: str, wait: int = 0) -> Exchange:
         """`GET /v1/messages/{id}`, held up to ``wait`` seconds."""

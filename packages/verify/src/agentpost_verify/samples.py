@@ -17,7 +17,7 @@ import pytest
 from agentpost_verify.answers import NOT_PROVED, Exchange, Json
 from agentpost_verify.probe import Probe
 from agentpost_verify.receiver import Receiver
-from agentpost_verify.shapes import Kind
+from agentpost_verify.shapes import Shape
 
 GREETING: Final = "Hello"
 LONG_TEXT: Final = f"{GREETING}. ".ljust(20_000, ".")
@@ -176,7 +176,7 @@ def inline(name: str, data: bytes) -> Json:
 
 
 def one_answer(
-    rule: str, outcome: str, *requests: Any, shape: Kind | None = None, **options: Any
+    rule: str, outcome: str, *requests: Any, shape: Shape | None = None, **options: Any
 ) -> Callable[..., None]:
     """A check: each request is answered with the outcome, and with a resource of that shape.
 
@@ -196,7 +196,7 @@ def one_answer(
             if exchange is None:
                 method, path = route.format(nonce=probe.nonce, **values).split(" ")
                 exchange = probe.call(method, path, body=body, **options)
-            exchange.expect(outcome, shape=shape, problem=field)
+            exchange.expect(outcome, shape=shape, problem=field or "")
 
     check.__doc__ = rule
     return check

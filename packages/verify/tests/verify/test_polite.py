@@ -62,7 +62,7 @@ def test_a_limit_is_waited_for_as_told() -> None:
 @pytest.mark.parametrize(
     ("answers", "why"),
     [
-        ([budget(0, 3600)], "3600 s"),
+        ([budget(0, 3600)], "3601 s"),
         *(([httpx2.Response(429, headers=headers)], "rate limit") for headers in UNTIMED),
         ([httpx2.Response(429, headers={"retry-after": "1"})] * 2, "also after the pause"),
         ([httpx2.Response(503, json={"error": "unavailable"})], "switched off"),

@@ -25,11 +25,11 @@ def test_at_once(probe: Probe) -> None:
 
     The answer has no reply, however fast the agent is; the message gets it afterwards.
     """
-    refusal = probe.send(GREETING, wait=WAIT_SECONDS_MAX + 1)
+    refusal = probe.send(GREETING, query=f"?wait={WAIT_SECONDS_MAX + 1}")
     if refusal.status == 201:
         pytest.skip("this deployment knows no wait of a POST, which agentpost adds to the API")
     refusal.expect("400 invalid_request", problem="wait")
-    message = probe.send(GREETING, wait=0).expect("201", shape=shapes.MESSAGE)
+    message = probe.send(GREETING, query="?wait=0").expect("201", shape=shapes.MESSAGE)
     state = (message.get("status"), message.get("final"))
     assert state == ("processing", False), "processing, not final"
     probe.final(message["id"])
