@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from typing import Any, Final, Self
 
@@ -79,58 +79,55 @@ class Probe:
         return None
 
     def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: Any = None,
-        raw: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        held_seconds: float = 0,
-        authorization: str | None = "Bearer {key}",
+        self, method: str, path: str, body: Any = None, held_seconds: float = 0, **headers: str
     ) -> Exchange:
-        """A request of this key. ``body`` is sent as JSON, ``raw`` as it is; ``held_seconds``:
-        seconds the server may keep the answer back; ``authorization``: that header, None for none.
-        Skips when it may not be sent, `Difference` when no answer comes, `Gone` when nothing
-        answers at the address. What the call creates is remembered."""
-        if method == "POST" and path.startswith("/v1/messages") and body is not None:
+        """A request of this key. ``body`` is sent as JSON, bytes as they are; ``held_seconds``:
+        seconds the server may keep the answer back; ``headers``: "{key}" in the authorization
+        stands for the key, and an empty one is not sent. Skips when it may not be sent,
+        `Difference` when no answer comes, `Gone` when nothing answers at the address. What the call
+        creates is remembered."""
+        if method == "POST" and path.startswith("/v1/messages") and isinstance(body, dict):
             _ = self.works_before
-        content = json.dumps(body).encode() if body is not None else raw
-        header = authorization.format(key=self.key) if authorization is not None else None
-        kind = "application/json" if content is not None else None
-        fields = {"Authorization": header, "Content-Type": kind, **(headers or {})}
-        request = {
-            "method": method,
-            "url": self.url + path,
-            "content": content,
-            "headers": {name: value for name, value in fields.items() if value is not None},
-        }
-        has_key = header is not None and self.key in header
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        fields = {"authorization": "Bearer {key}", **headers}
+        if content is not None:
+            fields["content_type"] = "application/json"
+        fields["authorization"] = fields["authorization"].replace("{key}", self.key)
+        sent = {name.replace("_", "-").title(): text for name, text in fields.items() if text}
+        has_key = self.key in fields["authorization"]
         if has_key and self._remaining is not None and self._remaining <= BUDGET_RESERVE:
             self._wait(self._reset + 1, "the key's requests are used up")
-        exchange = self._note(request, held_seconds, has_key)
+        ask = partial(self._note, method, path, held_seconds, has_key, sent, content)
+        exchange = ask()
         if exchange.status == 429:
             self._wait(exchange.number("retry-after"), "a rate limit was hit")
-            exchange = self._note(request, held_seconds, has_key)
+            exchange = ask()
         if exchange.status == 429:
             pytest.skip("a rate limit was hit, also after the pause the server asked for")
         if exchange.outcome == "503 unavailable":
             pytest.skip("the API is switched off at the moment (503 unavailable)")
         return exchange
 
-    def fetch(self, url: str, headers: Mapping[str, str] | None = None) -> Exchange:
+    def fetch(self, url: str, **headers: str) -> Exchange:
         """Read any address without a key, e.g. a file's link; what signs it is not shown."""
-        request = {"method": "GET", "url": url, "headers": headers or {}, "follow_redirects": True}
-        return self._send(request, TRANSFER_SECONDS_MAX)
+        return self._send("GET", url, TRANSFER_SECONDS_MAX, headers, follow_redirects=True)
 
     def post_form(self, url: str, fields: Mapping[str, str], data: bytes) -> Exchange:
         """Post an upload's form: every field, then the file (spec: createUpload.procedure)."""
-        request = {"method": "POST", "url": url, "data": fields, "files": {"file": data}}
-        return self._send(request, TRANSFER_SECONDS_MAX)
+        return self._send("POST", url, TRANSFER_SECONDS_MAX, {}, data=fields, files={"file": data})
 
-    def _note(self, request: dict[str, Any], held_seconds: float, has_key: bool) -> Exchange:
-        """An answer of the API, what it tells of the key's budget and what it has created."""
-        exchange = self._send(request, held_seconds + CALL_SECONDS_MAX, held_seconds, has_key)
+    def _note(
+        self,
+        method: str,
+        path: str,
+        held: float,
+        has_key: bool,
+        headers: dict[str, str],
+        content: Any,
+    ) -> Exchange:
+        """An answer of the API, what it tells of the key's budget and what it has changed."""
+        url, seconds = self.url + path, held + CALL_SECONDS_MAX
+        exchange = self._send(method, url, seconds, headers, held, has_key, content=content)
         self.exchanges.append(exchange)
         if has_key:
             self._remaining = exchange.number("ratelimit-remaining")
@@ -141,10 +138,19 @@ class Probe:
                 self.endpoints.append(body["id"])
             elif body.get("object") == "message":
                 self.messages[body["id"]] = body
+            elif exchange.method == "DELETE" and body["id"] in self.endpoints:
+                self.endpoints.remove(body["id"])
         return exchange
 
     def _send(
-        self, request: dict[str, Any], seconds: float, held: float = 0, has_key: bool = False
+        self,
+        method: str,
+        url: str,
+        seconds: float,
+        headers: Mapping[str, str],
+        held: float = 0,
+        has_key: bool = False,
+        **options: Any,
     ) -> Exchange:
         """The answer, read to its end within so many seconds.
 
@@ -153,32 +159,33 @@ class Probe:
         wherever it is. Each has a new connection: a server may close a kept one at any time, which
         would say nothing about it.
         """
-        method, url = request["method"], request["url"]
         is_ours = url.startswith(f"{self.url}/v1")
         path = url.removeprefix(self.url) if is_ours else url.partition("?")[0]
-        headers = {"User-Agent": f"agentpost-verify/{__version__}", **request.get("headers", {})}
         silence = held + ANSWER_SECONDS_MAX
-        timeout = httpx2.Timeout(silence, connect=CONNECT_SECONDS_MAX)
+        options["timeout"] = httpx2.Timeout(silence, connect=CONNECT_SECONDS_MAX)
+        options["headers"] = {"User-Agent": f"agentpost-verify/{__version__}", **headers}
 
         async def send() -> httpx2.Response:
             with anyio.fail_after(seconds):
                 async with self.open_http() as client:
-                    return await client.request(**{**request, "headers": headers}, timeout=timeout)
+                    return await client.request(method, url, **options)
 
         began = time.monotonic()
         try:
             response = anyio.run(send)
         except TimeoutError:
-            raise _no_answer(method, path, seconds, "no end of it") from None
+            limit, problem = seconds, "no end of it"
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             is_unconnected = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
             if is_unconnected and url.startswith(self.url):
                 raise Gone(f"nothing answers at {self.url} ({error or 'silence'})") from None
-            problem = "silence" if isinstance(error, httpx2.TimeoutException) else str(error)
-            raise _no_answer(method, path, silence, problem or type(error).__name__) from None
-        took = time.monotonic() - began
-        status, content = response.status_code, response.content
-        return Exchange(method, path, status, response.headers, content, began, took, has_key)
+            is_silent = isinstance(error, httpx2.TimeoutException)
+            limit, problem = silence, "silence" if is_silent else str(error) or type(error).__name__
+        else:
+            took = time.monotonic() - began
+            status, content = response.status_code, response.content
+            return Exchange(method, path, status, response.headers, content, began, took, has_key)
+        raise Difference(f"an answer to {method} {path} within {limit:g} s", problem)
 
     def _wait(self, seconds: int | None, why: str) -> None:
         """Pause for so long, unless that is too long or not told."""
@@ -188,13 +195,12 @@ class Probe:
         self.pause(seconds)
         self._remaining = None
 
-    def post(self, body: Any, key: str | None = None, query: str = "") -> Exchange:
+    def post(self, body: Any, key: str = "", query: str = "") -> Exchange:
         """`POST /v1/messages` just so. For bodies that must be refused: what makes a message goes
         through `send`."""
-        headers = {"Idempotency-Key": key} if key is not None else {}
-        return self.call("POST", f"/v1/messages{query}", body=body, headers=headers)
+        return self.call("POST", f"/v1/messages{query}", body, idempotency_key=key)
 
-    def send(self, text: str, key: str | None = None, query: str = "", **fields: Any) -> Exchange:
+    def send(self, text: str, key: str = "", query: str = "", **fields: Any) -> Exchange:
         """Send a message in a new conversation: none waits for another one's turn, and nothing
         gets into the conversations of the key."""
         conversation = f"verify-{self.nonce}-{next(self.conversations)}"
@@ -230,13 +236,6 @@ class Probe:
         body = {"url": f"{base}/{name}", "events": ["job.expired"], "description": description}
         return self.call("POST", "/v1/webhooks", body={**body, **fields})
 
-    def remove_endpoint(self, endpoint_id: str) -> Exchange:
-        """Delete an endpoint; once it is gone, it is no longer ours to remove."""
-        exchange = self.call("DELETE", f"/v1/webhooks/{endpoint_id}")
-        if exchange.status == 200 and endpoint_id in self.endpoints:
-            self.endpoints.remove(endpoint_id)
-        return exchange
-
     def key_for(self, name: str) -> str:
         """An Idempotency-Key of this probe."""
         return f"agentpost-verify-{self.nonce}-{name}"
@@ -248,7 +247,3 @@ def works_of(exchange: Exchange) -> list[str] | None:
     if exchange.status != 200 or any(problems(WORKS, exchange.json)):
         return None
     return [item["work_id"] for item in exchange.json["data"]]
-
-
-def _no_answer(method: str, path: str, seconds: float, problem: str) -> Difference:
-    return Difference(f"an answer to {method} {path} within {seconds:g} s", problem)

@@ -7,7 +7,7 @@ UNAUTHORIZED = "401 unauthorized"
 
 test_missing_key = one_answer(
     "A request without a key is refused. (Authentication 3)",
-    UNAUTHORIZED, "GET /v1/me", authorization=None,
+    UNAUTHORIZED, "GET /v1/me", authorization="",
 )  # fmt: skip
 test_unknown_key = one_answer(
     "An unknown key is refused. (Authentication 3)",
@@ -27,7 +27,7 @@ def test_scheme_case(probe: Probe) -> None:
 
 test_key_first = one_answer(
     "A stranger learns nothing about a body that is wrong. (Endpoints)",
-    UNAUTHORIZED, "POST /v1/messages", raw=b"{no json", authorization=None,
+    UNAUTHORIZED, ("POST /v1/messages", b"{no json"), authorization="",
 )  # fmt: skip
 test_every_route = one_answer(
     "Every kind of route asks for a key. (Endpoints)",
@@ -44,5 +44,5 @@ test_every_route = one_answer(
     "GET /v1/webhooks",
     "POST /v1/webhooks",
     "DELETE /v1/webhooks/whe_unknown",
-    authorization=None,
+    authorization="",
 )

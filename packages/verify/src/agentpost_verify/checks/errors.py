@@ -18,7 +18,7 @@ def test_wrong_method(probe: Probe) -> None:
 def test_invalid_json(probe: Probe) -> None:
     """A body that is not a JSON object is invalid_request, field null. (Errors)"""
     for raw in (b"{no json", b"\xff{}", b"[]", b'"text"'):
-        exchange = probe.call("POST", "/v1/messages", raw=raw)
+        exchange = probe.call("POST", "/v1/messages", raw)
         fields = problem_fields(exchange.expect("400 invalid_request"))
         assert None in fields, "a problem with the whole body (field null)"
 

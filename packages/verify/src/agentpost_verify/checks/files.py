@@ -75,8 +75,7 @@ def test_forged(probe: Probe, agent_file: Json) -> None:
 
 def test_part(probe: Probe, agent_file: Json, content: bytes) -> None:
     """A range of a file can be asked for. (addition)"""
-    headers = {"Range": f"bytes=0-{RANGE_BYTES - 1}"}
-    exchange = probe.fetch(link_to(probe, agent_file), headers)
+    exchange = probe.fetch(link_to(probe, agent_file), range=f"bytes=0-{RANGE_BYTES - 1}")
     if exchange.status == 200:
         pytest.skip("this deployment gives files as a whole only")
     assert exchange.status == 206, f"status 206, not {exchange.outcome}"

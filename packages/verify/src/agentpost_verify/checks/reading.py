@@ -48,6 +48,6 @@ def test_etag(probe: Probe, greeting: Json) -> None:
     if tag is None:
         pytest.skip("this deployment sends no ETag, which agentpost adds to the API")
     path = f"/v1/messages/{greeting['id']}"
-    exchange = probe.call("GET", path, headers={"If-None-Match": tag})
+    exchange = probe.call("GET", path, if_none_match=tag)
     assert (exchange.status, exchange.body) == (304, b""), "an empty 304"
-    probe.call("GET", path, headers={"If-None-Match": '"other"'}).expect("200")
+    probe.call("GET", path, if_none_match='"other"').expect("200")

@@ -171,7 +171,7 @@ def test_rotated(probe: Probe, endpoint: Json, path: str) -> None:
 def test_deleted(probe: Probe) -> None:
     """A deleted endpoint is gone; deleting it again is not_found. (Webhooks)"""
     endpoint_id = expect_unless_full(probe.create_endpoint("deleted"), "201")["id"]
-    body = probe.remove_endpoint(endpoint_id).expect("200")
+    body = probe.call("DELETE", f"{LIST}/{endpoint_id}").expect("200")
     deletion = (body.get("object"), body.get("id"), body.get("deleted"))
     assert deletion == ("webhook_endpoint", endpoint_id, True), "deleted: true"
     probe.call("DELETE", f"{LIST}/{endpoint_id}").expect("404 not_found")
@@ -197,7 +197,7 @@ def test_at_most_ten(probe: Probe) -> None:
         assert len(page) + len(new_ids) == ENDPOINTS_MAX, f"room for {ENDPOINTS_MAX}"
     finally:
         for endpoint_id in new_ids:
-            probe.remove_endpoint(endpoint_id)
+            probe.call("DELETE", f"{LIST}/{endpoint_id}")
 
 
 test_unknown = one_answer(
