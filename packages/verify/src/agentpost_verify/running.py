@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pytest
 
@@ -17,11 +17,7 @@ MISREAD: Final = (AttributeError, LookupError, TypeError, ValueError)
 """What a check raises that trips over an answer quite unlike the API's. The answer's shape is
 judged by another check, so nothing is proved."""
 COMPARED: Final = "a comparison"
-NOT_RUN: Final = (
-    pytest.ExitCode.INTERNAL_ERROR,
-    pytest.ExitCode.USAGE_ERROR,
-    pytest.ExitCode.NO_TESTS_COLLECTED,
-)
+Raised: TypeAlias = pytest.ExceptionInfo[BaseException]
 
 
 class Outcome(StrEnum):
@@ -146,7 +142,7 @@ def _run(groups: Sequence[Group], plugin: "_Plugin", *options: str) -> None:
         code = pytest.main([*own, *options, *files], [plugin])
     if plugin.fault is not None:
         raise plugin.fault
-    if code in NOT_RUN:
+    if code > pytest.ExitCode.INTERRUPTED:  # the codes above it are of pytest's own failures
         raise RuntimeError(f"the checks could not be run: pytest ended with {code!r}")
 
 
@@ -188,21 +184,13 @@ class _Plugin:
         return [COMPARED]
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
-        result = Result(_check(item), Outcome.PROVED, call.duration)
         if call.excinfo is not None:
-            self.tell(self._judge(result, item, call.when, call.excinfo))
+            self.tell(self._judge(item, call, call.excinfo))
         elif call.when == "call":
-            self.tell(result)
+            self.tell(Result(_check(item), Outcome.PROVED, call.duration))
 
-    def _judge(
-        self,
-        result: Result,
-        item: pytest.Item,
-        when: str,
-        info: pytest.ExceptionInfo[BaseException],
-    ) -> Result:
-        error = info.value
-        why = ""
+    def _judge(self, item: pytest.Item, call: pytest.CallInfo[Any], info: Raised) -> Result:
+        result, error, why = Result(_check(item), Outcome.FAILED, call.duration), info.value, ""
         if isinstance(error, (Gone, pytest.skip.Exception)):
             why = str(error)
             self.gone = why if isinstance(error, Gone) else self.gone
@@ -214,22 +202,20 @@ class _Plugin:
             self.fault, item.session.shouldstop = error, "a check is broken"
         if why:
             return replace(result, outcome=Outcome.NOT_CHECKED, why=why)
-        if when == "setup":  # told once, by the check that needs the sample first
+        if call.when == "setup":  # told once, by the check that needs the sample first
             self.samples_missing.append(error)
         expected, got = self._difference(error)
-        result = replace(result, outcome=Outcome.FAILED, expected=expected, got=got)
+        result = replace(result, expected=expected, got=got)
         exchange = self._exchange(info)
         if exchange is None:
             return result
         return replace(result, request=exchange.line, request_id=exchange.request_id)
 
-    def _exchange(self, info: pytest.ExceptionInfo[BaseException]) -> Exchange | None:
-        """What the failure is about: the answer that the check looks at, else its last one."""
-        for entry in reversed(info.traceback):
-            for value in reversed(list(entry.locals.values())):
-                if isinstance(value, Exchange):
-                    return value
-        return next(reversed(self.exchanges[self.calls_before :]), None)
+    def _exchange(self, info: Raised) -> Exchange | None:
+        """What the failure is about: the answer that the check looked at last, else asked for."""
+        values = [value for entry in info.traceback for value in entry.locals.values()]
+        looked_at = [value for value in values if isinstance(value, Exchange)]
+        return next(reversed(looked_at or self.exchanges[self.calls_before :]), None)
 
     def _difference(self, error: BaseException) -> tuple[str, str]:
         """What was expected and what came. The words of an `assert` say what was expected; else

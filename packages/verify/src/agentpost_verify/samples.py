@@ -22,6 +22,8 @@ from agentpost_verify.shapes import Shape
 GREETING: Final = "Hello"
 LONG_TEXT: Final = f"{GREETING}. ".ljust(20_000, ".")
 """As many characters as a message may have."""
+LONG_NAME: Final = "long-".ljust(135, "x")
+"""Makes an Idempotency-Key of more than the 128 characters that count."""
 CSV: Final = b"month,revenue\nJan,10\nFeb,14\nMar,12\nApr,19\n"
 DOWNLOAD_BYTES_MAX: Final = 50 * 2**20
 PROGRAM: Final = b"\x7fELF\x02\x01\x01" + bytes(57)
@@ -110,12 +112,7 @@ def page_at(probe: Probe, message_id: str, cursor: object = None, wait: int = 0)
 @pytest.fixture(scope="session")
 def long_sent(probe: Probe) -> Exchange:
     """The answer to the longest text allowed, sent with a key longer than counts."""
-    return probe.send(LONG_TEXT, long_key(probe))
-
-
-def long_key(probe: Probe) -> str:
-    """An Idempotency-Key of more than the 128 characters that count."""
-    return probe.key_for("long-" + "x" * 130)
+    return probe.send(LONG_TEXT, probe.key_for(LONG_NAME))
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 
 from agentpost_verify.answers import Exchange
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import GREETING, LONG_TEXT, long_key
+from agentpost_verify.samples import GREETING, LONG_NAME, LONG_TEXT
 
 
 def test_replay(probe: Probe, greeting_id: str) -> None:
@@ -55,4 +55,4 @@ def test_at_once(probe: Probe) -> None:
 def test_key_is_cut(probe: Probe, long_sent: Exchange) -> None:
     """Only 128 characters of a key are significant. (Limits)"""
     first = long_sent.sample(201)["id"]
-    expect_again(probe, LONG_TEXT, long_key(probe)[:128], first)
+    expect_again(probe, LONG_TEXT, probe.key_for(LONG_NAME)[:128], first)
