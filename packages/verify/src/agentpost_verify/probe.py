@@ -93,11 +93,13 @@ class Probe:
         if content is not None:
             fields["content_type"] = "application/json"
         fields["authorization"] = fields["authorization"].replace("{key}", self.key)
-        sent = {name.replace("_", "-").title(): text for name, text in fields.items() if text}
+        all_headers = {
+            name.replace("_", "-").title(): text for name, text in fields.items() if text
+        }
         has_key = self.key in fields["authorization"]
         if has_key and self._remaining is not None and self._remaining <= BUDGET_RESERVE:
             self._wait(self._reset + 1, "the key's requests are used up")
-        ask = partial(self._note, method, path, held_seconds, has_key, sent, content)
+        ask = partial(self._note, method, path, held_seconds, has_key, all_headers, content)
         exchange = ask()
         if exchange.status == 429:
             self._wait(exchange.number("retry-after"), "a rate limit was hit")

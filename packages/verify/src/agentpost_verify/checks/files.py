@@ -67,8 +67,8 @@ def test_forged(probe: Probe, agent_file: Json) -> None:
     }
     for place, (name, text) in enumerate(query):
         other = (name, f"{'2' if text[:1] == '1' else '1'}{text[1:]}")
-        altered = urlencode([*query[:place], other, *query[place + 1 :]])
-        forgeries[f"another {name}"] = parts._replace(query=altered)
+        forged_query = urlencode([*query[:place], other, *query[place + 1 :]])
+        forgeries[f"another {name}"] = parts._replace(query=forged_query)
     for change, forgery in forgeries.items():
         probe.fetch(forgery.geturl()).expect_refusal(f"a link with {change}")
 

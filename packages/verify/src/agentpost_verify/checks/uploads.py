@@ -125,8 +125,8 @@ def test_tampered(probe: Probe, fresh: Json) -> None:
     for name, value in fresh["fields"].items():
         middle = len(value) // 2
         before, rest = value[:middle], value[middle:]
-        altered = f"{before}{'B' if rest.startswith('A') else 'A'}{rest[1:]}"
-        post(probe, fresh, **{name: altered}).expect_refusal(f"a form with another {name}")
+        forgery = f"{before}{'B' if rest.startswith('A') else 'A'}{rest[1:]}"
+        post(probe, fresh, **{name: forgery}).expect_refusal(f"a form with another {name}")
 
 
 def test_every_field(probe: Probe, fresh: Json) -> None:
