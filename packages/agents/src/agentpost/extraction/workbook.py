@@ -163,6 +163,8 @@ class _Rows:
         self, strings: list[str], date_styles: list[bool], epoch_1904: bool, columns: int,
         characters: int,
     ) -> None:  # fmt: skip
+        from openpyxl.utils.cell import column_index_from_string
+
         self.rows: list[tuple[int, list[Cell]]] = []
         self.merged: list[str] = []
         self.formulas: set[int] = set()
@@ -176,7 +178,7 @@ class _Rows:
         self._column = -1
         self._kind = self._style = ""
         self._typing = self._reading_aid = False
-        self._letters: dict[str, int] = {}
+        self._number_of = column_index_from_string
 
     def start(self, tag: str, attributes: Attributes) -> None:
         name = _MAIN.get(tag)
@@ -224,18 +226,11 @@ class _Rows:
 
     def _index(self, reference: str) -> int:
         """The number of a cell's column, counted from 0; -1 for a place that cannot be."""
-        letters = reference[:8].rstrip("0123456789")
-        column = self._letters.get(letters)
-        if column is None:
-            column = 0
-            for letter in letters.upper():
-                column = (
-                    column * 26 + ord(letter) - 64 if "A" <= letter <= "Z" else _COLUMNS_MAX + 1
-                )
-            column = column - 1 if 0 < column <= _COLUMNS_MAX else -1
-            if len(self._letters) < _COLUMNS_MAX:
-                self._letters[letters] = column
-        return column
+        try:
+            column = self._number_of(reference[:8].rstrip("0123456789"))
+        except ValueError:
+            return -1
+        return column - 1 if column <= _COLUMNS_MAX else -1
 
     def _value(self, text: str) -> Cell:
         if not text:
