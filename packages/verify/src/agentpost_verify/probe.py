@@ -62,8 +62,8 @@ class Probe:
     messages: dict[str, Json] = field(default_factory=dict)
     endpoints: list[str] = field(default_factory=list)
     conversations: Iterator[int] = field(default_factory=count)
-    _remaining: int | None = None
-    _reset: int = 0
+    _remaining: int | None = field(default=None, init=False)  # each key has its own
+    _reset: int = field(default=0, init=False)
 
     @cached_property
     def second(self) -> Self | None:

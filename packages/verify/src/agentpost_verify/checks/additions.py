@@ -97,8 +97,8 @@ def test_unknown_question(probe: Probe) -> None:
 def test_requests(probe: Probe) -> None:
     """The requests of the key are listed. (addition)"""
     items = expect_route(probe.call("GET", "/v1/requests?limit=2")).get("data")
-    assert type(items) is list, "a list of up to 2 requests"
-    assert len(items) <= 2, "a list of up to 2 requests"
+    is_right = isinstance(items, list) and len(items) <= 2
+    assert is_right is True, "a list of up to 2 requests"
 
 
 def test_filters(probe: Probe, greeting: Json) -> None:
