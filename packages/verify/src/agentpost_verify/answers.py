@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from agentpost_verify.shapes import Kind, problems
+from agentpost_verify.shapes import Shape, problems
 
 Json = dict[str, Any]
 SHOWN_CHARACTERS_MAX: Final = 200
@@ -95,38 +95,34 @@ class Exchange:
             return body
         pytest.skip(f"{self.line} answered {self.outcome}")
 
+    def expect(
+        self, *outcomes: str, shape: Shape | None = None, problem: str | None = None
+    ) -> Json:
+        """The JSON object of this answer. A `Difference` unless it is one of these outcomes, such
+        as "201" or "404 not_found", with the fields of that shape, and unless it names that field,
+        or one inside it, as a problem."""
+        if self.outcome not in outcomes:
+            raise Difference(" or ".join(outcomes), self.outcome)
+        if not isinstance(self.json, dict):
+            raise Difference(f"status {self.status} with a JSON object", self.outcome)
+        if shape is not None:
+            expect_fields(shape, self.json)
+        names = map(str, problem_fields(self.json))
+        if problem and not any(f"{name}.".startswith(f"{problem}.") for name in names):
+            raise Difference(f"a problem with {problem}", shown(self.json.get("problems")))
+        return self.json
 
-def expect(exchange: Exchange, *outcomes: str) -> Json:
-    """The JSON object of an answer; a `Difference` unless it is one of these outcomes, such as
-    "201" or "404 not_found"."""
-    if exchange.outcome not in outcomes:
-        raise Difference(" or ".join(outcomes), exchange.outcome)
-    if not isinstance(exchange.json, dict):
-        raise Difference(f"status {exchange.status} with a JSON object", exchange.outcome)
-    return exchange.json
+    def expect_refusal(self, request: str) -> None:
+        """Raise a `Difference` unless the status is 4xx, whatever a storage answers."""
+        if self.status not in range(400, 500):
+            raise Difference(f"{request} to be refused (4xx)", self.outcome)
 
 
-def expect_shape(exchange: Exchange, kind: Kind, status: str = "200") -> Json:
-    """The resource of an answer with that status; a `Difference` for fields that are wrong."""
-    body = expect(exchange, status)
-    expect_fields(exchange, kind, body)
-    return body
-
-
-def expect_fields(exchange: Exchange, kind: Kind, value: object) -> None:
+def expect_fields(shape: Shape, value: object) -> None:
     """Raise a `Difference` that names the first fields which are not what they must be."""
-    wrong = list(problems(kind, value))
+    wrong = list(problems(shape, value))
     if wrong:
-        raise Difference(f"the fields of the resource in {exchange.line}", "; ".join(wrong[:3]))
-
-
-def expect_problem(exchange: Exchange, field: str) -> None:
-    """Raise a `Difference` unless an answer is ``invalid_request`` and names that field, or one
-    inside it."""
-    body = expect(exchange, "400 invalid_request")
-    names = [str(name) for name in problem_fields(body)]
-    if not any(name == field or name.startswith(f"{field}.") for name in names):
-        raise Difference(f"a problem with the field {field}", shown(body.get("problems")))
+        raise Difference("the fields of the resource", "; ".join(wrong[:3]))
 
 
 def problem_fields(error: object) -> list[str | None]:

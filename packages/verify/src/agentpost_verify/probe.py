@@ -1,117 +1,212 @@
-"""One probe of a deployment: its callers, and the resources to delete at the end."""
+"""One probe of a deployment: calls with a key, within its budget, patient when told to wait.
 
-from collections.abc import Callable
+Every answer of the API is noted: some rules are judged over all of them.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import count
+from typing import Any, Final, Self
 
+import anyio
 import httpx2
 import pytest
 
-from agentpost_verify.answers import Difference, Exchange, Json
-from agentpost_verify.caller import Caller, Pause, Wire
+from agentpost_verify import __version__
+from agentpost_verify.answers import Difference, Exchange, Gone, Json
 from agentpost_verify.receiver import Receiver
-from agentpost_verify.works import PATH, Works, works_of
+from agentpost_verify.shapes import having, problems
 
+CONNECT_SECONDS_MAX: Final = 10.0
+ANSWER_SECONDS_MAX: Final = 45.0
+"""The longest silence besides what a call is held on purpose; a message may have up to about 30."""
+CALL_SECONDS_MAX: Final = 60.0
+"""For a whole call besides what it is held, whatever the other side does."""
+TRANSFER_SECONDS_MAX: Final = 300.0
+"""For a file on its way: 50 MB at 1.4 Mbit/s."""
+BUDGET_RESERVE: Final = 5
+"""So many requests of the key's minute are never used: others may need them."""
+PAUSE_SECONDS_MAX: Final = 65
+"""A server that asks for a longer pause than a minute's window is not waited for."""
 HOLD_SECONDS: Final = 20
 """Of one held read; shorter than the most allowed, for the proxies on the way."""
+WORK_LIST_MAX: Final = 50
+WORKS_PATH: Final = f"/v1/work?limit={WORK_LIST_MAX}"
+"""The longest list of works there is."""
+WORKS: Final = having(data=[having(text="work_id")])
 
 
-@dataclass
-class Created:
-    """Resources this probe created: message ids with their latest state, and endpoints.
-
-    ``works_before``: the newest works of the account before the first message, None when they
-    are not known. ``has_listed``: whether they were asked for. ``unanswered``: there may be an
-    endpoint whose creation was cut off before its answer."""
-
-    works_before: Works | None = None
-    has_listed: bool = False
-    messages: dict[str, Json] = field(default_factory=dict)
-    endpoints: list[str] = field(default_factory=list)
-    unanswered: bool = False
-
-
-class Probe(Caller):
-    """One run of the checks, with the key that is checked; ``second``: the other key. Close it at
-    the end, after `cleanup.leave`.
+@dataclass(eq=False, repr=False)
+class Probe:
+    """One run of the checks, with the key that is checked, and another one.
 
     ``nonce``: part of every name, so that two probes never collide. ``patience``: seconds to wait
-    for the agent or a delivery. ``hooks``: receives webhooks when they are to be proved.
-    ``open_http``: see `Wire`.
+    for the agent or a delivery. ``pause`` sleeps. ``hooks``: receives webhooks when they are to be
+    proved. ``open_http`` makes an HTTP client. To be deleted by `cleanup.leave`: ``endpoints``, and
+    what ``messages`` (by their ids, in their latest state) have started.
     """
 
-    def __init__(
-        self,
-        url: str,
-        key: str,
-        nonce: str,
-        patience: float,
-        pause: Pause,
-        second_key: str | None = None,
-        hooks: Receiver | None = None,
-        open_http: Callable[..., httpx2.AsyncClient] = httpx2.AsyncClient,
-    ) -> None:
-        wire = Wire(open_http)
-        super().__init__(wire, url, key, [], pause)
-        second = Caller(wire, url, second_key, self.exchanges, pause) if second_key else None
-        self.second = second
-        self.created = Created()
-        self.nonce, self.patience, self.hooks = nonce, patience, hooks
-        self._conversations = 0
+    url: str
+    key: str
+    nonce: str
+    patience: float
+    pause: Callable[[float], None]
+    second_key: str | None = None
+    hooks: Receiver | None = None
+    open_http: Callable[..., httpx2.AsyncClient] = httpx2.AsyncClient
+    exchanges: list[Exchange] = field(default_factory=list)
+    messages: dict[str, Json] = field(default_factory=dict)
+    endpoints: list[str] = field(default_factory=list)
+    conversations: Iterator[int] = field(default_factory=count)
+    _remaining: int | None = field(default=None, init=False)  # each key has its own
+    _reset: int = field(default=0, init=False)
 
-    def close(self) -> None:
-        """Release the connections."""
-        self._wire.close()
+    @cached_property
+    def second(self) -> Self | None:
+        """The same run with the other key."""
+        return replace(self, key=self.second_key, second_key=None) if self.second_key else None
 
-    def call(self, method: str, path: str, **request: Any) -> Exchange:
-        """A request of this key (see `Caller.call`); what it creates is remembered.
+    @cached_property
+    def works_before(self) -> list[str] | None:
+        """The newest works of the account before the first message: the probe must not delete
+        those. None when they are not known."""
+        with suppress(Difference):  # judged by the checks of works; nothing will be deleted
+            return works_of(self.call("GET", WORKS_PATH))
+        return None
 
-        The works are listed before the first message: the probe must not delete those."""
-        if method == "POST" and path.startswith("/v1/messages") and request.get("body") is not None:
-            self._list_works()
-        creates_endpoint = method == "POST" and path == "/v1/webhooks"
-        if creates_endpoint:
-            self.created.unanswered = True
-        exchange = self.remember(super().call(method, path, **request))
-        if creates_endpoint:
-            self.created.unanswered = False
-            body = exchange.json if exchange.status == 201 else None
-            if isinstance(body, dict) and isinstance(body.get("id"), str):
-                self.created.endpoints.append(body["id"])
-        return exchange
-
-    def _list_works(self) -> None:
-        if not self.created.has_listed:
-            self.created.has_listed = True
-            with suppress(Difference):  # judged by the checks of works; nothing will be deleted
-                self.created.works_before = works_of(self.call("GET", PATH))
-
-    def remember(self, exchange: Exchange) -> Exchange:
-        """Remember the message that this answer carries, if it does."""
-        body = exchange.json if exchange.status in (200, 201) else None
-        if isinstance(body, dict) and body.get("object") == "message":
-            message_id = body.get("id")
-            if isinstance(message_id, str):
-                self.created.messages[message_id] = body
-        return exchange
-
-    def post(self, body: Any, key: str | None = None, wait: int | None = None) -> Exchange:
-        """`POST /v1/messages` just so, held up to ``wait`` seconds.
-
-        For bodies that must be refused: what makes a message goes through `send`."""
-        headers = {"Idempotency-Key": key} if key is not None else {}
-        path = "/v1/messages" if wait is None else f"/v1/messages?wait={wait}"
-        return self.call("POST", path, body=body, headers=headers)
-
-    def send(
-        self, text: str, key: str | None = None, wait: int | None = None, **fields: Any
+    def call(
+        self, method: str, path: str, body: Any = None, held_seconds: float = 0, **headers: str
     ) -> Exchange:
+        """A request of this key. ``body`` is sent as JSON, bytes as they are; ``held_seconds``:
+        seconds the server may keep the answer back; ``headers``: "{key}" in the authorization
+        stands for the key, and an empty one is not sent. Skips when it may not be sent,
+        `Difference` when no answer comes, `Gone` when nothing answers at the address. What the call
+        creates is remembered."""
+        if method == "POST" and path.startswith("/v1/messages") and isinstance(body, dict):
+            _ = self.works_before
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        fields = {"authorization": "Bearer {key}", **headers}
+        if content is not None:
+            fields["content_type"] = "application/json"
+        fields["authorization"] = fields["authorization"].replace("{key}", self.key)
+        all_headers = {
+            name.replace("_", "-").title(): text for name, text in fields.items() if text
+        }
+        has_key = self.key in fields["authorization"]
+        if has_key and self._remaining is not None and self._remaining <= BUDGET_RESERVE:
+            self._wait(self._reset + 1, "the key's requests are used up")
+        ask = partial(self._note, method, path, held_seconds, has_key, all_headers, content)
+        exchange = ask()
+        if exchange.status == 429:
+            self._wait(exchange.number("retry-after"), "a rate limit was hit")
+            exchange = ask()
+        if exchange.status == 429:
+            pytest.skip("a rate limit was hit, also after the pause the server asked for")
+        if exchange.outcome == "503 unavailable":
+            pytest.skip("the API is switched off at the moment (503 unavailable)")
+        return exchange
+
+    def fetch(self, url: str, **headers: str) -> Exchange:
+        """Read any address without a key, e.g. a file's link; what signs it is not shown."""
+        return self._send("GET", url, TRANSFER_SECONDS_MAX, headers, follow_redirects=True)
+
+    def post_form(self, url: str, fields: Mapping[str, str], data: bytes) -> Exchange:
+        """Post an upload's form: every field, then the file (spec: createUpload.procedure)."""
+        return self._send("POST", url, TRANSFER_SECONDS_MAX, {}, data=fields, files={"file": data})
+
+    def _note(
+        self,
+        method: str,
+        path: str,
+        held: float,
+        has_key: bool,
+        headers: dict[str, str],
+        content: Any,
+    ) -> Exchange:
+        """An answer of the API, what it tells of the key's budget and what it has changed."""
+        url, seconds = self.url + path, held + CALL_SECONDS_MAX
+        exchange = self._send(method, url, seconds, headers, held, has_key, content=content)
+        self.exchanges.append(exchange)
+        if has_key:
+            self._remaining = exchange.number("ratelimit-remaining")
+            self._reset = exchange.number("ratelimit-reset") or 0
+        body = exchange.json if exchange.status in (200, 201) else None
+        if isinstance(body, dict) and isinstance(body.get("id"), str):
+            if exchange.line == "POST /v1/webhooks" and exchange.status == 201:
+                self.endpoints.append(body["id"])
+            elif body.get("object") == "message":
+                self.messages[body["id"]] = body
+            elif exchange.method == "DELETE" and body["id"] in self.endpoints:
+                self.endpoints.remove(body["id"])
+        return exchange
+
+    def _send(
+        self,
+        method: str,
+        url: str,
+        seconds: float,
+        headers: Mapping[str, str],
+        held: float = 0,
+        has_key: bool = False,
+        **options: Any,
+    ) -> Exchange:
+        """The answer, read to its end within so many seconds.
+
+        The timeouts of an HTTP client bound each silence only: a server that drips bytes, those of
+        a head included, would hold a run up for ever. On an event loop a request can be cut off
+        wherever it is. Each has a new connection: a server may close a kept one at any time, which
+        would say nothing about it.
+        """
+        is_ours = url.startswith(f"{self.url}/v1")
+        path = url.removeprefix(self.url) if is_ours else url.partition("?")[0]
+        silence = held + ANSWER_SECONDS_MAX
+        options["timeout"] = httpx2.Timeout(silence, connect=CONNECT_SECONDS_MAX)
+        options["headers"] = {"User-Agent": f"agentpost-verify/{__version__}", **headers}
+
+        async def send() -> httpx2.Response:
+            with anyio.fail_after(seconds):
+                async with self.open_http() as client:
+                    return await client.request(method, url, **options)
+
+        began = time.monotonic()
+        try:
+            response = anyio.run(send)
+        except TimeoutError:
+            limit, problem = seconds, "no end of it"
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
+            is_unconnected = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+            if is_unconnected and url.startswith(self.url):
+                raise Gone(f"nothing answers at {self.url} ({error or 'silence'})") from None
+            is_silent = isinstance(error, httpx2.TimeoutException)
+            limit, problem = silence, "silence" if is_silent else str(error) or type(error).__name__
+        else:
+            took = time.monotonic() - began
+            status, content = response.status_code, response.content
+            return Exchange(method, path, status, response.headers, content, began, took, has_key)
+        raise Difference(f"an answer to {method} {path} within {limit:g} s", problem)
+
+    def _wait(self, seconds: int | None, why: str) -> None:
+        """Pause for so long, unless that is too long or not told."""
+        if seconds is None or seconds > PAUSE_SECONDS_MAX:
+            length = "nobody says how long" if seconds is None else f"{seconds} s"
+            pytest.skip(f"{why}; to wait: {length}")
+        self.pause(seconds)
+        self._remaining = None
+
+    def post(self, body: Any, key: str = "", query: str = "") -> Exchange:
+        """`POST /v1/messages` just so. For bodies that must be refused: what makes a message goes
+        through `send`."""
+        return self.call("POST", f"/v1/messages{query}", body, idempotency_key=key)
+
+    def send(self, text: str, key: str = "", query: str = "", **fields: Any) -> Exchange:
         """Send a message in a new conversation: none waits for another one's turn, and nothing
         gets into the conversations of the key."""
-        self._conversations += 1
-        conversation = f"verify-{self.nonce}-{self._conversations}"
-        return self.post({"message": text, "conversation": conversation, **fields}, key, wait)
+        conversation = f"verify-{self.nonce}-{next(self.conversations)}"
+        return self.post({"message": text, "conversation": conversation, **fields}, key, query)
 
     def read(self, message_id: str, wait: int = 0) -> Exchange:
         """`GET /v1/messages/{id}`, held up to ``wait`` seconds."""
@@ -131,7 +226,7 @@ class Probe(Caller):
                 status = f"{body.get('status')} after {self.patience:g} s (--timeout)"
                 pytest.skip(f"the message it needs was still {status}")
             if exchange.took < 0.2:  # a server that does not hold: do not ask in a loop
-                self._pause(0.5)
+                self.pause(0.5)
 
     def create_endpoint(self, name: str, **fields: Any) -> Exchange:
         """Create a webhook endpoint, to be removed at the end; the answer may be anything.
@@ -143,13 +238,14 @@ class Probe(Caller):
         body = {"url": f"{base}/{name}", "events": ["job.expired"], "description": description}
         return self.call("POST", "/v1/webhooks", body={**body, **fields})
 
-    def remove_endpoint(self, endpoint_id: str) -> Exchange:
-        """Delete an endpoint; once it is gone, it is no longer ours to remove."""
-        exchange = self.call("DELETE", f"/v1/webhooks/{endpoint_id}")
-        if exchange.status == 200 and endpoint_id in self.created.endpoints:
-            self.created.endpoints.remove(endpoint_id)
-        return exchange
-
     def key_for(self, name: str) -> str:
         """An Idempotency-Key of this probe."""
         return f"agentpost-verify-{self.nonce}-{name}"
+
+
+def works_of(exchange: Exchange) -> list[str] | None:
+    """The ids in an answer to `WORKS_PATH`, in its order; None when it is no list of works (spec:
+    Work)."""
+    if exchange.status != 200 or any(problems(WORKS, exchange.json)):
+        return None
+    return [item["work_id"] for item in exchange.json["data"]]

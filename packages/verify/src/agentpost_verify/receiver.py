@@ -24,6 +24,15 @@ class Attempt:
     headers: Mapping[str, str]
     body: bytes
 
+    @property
+    def id(self) -> str | None:
+        """The event's id."""
+        return self.headers.get("webhook-id")
+
+    def has(self, word: str) -> bool:
+        """Whether the id or the body names that word."""
+        return word in f"{self.id} {self.body.decode(errors='replace')}"
+
 
 @dataclass
 class Receiver:
@@ -33,16 +42,17 @@ class Receiver:
     got: list[Attempt] = field(default_factory=list)
     failing: set[str] = field(default_factory=set)
 
-    def at(self, path: str) -> list[Attempt]:
-        """What came in at that path so far."""
-        return [attempt for attempt in list(self.got) if attempt.path == path]
+    def at(self, path: str, word: str = "") -> list[Attempt]:
+        """What came in at that path so far and names that word."""
+        return [each for each in list(self.got) if each.path == path and each.has(word)]
 
-    def await_count(self, path: str, count: int, seconds: float) -> list[Attempt]:
-        """What came in at that path, once there is so much of it or the time is over."""
+    def await_count(self, path: str, count: int, seconds: float, word: str = "") -> list[Attempt]:
+        """What came in there, once there is so much of it or the time is over; what names another
+        word prolongs nothing."""
         deadline = time.monotonic() + seconds
-        while len(self.at(path)) < count and time.monotonic() < deadline:
+        while len(self.at(path, word)) < count and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
-        return self.at(path)
+        return self.at(path, word)
 
 
 @contextmanager
@@ -61,7 +71,7 @@ def receiving(port: int, url: str) -> Iterator[Receiver]:
             if length.isdigit() and int(length) <= BODY_BYTES_MAX:
                 body = self.rfile.read(int(length))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                path = "/" + self.path.removeprefix(prefix).lstrip("/")
+                path = self.path.removeprefix(prefix).lstrip("/")
                 status = 500 if path in receiver.failing and not receiver.at(path) else 200
                 receiver.got.append(Attempt(path, headers, body))
             self.close_connection = self.close_connection or status == 411

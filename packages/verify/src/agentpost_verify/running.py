@@ -1,14 +1,14 @@
 """Run the checks with pytest, and turn what it reports into results."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pytest
 
-from agentpost_verify.answers import Difference, Exchange, Gone, shown
+from agentpost_verify.answers import NOT_PROVED, Difference, Exchange, Gone, shown
 from agentpost_verify.probe import Probe
 from agentpost_verify.samples import PROBE
 
@@ -17,11 +17,7 @@ MISREAD: Final = (AttributeError, LookupError, TypeError, ValueError)
 """What a check raises that trips over an answer quite unlike the API's. The answer's shape is
 judged by another check, so nothing is proved."""
 COMPARED: Final = "a comparison"
-NOT_RUN: Final = (
-    pytest.ExitCode.INTERNAL_ERROR,
-    pytest.ExitCode.USAGE_ERROR,
-    pytest.ExitCode.NO_TESTS_COLLECTED,
-)
+Raised: TypeAlias = pytest.ExceptionInfo[BaseException]
 
 
 class Outcome(StrEnum):
@@ -113,10 +109,8 @@ def knock(probe: Probe) -> None:
             continue
         try:
             exchange = caller.call("GET", "/v1/me")
-        except (Gone, pytest.skip.Exception) as error:
+        except NOT_PROVED as error:
             raise Unusable(str(error)) from None
-        except Difference as error:
-            raise Unusable(f"{caller.url} gives no answer: {error.got}") from None
         if exchange.status == 401:
             raise Unusable(f"the {name} is refused: it is unknown, expired or revoked")
         if exchange.status != 200 or not isinstance(exchange.json, dict):
@@ -130,16 +124,11 @@ def list_checks(groups: Sequence[Group]) -> list[Check]:
     return collector.checks
 
 
-def run(
-    probe: Probe,
-    groups: Sequence[Group],
-    tell: Callable[[Result], None],
-    begin: Callable[[Sequence[Check]], None] = lambda _: None,
-) -> str:
-    """Carry out the checks in their order, and ``tell`` each result as it comes; ``begin`` is told
-    before them which checks there are. A `KeyboardInterrupt`, raised by either or by a signal, ends
-    the run. Once nothing answers any more, the rest is not checked: then the text says why."""
-    plugin = _Plugin(probe, tell, begin)
+def run(probe: Probe, groups: Sequence[Group], tell: Callable[[Result], None]) -> str:
+    """Carry out the checks in their order, and ``tell`` each result as it comes. A
+    `KeyboardInterrupt`, raised by that or by a signal, ends the run. Once nothing answers any more,
+    the rest is not checked: then the text says why."""
+    plugin = _Plugin(probe, tell, probe.exchanges)
     _run(groups, plugin)
     return plugin.gone
 
@@ -153,27 +142,28 @@ def _run(groups: Sequence[Group], plugin: "_Plugin", *options: str) -> None:
         code = pytest.main([*own, *options, *files], [plugin])
     if plugin.fault is not None:
         raise plugin.fault
-    if code in NOT_RUN:
+    if code > pytest.ExitCode.INTERRUPTED:  # the codes above it are of pytest's own failures
         raise RuntimeError(f"the checks could not be run: pytest ended with {code!r}")
 
 
 @dataclass(eq=False)
 class _Plugin:
-    """Collects the results. The tests that one parametrized function makes are one check."""
+    """Collects the results."""
 
-    own_probe: Probe | None = None
+    probe: Probe | None = None
     tell: Callable[[Result], None] = lambda _: None
-    begin: Callable[[Sequence[Check]], None] = lambda _: None
+    exchanges: Sequence[Exchange] = ()
     checks: list[Check] = field(default_factory=list)
     gone: str = ""
     fault: BaseException | None = None
-    parts: list[Result] = field(default_factory=list)
+    calls_before: int = 0
+    """How many answers there were when the test began."""
     compared: tuple[str, object, object] = ("", None, None)
     samples_missing: list[BaseException] = field(default_factory=list)
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        config.stash[PROBE] = self.own_probe
+        config.stash[PROBE] = self.probe
         config.pluginmanager.unregister(name="terminalreporter")  # the command prints
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -181,43 +171,26 @@ class _Plugin:
             self.fault = RuntimeError(f"the checks cannot be read: {report.longreprtext}")
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.checks = list(dict.fromkeys(_check(item) for item in session.items))
-        self.begin(self.checks)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(
-        self, item: pytest.Item, nextitem: pytest.Item | None
-    ) -> Iterator[None]:
-        answer = yield
-        if nextitem is None or _check(nextitem) != _check(item):
-            worst = [Outcome.FAILED, Outcome.NOT_CHECKED, Outcome.PROVED]
-            part = min(self.parts, key=lambda each: worst.index(each.outcome))
-            seconds = sum(each.seconds for each in self.parts)
-            self.parts = []
-            self.tell(replace(part, seconds=seconds))
-        return answer
+        self.checks = [_check(item) for item in session.items]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
         if self.gone:
             pytest.skip(self.gone)
+        self.calls_before = len(self.exchanges)
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str]:
         self.compared = (op, left, right)
         return [COMPARED]
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
-        part = Result(_check(item), Outcome.PROVED, call.duration)
         if call.excinfo is not None:
-            self.parts.append(self._judge(part, item, call.when, call.excinfo))
+            self.tell(self._judge(item, call, call.excinfo))
         elif call.when == "call":
-            self.parts.append(part)
+            self.tell(Result(_check(item), Outcome.PROVED, call.duration))
 
-    def _judge(
-        self, part: Result, item: pytest.Item, when: str, info: pytest.ExceptionInfo[BaseException]
-    ) -> Result:
-        error = info.value
-        why = ""
+    def _judge(self, item: pytest.Item, call: pytest.CallInfo[Any], info: Raised) -> Result:
+        result, error, why = Result(_check(item), Outcome.FAILED, call.duration), info.value, ""
         if isinstance(error, (Gone, pytest.skip.Exception)):
             why = str(error)
             self.gone = why if isinstance(error, Gone) else self.gone
@@ -228,16 +201,21 @@ class _Plugin:
         elif not isinstance(error, AssertionError):
             self.fault, item.session.shouldstop = error, "a check is broken"
         if why:
-            return replace(part, outcome=Outcome.NOT_CHECKED, why=why)
-        if when == "setup":  # told once, by the check that needs the sample first
+            return replace(result, outcome=Outcome.NOT_CHECKED, why=why)
+        if call.when == "setup":  # told once, by the check that needs the sample first
             self.samples_missing.append(error)
         expected, got = self._difference(error)
-        part = replace(part, outcome=Outcome.FAILED, expected=expected, got=got)
-        for entry in reversed(info.traceback):
-            for value in reversed(list(entry.locals.values())):
-                if isinstance(value, Exchange):
-                    return replace(part, request=value.line, request_id=value.request_id)
-        return part
+        result = replace(result, expected=expected, got=got)
+        exchange = self._exchange(info)
+        if exchange is None:
+            return result
+        return replace(result, request=exchange.line, request_id=exchange.request_id)
+
+    def _exchange(self, info: Raised) -> Exchange | None:
+        """What the failure is about: the answer that the check looked at last, else asked for."""
+        values = [value for entry in info.traceback for value in entry.locals.values()]
+        looked_at = [value for value in values if isinstance(value, Exchange)]
+        return next(reversed(looked_at or self.exchanges[self.calls_before :]), None)
 
     def _difference(self, error: BaseException) -> tuple[str, str]:
         """What was expected and what came. The words of an `assert` say what was expected; else

@@ -1,24 +1,29 @@
-"""What many checks look at, as fixtures of the whole run: few messages serve many checks.
+"""What many checks look at, as fixtures of the whole run: few messages serve many checks. And the
+form of a check that looks at one answer for each of its requests.
 
 Only the check that a sample belongs to judges how it was made; for the others, a missing sample is
 a reason not to be checked.
 """
 
 import base64
+import re
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import pytest
 
 from agentpost_verify.answers import NOT_PROVED, Exchange, Json
-from agentpost_verify.caller import Caller
 from agentpost_verify.probe import Probe
 from agentpost_verify.receiver import Receiver
+from agentpost_verify.shapes import Shape
 
 GREETING: Final = "Hello"
 LONG_TEXT: Final = f"{GREETING}. ".ljust(20_000, ".")
 """As many characters as a message may have."""
+LONG_NAME: Final = "long-".ljust(135, "x")
+"""Makes an Idempotency-Key of more than the 128 characters that count."""
 CSV: Final = b"month,revenue\nJan,10\nFeb,14\nMar,12\nApr,19\n"
 DOWNLOAD_BYTES_MAX: Final = 50 * 2**20
 PROGRAM: Final = b"\x7fELF\x02\x01\x01" + bytes(57)
@@ -26,12 +31,11 @@ PROGRAM: Final = b"\x7fELF\x02\x01\x01" + bytes(57)
 WAIT_SECONDS_MAX: Final = 45
 """The longest wait a caller may ask for (spec: Limits)."""
 PAGES_MAX: Final = 50
-JOB_PATH: Final = "/job"
+JOB_PATH: Final = "job"
 """Where our receiver gets the events of the job."""
 
 PROBE: Final = pytest.StashKey[Probe | None]()
 """Where the configuration has the run that the checks belong to; None while they are listed."""
-
 Log = tuple[list[Json], Exchange]
 """All entries of a message, and the answer that was the last page."""
 
@@ -43,7 +47,7 @@ def probe(pytestconfig: pytest.Config) -> Probe | None:
 
 
 @pytest.fixture(scope="session")
-def second(probe: Probe) -> Caller:
+def second(probe: Probe) -> Probe:
     """The other key."""
     if probe.second is None:
         pytest.skip("it needs another key of this server: --second-key")
@@ -98,22 +102,17 @@ def read_log(probe: Probe, message_id: str) -> Log:
     pytest.skip(f"the log continues after {PAGES_MAX} pages")
 
 
-def page_at(caller: Caller, message_id: str, cursor: object = None, wait: int = 0) -> Exchange:
+def page_at(probe: Probe, message_id: str, cursor: object = None, wait: int = 0) -> Exchange:
     """A page of the log, whatever comes."""
     query = f"&cursor={quote(str(cursor), safe='')}" if cursor is not None else ""
     path = f"/v1/messages/{message_id}/events?wait={wait}{query}"
-    return caller.call("GET", path, held_seconds=max(wait, 1))
+    return probe.call("GET", path, held_seconds=max(wait, 1))
 
 
 @pytest.fixture(scope="session")
 def long_sent(probe: Probe) -> Exchange:
     """The answer to the longest text allowed, sent with a key longer than counts."""
-    return probe.send(LONG_TEXT, long_key(probe))
-
-
-def long_key(probe: Probe) -> str:
-    """An Idempotency-Key of more than the 128 characters that count."""
-    return probe.key_for("long-" + "x" * 130)
+    return probe.send(LONG_TEXT, probe.key_for(LONG_NAME))
 
 
 @pytest.fixture(scope="session")
@@ -135,14 +134,7 @@ def job_message(probe: Probe, request: pytest.FixtureRequest) -> Json:
 @pytest.fixture(scope="session")
 def job_endpoint(probe: Probe, hooks: Receiver) -> Json:
     """The endpoint that gets the job's events."""
-    return endpoint_at(probe, hooks, JOB_PATH)
-
-
-def endpoint_at(probe: Probe, hooks: Receiver, path: str, *events: str) -> Json:
-    """An endpoint that leads to our receiver. Subscribed to nothing but a rare event, unless
-    ``events`` says so, it gets only what names it."""
-    fields = {"events": list(events)} if events else {}
-    return probe.create_endpoint("hook", url=hooks.url + path, **fields).sample(201)
+    return probe.create_endpoint(JOB_PATH).sample(201)
 
 
 @pytest.fixture(scope="session")
@@ -178,3 +170,30 @@ def endpoint(endpoint_sent: Exchange) -> Json:
 def inline(name: str, data: bytes) -> Json:
     """A file inside a message (spec: InlineFile)."""
     return {"name": name, "base64": base64.b64encode(data).decode()}
+
+
+def one_answer(
+    rule: str, outcome: str, *requests: Any, shape: Shape | None = None, **options: Any
+) -> Callable[..., None]:
+    """A check: each request is answered with the outcome, and with a resource of that shape.
+
+    A request is its method and path, or a tuple: those, its body and the field that the answer must
+    name as the problem. ``{nonce}`` in a path is the probe's, ``{name}`` the sample of that name;
+    alone, a sample that is the answer. ``options`` are those of `Probe.call`.
+    """
+    rows = [each if isinstance(each, tuple) else (each,) for each in requests]
+    samples = {name for row in rows for name in re.findall(r"{(\w+)", row[0])} - {"nonce"}
+
+    @pytest.mark.usefixtures("probe", *samples)
+    def check(probe: Probe, request: pytest.FixtureRequest) -> None:
+        values = {name: request.getfixturevalue(name) for name in samples}
+        for row in rows:
+            route, body, field = (*row, None, None)[:3]
+            exchange = values.get(route.strip("{}"))
+            if exchange is None:
+                method, path = route.format(nonce=probe.nonce, **values).split(" ")
+                exchange = probe.call(method, path, body=body, **options)
+            exchange.expect(outcome, shape=shape, problem=field or "")
+
+    check.__doc__ = rule
+    return check

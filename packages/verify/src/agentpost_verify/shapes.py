@@ -6,20 +6,22 @@ Versioning 2). A field that may be null may be missing, too.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a value must be: ``words`` for a person. ``inner``: what its items must be."""
+    """What a value must be: ``words`` for a person."""
 
     words: str
     fits: Callable[[Any], bool]
-    inner: "Kind | None" = None
-    fields: "Mapping[str, Kind] | None" = None
-    nullable: bool = False
+
+
+Shape: TypeAlias = Kind | list["Shape"] | dict[str, "Shape"]
+"""A kind, a list with each item of a shape, or an object with the shapes of its fields. A question
+mark behind a field's name: it may be null or missing."""
 
 
 def text(words: str, pattern: str = r"(?s).*") -> Kind:
@@ -39,6 +41,8 @@ KINDS: Final = {
     "number": Kind("a number", lambda value: type(value) in (int, float)),
     "flag": Kind("true or false", lambda value: isinstance(value, bool)),
 }
+_LIST: Final = Kind("a list", lambda value: isinstance(value, list))
+_OBJECT: Final = Kind("an object", lambda value: isinstance(value, dict))
 
 
 def word(*words: str) -> Kind:
@@ -51,40 +55,34 @@ def ident(*prefixes: str) -> Kind:
     return text(f"an id that begins with {' or '.join(prefixes)}", f"(?s)({'|'.join(prefixes)}).+")
 
 
-def each(kind: Kind) -> Kind:
-    """A list of those."""
-    return Kind(f"a list, each {kind.words}", lambda value: isinstance(value, list), kind)
+def having(**fields: Shape | str) -> dict[str, Shape]:
+    """An object with these fields: the shape of each by its name, or for one of `KINDS` the names
+    of its fields."""
+    shapes: dict[str, Shape] = {}
+    for name, shape in fields.items():
+        if isinstance(shape, str):
+            shapes |= dict.fromkeys(shape.split(), KINDS[name])
+        else:
+            shapes[name] = shape
+    return shapes
 
 
-def having(**fields: Kind | str) -> Kind:
-    """An object with these fields: the kind of each by its name, or for one of `KINDS` the names of
-    its fields. A question mark behind a name: the field may be null or missing."""
-    kinds: dict[str, Kind] = {}
-    for name, kind in fields.items():
-        for each_name in kind.split() if isinstance(kind, str) else [name]:
-            of_field = KINDS[name] if isinstance(kind, str) else kind
-            if each_name.endswith("?"):
-                of_field = replace(of_field, words=f"{of_field.words} or null", nullable=True)
-            kinds[each_name.rstrip("?")] = of_field
-    return Kind("an object", lambda value: isinstance(value, dict), fields=kinds)
-
-
-def problems(kind: Kind, value: Any, where: str = "") -> Iterator[str]:
+def problems(shape: Shape, value: Any, where: str = "") -> Iterator[str]:
     """What is wrong with a value, each with its place."""
-    if value is None and kind.nullable:
-        return
+    kind = _LIST if isinstance(shape, list) else _OBJECT if isinstance(shape, dict) else shape
+    prefix = f"{where}." if where else ""
     if not kind.fits(value):
         yield f"{where or 'the body'} is not {kind.words}"
-        return
-    prefix = f"{where}." if where else ""
-    if kind.inner is not None:
+    elif isinstance(shape, list):
         for number, item in enumerate(value):
-            yield from problems(kind.inner, item, f"{prefix}{number}")
-    for name, field in (kind.fields or {}).items():
-        if name in value:
-            yield from problems(field, value[name], f"{prefix}{name}")
-        elif not field.nullable:
-            yield f"{prefix}{name} is missing"
+            yield from problems(shape[0], item, f"{prefix}{number}")
+    elif isinstance(shape, dict):
+        for field, inner in shape.items():
+            name = field.rstrip("?")
+            if name in value and (value[name] is not None or name == field):
+                yield from problems(inner, value[name], f"{prefix}{name}")
+            elif name == field:
+                yield f"{prefix}{name} is missing"
 
 
 FILE: Final = having(
@@ -99,7 +97,7 @@ JOB: Final = having(
     flag="final queued?",
     moment="resume_by? started_at? settled_at?",
     link="link",
-    files=each(FILE),
+    files=[FILE],
 )
 MESSAGE: Final = having(
     id=ident("msg_"),
@@ -109,20 +107,18 @@ MESSAGE: Final = having(
     ),
     text="reason? question? reply?",
     flag="final",
-    jobs=each(JOB),
-    files=each(FILE),
-    notes=each(KINDS["text"]),
+    jobs=[JOB],
+    files=[FILE],
+    notes=[KINDS["text"]],
     number="credits_used",
     moment="created_at updated_at",
 )
 ENTRY: Final = having(whole="seq", text="type", moment="at")
-EVENT_LIST: Final = having(
-    object=word("list"), data=each(ENTRY), flag="has_more done", text="cursor"
-)
+EVENT_LIST: Final = having(object=word("list"), data=[ENTRY], flag="has_more done", text="cursor")
 RECOVERED_WORK: Final = having(
     text="work_id", state=word("settled", "watching", "recovering", "exhausted")
 )
-RECOVERY: Final = having(id=ident("msg_"), object=word("recovery"), work=each(RECOVERED_WORK))
+RECOVERY: Final = having(id=ident("msg_"), object=word("recovery"), work=[RECOVERED_WORK])
 UPLOAD_CREATED: Final = having(
     object=word("upload"), upload_id=ident("up_"), fields=having(), link="url",
     moment="expires_at", whole="max_bytes",
@@ -133,11 +129,11 @@ UPLOAD: Final = having(
 )  # fmt: skip
 WORK: Final = having(
     object=word("work"), text="work_id title status text", whole="next_from_char?", link="link",
-    files=each(FILE),
+    files=[FILE],
 )  # fmt: skip
 WORK_LIST: Final = having(
     object=word("list"),
-    data=each(having(object=word("work"), text="work_id title preview", link="link")),
+    data=[having(object=word("work"), text="work_id title preview", link="link")],
 )
 ACCOUNT: Final = having(
     object=word("account"), text="user_id email name plan", number="credits",
@@ -146,11 +142,13 @@ ACCOUNT: Final = having(
 )  # fmt: skip
 ENDPOINT: Final = having(
     object=word("webhook_endpoint"), id=ident("whe_"), text="url description? disabled_reason?",
-    events=each(KINDS["text"]), moment="created_at disabled_at? failing_since?",
+    events=[KINDS["text"]], moment="created_at disabled_at? failing_since?",
 )  # fmt: skip
 DELIVERY: Final = having(
     object=word("webhook_delivery"), id=ident("evt_"), text="event status last_error? message_id?",
     whole="attempts last_status_code? last_ms?", moment="created_at delivered_at? next_attempt_at?",
 )  # fmt: skip
+ENDPOINT_LIST: Final = having(object=word("list"), data=[ENDPOINT])
+ENDPOINT_READ: Final[Shape] = {**ENDPOINT, "recent_deliveries": [DELIVERY]}
 ENVELOPE: Final = having(text="type", iso="timestamp", data=having())
 ERROR: Final = having(text="error message request_id", link="docs")

@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 from agentpost.cli import app
 from agentpost.clock import new_id
 from agentpost.domain import ids
-from agentpost_verify.cleanup import leave
-from agentpost_verify.probe import Probe
-from agentpost_verify.works import WORK_LIST_MAX, Works
+from agentpost_verify import cleanup
+from agentpost_verify.answers import Exchange
+from agentpost_verify.cleanup import is_new_work, leave
+from agentpost_verify.probe import WORK_LIST_MAX, Probe
 from tests.e2e.server import KEY, AgentServer
 from tests.verify.mutated import Mutation, ProxiedRequest, ProxiedResponse, bent
 
@@ -64,15 +65,13 @@ def deployment() -> Deployment:
 @pytest.fixture
 def probe(deployment: Deployment) -> Iterator[Probe]:
     with bent("http://127.0.0.1:1", Mutation(before=deployment)) as proxy:
-        probing = Probe(proxy.url, "svc_key_1", "nonce", 1, lambda _: None)
-        yield probing
-        probing.close()
+        yield Probe(proxy.url, "svc_key_1", "nonce", 1, lambda _: None)
 
 
 def started(probe: Probe, *works: str) -> None:
     """A message whose jobs ran in these works."""
     jobs = [{**OWN, "work_id": each} for each in works]
-    probe.created.messages["msg_2"] = {"final": True, "jobs": jobs}
+    probe.messages["msg_2"] = {"final": True, "jobs": jobs}
 
 
 # --- works ----------------------------------------------------------------------------------------
@@ -83,7 +82,7 @@ def test_a_work_made_since_is_deleted_and_those_of_others_are_left_alone(
     probe.send("Hello")
     deployment.works = ["wrk_1", "wrk_joined", "wrk_refused", "wrk_before"]
     started(probe, "wrk_1", "wrk_before")
-    probe.created.messages["msg_2"]["jobs"] += [
+    probe.messages["msg_2"]["jobs"] += [
         {**OWN, "role": "follow_up", "work_id": "wrk_joined"},
         {**OWN, "kind": "refusal", "work_id": "wrk_refused"},
     ]
@@ -158,16 +157,18 @@ def test_without_a_last_list_no_work_is_deleted(probe: Probe, deployment: Deploy
         ("cba", "d", False),  # nothing of before to compare with
     ],
 )
-def test_a_list_that_was_cut_off_proves_newness_by_order(before: str, now: str, new: bool) -> None:
+def test_a_list_that_was_cut_off_proves_newness_by_order(
+    before: str, now: str, new: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleanup, "WORK_LIST_MAX", len(before))
     work = next(each for each in now if each not in before)
-    assert Works(tuple(before), False).certainly_new(work, Works(tuple(now), False)) is new
+    assert is_new_work(work, list(before), list(now)) is new
 
 
 def test_ids_of_this_server_sort_by_time() -> None:
-    made = [new_id(ids.WORK, now) for now in (3, 2, 1)]
-    since = new_id(ids.WORK, 4)
-    now = Works((since, *made), False)
-    assert Works(tuple(made), False).certainly_new(since, now)
+    made = [new_id(ids.WORK, now) for now in range(WORK_LIST_MAX, 0, -1)]
+    since = new_id(ids.WORK, WORK_LIST_MAX + 1)
+    assert is_new_work(since, made, [since, *made])
 
 
 # --- surprises ------------------------------------------------------------------------------------
@@ -185,7 +186,7 @@ def test_a_surprise_stops_nothing_and_what_stays_is_reported(
     probe.send("Hello")
     deployment.works = ["wrk_1"]
     deployment.broken = broken
-    probe.created.endpoints += ["whe_1", "whe_2"]
+    probe.endpoints += ["whe_1", "whe_2"]
     started(probe, "wrk_1")
     assert leave(probe) == ["whe_1"]
     assert deployment.deleted == ["whe_2", "wrk_1"]
@@ -197,8 +198,8 @@ def test_an_unreadable_message_leaves_what_was_known_of_it(
     probe.send("Hello")
     deployment.works = ["wrk_1"]
     started(probe, "wrk_1")
-    probe.created.messages["msg_2"]["final"] = False
-    probe.created.messages["msg_3"] = {"final": True, "jobs": 7}
+    probe.messages["msg_2"]["final"] = False
+    probe.messages["msg_3"] = {"final": True, "jobs": 7}
     assert (leave(probe), deployment.deleted) == ([], ["wrk_1"])
 
 
@@ -210,24 +211,24 @@ def test_an_unreadable_message_leaves_what_was_known_of_it(
 def test_absurd_answers_are_no_surprise(
     headers: dict[str, str], body: bytes, probe: Probe, deployment: Deployment
 ) -> None:
-    probe.created.endpoints.append("whe_1")
+    probe.endpoints.append("whe_1")
     deployment.broken = lambda _: ProxiedResponse(500, headers, body)
     assert leave(probe) == ["whe_1"]
 
 
 def test_who_is_gone_is_asked_once(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    request = probe._wire.request
+    call = probe.call
 
-    def remember(*arguments: Any, **options: Any) -> httpx2.Response:
-        asked.append(options["method"])
-        return request(*arguments, **options)
+    def remember(method: str, path: str) -> Exchange:
+        asked.append(method)
+        return call(method, path)
 
     probe.url = "http://127.0.0.1:1"
-    monkeypatch.setattr(probe._wire, "request", remember)
-    probe.created.endpoints += ["whe_1", "whe_2"]
+    monkeypatch.setattr(probe, "call", remember)
+    probe.endpoints += ["whe_1", "whe_2"]
     assert leave(probe) == ["whe_1", "whe_2"]
-    assert asked == ["DELETE"]
+    assert len(asked) == 1
 
 
 def test_a_person_is_reported_what_is_left(plain_server: AgentServer) -> None:

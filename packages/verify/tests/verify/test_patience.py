@@ -7,9 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from agentpost_verify import caller as calls
+from agentpost_verify import probe as calls
 from agentpost_verify.answers import Difference
-from agentpost_verify.caller import Caller, Wire
 from agentpost_verify.checks import deliveries
 from agentpost_verify.probe import Probe
 from agentpost_verify.receiver import Attempt, Receiver
@@ -58,46 +57,34 @@ def test_an_answer_that_drips_is_cut_off(
     at_once: bytes, drop: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calls, "CALL_SECONDS_MAX", 0.3)
-    wire = Wire()
-    try:
-        with dripping(at_once, drop) as (url, hung_up):
-            client = Caller(wire, url, "svc_key_1", [], lambda _: None)
-            with pytest.raises(Difference, match=r"within 0.3 s, got no end of it"):
-                client.call("GET", "/v1/me")
-            assert hung_up.wait(ENOUGH)
-    finally:
-        wire.close()
+    with dripping(at_once, drop) as (url, hung_up):
+        client = Probe(url, "svc_key_1", "nonce", 1, lambda _: None)
+        with pytest.raises(Difference, match=r"within 0.3 s, got no end of it"):
+            client.call("GET", "/v1/me")
+        assert hung_up.wait(ENOUGH)
 
 
 def test_a_file_has_longer_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "CALL_SECONDS_MAX", 0.0)
     monkeypatch.setattr(calls, "TRANSFER_SECONDS_MAX", 0.3)
-    wire = Wire()
-    try:
-        with dripping(HEAD, b"x") as (url, _):
-            client = Caller(wire, "http://server.test", "svc_key_1", [], lambda _: None)
-            with pytest.raises(Difference, match=r"within 0.3 s, got no end of it"):
-                client.fetch(f"{url}/f")
-    finally:
-        wire.close()
+    with dripping(HEAD, b"x") as (url, _):
+        client = Probe("http://server.test", "svc_key_1", "nonce", 1, lambda _: None)
+        with pytest.raises(Difference, match=r"within 0.3 s, got no end of it"):
+            client.fetch(f"{url}/f")
 
 
 class Busy(Receiver):
     """An event of somebody else comes again and again."""
 
-    def await_count(self, path: str, count: int, seconds: float) -> list[Attempt]:
+    def at(self, path: str, word: str = "") -> list[Attempt]:
+        count = len(self.got)
         assert count < ENOUGH / DRIP_SECONDS, "waiting went on for as long as events came"
-        threading.Event().wait(DRIP_SECONDS)
         self.got.append(Attempt(path, {"webhook-id": f"evt_{count}"}, b"{}"))
-        return self.at(path)
+        return super().at(path, word)
 
 
 def test_events_of_others_prolong_no_waiting() -> None:
     hooks = Busy("http://hooks.test")
-    probe = Probe("http://server.test", "k", "nonce", 0.2, lambda _: None, hooks=hooks)
-    try:
-        assert deliveries.await_at_other(probe, hooks, "evt_ours") == []
-        hooks.got.append(Attempt(deliveries.OTHER, {"webhook-id": "evt_ours"}, b"{}"))
-        assert len(deliveries.await_at_other(probe, hooks, "evt_ours")) == 1
-    finally:
-        probe.close()
+    assert hooks.await_count(deliveries.OTHER, 1, 0.2, "evt_ours") == []
+    hooks.got.append(Attempt(deliveries.OTHER, {"webhook-id": "evt_ours"}, b"{}"))
+    assert len(hooks.await_count(deliveries.OTHER, 1, 0.2, "evt_ours")) == 1

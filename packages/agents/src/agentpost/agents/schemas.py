@@ -49,21 +49,15 @@ def _translate(schema: object) -> dict[str, Any]:
     return as_2020_12(schema)
 
 
-def check(schema: object) -> dict[str, Any]:
+def check(schema: object, *, is_stored: bool = False) -> dict[str, Any]:
     """The schema as one of draft 2020-12; raises `ValueError`, with what is wrong, for one that may
-    not be used."""
-    usable = _translate(schema)
-    text = _as_text(usable)
-    _check_size(text)  # before it is compiled, which is dear
-    _compile(text)
-    return usable
-
-
-def check_stored(schema: object) -> dict[str, Any]:
-    """`check` for a schema that it has let pass before, maybe of an earlier version that took more
+    not be used. ``is_stored``: it has passed before, maybe in an earlier version that took more
     patterns: what was planned with it goes on."""
     usable = _translate(schema)
-    _compile(_as_text(usable))
+    text = _as_text(usable)
+    if not is_stored:
+        _check_size(text)  # before it is compiled, which is dear
+    _compile(text)
     return usable
 
 

@@ -47,15 +47,6 @@ class Workbook:
         self._dated = self._date_styles(targets)
         self._strings = self._shared_strings(targets)
 
-    def rows(self, sheet: Sheet, *, columns: int, characters: int) -> Iterator[list[Cell]]:
-        """The rows of a sheet that have cells, in file order; a cell without a value is None.
-
-        At most ``columns`` cells per row, texts are cut after ``characters``. The rows that are
-        not asked for are not read.
-        """
-        for _, row in self.numbered_rows(sheet, columns=columns, characters=characters):
-            yield row
-
     def numbered_rows(
         self,
         sheet: Sheet,
@@ -65,7 +56,11 @@ class Workbook:
         merged: list[str] | None = None,
         formulas: set[int] | None = None,
     ) -> Iterator[tuple[int, list[Cell]]]:
-        """Like `rows`, with the number that each row has in its sheet, counted from 1.
+        """The rows of a sheet that have cells, in file order, each with its number in the sheet,
+        counted from 1; a cell without a value is None.
+
+        At most ``columns`` cells per row, texts are cut after ``characters``. The rows that are
+        not asked for are not read.
 
         ``merged`` is filled with the ranges of merged cells (``A2:A5``); a workbook lists them
         behind the rows, so they are complete at the end. ``formulas`` is filled with the columns,
@@ -163,6 +158,8 @@ class _Rows:
         self, strings: list[str], date_styles: list[bool], epoch_1904: bool, columns: int,
         characters: int,
     ) -> None:  # fmt: skip
+        from openpyxl.utils.cell import column_index_from_string
+
         self.rows: list[tuple[int, list[Cell]]] = []
         self.merged: list[str] = []
         self.formulas: set[int] = set()
@@ -176,7 +173,7 @@ class _Rows:
         self._column = -1
         self._kind = self._style = ""
         self._typing = self._reading_aid = False
-        self._letters: dict[str, int] = {}
+        self._number_of = column_index_from_string
 
     def start(self, tag: str, attributes: Attributes) -> None:
         name = _MAIN.get(tag)
@@ -224,18 +221,11 @@ class _Rows:
 
     def _index(self, reference: str) -> int:
         """The number of a cell's column, counted from 0; -1 for a place that cannot be."""
-        letters = reference[:8].rstrip("0123456789")
-        column = self._letters.get(letters)
-        if column is None:
-            column = 0
-            for letter in letters.upper():
-                column = (
-                    column * 26 + ord(letter) - 64 if "A" <= letter <= "Z" else _COLUMNS_MAX + 1
-                )
-            column = column - 1 if 0 < column <= _COLUMNS_MAX else -1
-            if len(self._letters) < _COLUMNS_MAX:
-                self._letters[letters] = column
-        return column
+        try:
+            column = self._number_of(reference[:8].rstrip("0123456789"))
+        except ValueError:
+            return -1
+        return column - 1 if column <= _COLUMNS_MAX else -1
 
     def _value(self, text: str) -> Cell:
         if not text:
@@ -283,10 +273,10 @@ def text_lines(archive: Archive) -> Iterator[str]:
     workbook = Workbook(archive)
     for sheet in workbook.sheets:
         yield f"# {sheet.title}"
-        rows = workbook.rows(
+        rows = workbook.numbered_rows(
             sheet, columns=limits.MAX_SHEET_COLUMNS, characters=limits.MAX_CHARACTERS
         )
-        for row in islice(rows, limits.MAX_SHEET_ROWS):
+        for _, row in islice(rows, limits.MAX_SHEET_ROWS):
             if any(value is not None for value in row):
                 yield "\t".join("" if value is None else str(value) for value in row)
     comments = list(_comments(archive))

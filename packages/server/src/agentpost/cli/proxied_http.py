@@ -15,12 +15,12 @@ _LOOPBACK: Final = ("all://localhost", "all://127.0.0.0/8", "all://[::1]")
 def open_http(kind: type[H], url: str, **options: Any) -> H:
     """``kind(**options)`` for the server at ``url``; raises `ConfigError` as `Routes` does."""
     routes = Routes(url)
-    tls = httpx2.create_ssl_context()
+    options.setdefault("verify", httpx2.create_ssl_context())
     mounts: dict[str, Any] = dict.fromkeys(_LOOPBACK)
     if routes.problem is None:
-        return kind(verify=tls, mounts=mounts, **options)
+        return kind(mounts=mounts, **options)
     mounts |= {"all://": _Refusing(routes.problem), f"all://{routes.server.place}": None}
-    return kind(verify=tls, mounts=mounts, trust_env=False, **options)
+    return kind(mounts=mounts, trust_env=False, **options)
 
 
 class _Refusing(httpx2.BaseTransport, httpx2.AsyncBaseTransport):

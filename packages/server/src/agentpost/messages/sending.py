@@ -14,7 +14,6 @@ from functools import partial
 import structlog
 
 from agentpost.accounts import admission, rows as account_rows
-from agentpost.agents import schemas
 from agentpost.caller import Caller
 from agentpost.clock import new_id
 from agentpost.context import AppContext
@@ -94,9 +93,8 @@ async def admit(ctx: AppContext, caller: Caller, new: NewMessage) -> NewMessage 
             raise
         return replay
     if new.response_schema is not None:  # it counts, also when it is refused
-        check = schemas.check_stored if new.scheduled else schemas.check
         schema = await answers.check_schema(
-            ctx, caller.account_id, new.response_schema, check=check
+            ctx, caller.account_id, new.response_schema, is_stored=bool(new.scheduled)
         )
         new = replace(new, usable_schema=schema)
     if not new.files:

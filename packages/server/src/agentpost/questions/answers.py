@@ -7,7 +7,6 @@ questions).
 
 import asyncio
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -53,12 +52,14 @@ async def check_schema(
     account_id: str,
     schema: dict[str, Any],
     field: str = "response_schema",
-    check: Callable[[object], dict[str, Any]] = schemas.check,
+    *,
+    is_stored: bool = False,
 ) -> dict[str, Any]:
     """The schema of an account's caller, as one of draft 2020-12. Raises ``invalid_request``, which
     names the field, for a schema that cannot be used."""
+    check = partial(schemas.check, schema, is_stored=is_stored)
     try:
-        return await ctx.account_threads.run(account_id, partial(check, schema))
+        return await ctx.account_threads.run(account_id, check)
     except ValueError as error:
         raise InvalidRequest(Problem(field, str(error))) from None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import partial
 from secrets import token_hex
 from threading import current_thread, main_thread
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agentpost.cli.show import Screen
     from agentpost_verify.probe import Probe
     from agentpost_verify.receiver import Receiver
-    from agentpost_verify.running import Check, Group, Result as CheckResult
+    from agentpost_verify.running import Group, Result as CheckResult
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """SIGTERM too: it is what a CI system sends to a run that it cancels."""
@@ -92,23 +92,22 @@ def _run(make: Callable[[], Probe], groups: Sequence[Group]) -> int:
     results: list[CheckResult] = []
     fault = ""
 
-    def begin(checks: Sequence[Check]) -> None:
-        announce(output_screen, probe, groups, len(checks))
-
     def tell(result: CheckResult) -> None:
         show_result(output_screen, result, results)
         results.append(result)
         if interruption.pressed:
             raise KeyboardInterrupt
 
-    with Interruption() as interruption, closing(make()) as probe:
+    with Interruption() as interruption:
+        probe = make()
         try:
             knock(probe)
         except Unusable as error:
             fail(str(error), exits.USAGE)
+        announce(output_screen, probe, groups)
         try:
             with output_screen.waiting("Checking…"):
-                fault = run(probe, groups, tell, begin)
+                fault = run(probe, groups, tell)
         except KeyboardInterrupt:
             pass
         finally:
@@ -191,7 +190,9 @@ def _make_probe(
     try:
         config = resolve_config(url, key)
         second = resolve_config(config.url, second_key).key if second_key else None
-        http = partial(open_http, httpx2.AsyncClient, config.url)
+        tls = httpx2.create_ssl_context()  # takes 30 ms; every request has a client of its own
+        http = partial(open_http, httpx2.AsyncClient, config.url, verify=tls)
+        http()
         nonce = token_hex(6)
         return Probe(config.url, config.key, nonce, timeout, time.sleep, second, hooks, http)
     except ConfigError as error:  # may be of a proxy of the environment
@@ -219,11 +220,12 @@ STYLES = {"proved": "green", "failed": "red", "not checked": "yellow"}
 MARKS = {"proved": "✓", "failed": "✗", "not checked": "–"}
 
 
-def announce(screen: Screen, probe: Probe, groups: Sequence[Group], checks: int) -> None:
-    """The plan of the run, and what it may cost; ``checks``: how many there are."""
-    from agentpost_verify.running import planned
+def announce(screen: Screen, probe: Probe, groups: Sequence[Group]) -> None:
+    """The plan of the run, and what it may cost."""
+    from agentpost_verify.running import list_checks, planned
 
     messages = planned(groups, probe)
+    checks = len(list_checks(groups))
     plan = f"{_count(checks, 'check')}, {_count(messages, 'message')} to its agent"
     screen.line(f"{probe.url}: {plan}.")
     if messages:
@@ -261,7 +263,7 @@ def close(
     counts = count(results)
     summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in counts)
     screen.line(summary, f"bold {STYLES['failed' if counts['failed'] else 'proved']}")
-    messages = _count(len(probe.created.messages), "message")
+    messages = _count(len(probe.messages), "message")
     screen.line(f"{messages} sent, {_count(len(probe.exchanges), 'request')} in all.", "dim")
     for each in left:
         screen.line(f"left behind: {each}", "yellow")
@@ -281,7 +283,7 @@ def report(probe: Probe, results: Sequence[CheckResult], left: Sequence[str]) ->
     return {
         "url": probe.url,
         **counts,
-        "messages_sent": len(probe.created.messages),
+        "messages_sent": len(probe.messages),
         "requests_sent": len(probe.exchanges),
         "left_behind": list(left),
         "checks": [dict(_fields(result)) for result in results],

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from agentpost_verify.answers import Exchange, Json, expect, expect_problem
+from agentpost_verify.answers import Exchange, Json
 from agentpost_verify.probe import Probe
 from agentpost_verify.samples import CSV, GREETING, inline
 
@@ -21,7 +21,7 @@ def expect_route(exchange: Exchange) -> Json:
     """The body of a route that a deployment may lack."""
     if exchange.status == 404:
         pytest.skip("the deployment does not have it")
-    return expect(exchange, "200")
+    return exchange.expect("200")
 
 
 @pytest.fixture(scope="session")
@@ -39,8 +39,7 @@ def message(probe: Probe, cursor: str) -> Json:
 def test_events(probe: Probe, cursor: str, message: Json) -> None:
     """The account's events have those of a message. (addition)"""
     for _ in range(PAGES_MAX):  # an account in use has events of others as well
-        exchange = probe.call("GET", f"/v1/events?cursor={cursor}")
-        page = expect(exchange, "200")
+        page = probe.call("GET", f"/v1/events?cursor={cursor}").expect("200")
         if message["id"] in [(e.get("data") or {}).get("id") for e in page.get("data") or []]:
             return
         cursor = str(page.get("cursor"))
@@ -51,7 +50,7 @@ def test_events(probe: Probe, cursor: str, message: Json) -> None:
 def test_events_cursor(probe: Probe) -> None:
     """A cursor that was not issued is refused. (addition)"""
     expect_route(probe.call("GET", "/v1/events"))
-    expect(probe.call("GET", "/v1/events?cursor=nowhere"), "400 bad_cursor")
+    probe.call("GET", "/v1/events?cursor=nowhere").expect("400 bad_cursor")
 
 
 def test_output(probe: Probe, message: Json) -> None:
@@ -61,9 +60,8 @@ def test_output(probe: Probe, message: Json) -> None:
     output = message["output"]
     if output is None and message.get("status") != "completed":
         pytest.skip("not proven here: the agent gives no output")
-    exchange = probe.read(message["id"])
     fields = list(output) if isinstance(output, dict) else []
-    assert "verified" in fields, f"an output for {SCHEMA}, or a failed message: {exchange.line}"
+    assert "verified" in fields, f"an output for {SCHEMA}, or a failed message: {message['id']}"
 
 
 def test_bad_schema(probe: Probe) -> None:
@@ -71,7 +69,7 @@ def test_bad_schema(probe: Probe) -> None:
     exchange = probe.send(GREETING, response_schema={"type": 5})
     if exchange.status == 201:
         pytest.skip("the deployment does not have it, or takes every schema")
-    expect_problem(exchange, "response_schema")
+    exchange.expect("400 invalid_request", problem="response_schema")
 
 
 def test_question(probe: Probe) -> None:
@@ -82,10 +80,10 @@ def test_question(probe: Probe) -> None:
     if not isinstance(form, dict) or not form.get("choices"):
         pytest.skip("not proven here: the agent asked nothing that has choices")
     wrong = {"answer_to": question["id"], "answer": f"verify-{probe.nonce}"}
-    expect_problem(probe.post(wrong), "answer")
+    probe.post(wrong).expect("400 invalid_request", problem="answer")
     right = {**wrong, "answer": form["choices"][0]}
-    probe.final(expect(probe.post(right), "201")["id"])
-    expect_problem(probe.post(right), "answer_to")
+    probe.final(probe.post(right).expect("201")["id"])
+    probe.post(right).expect("400 invalid_request", problem="answer_to")
 
 
 def test_unknown_question(probe: Probe) -> None:
@@ -93,15 +91,14 @@ def test_unknown_question(probe: Probe) -> None:
     exchange = probe.send(GREETING, answer_to=f"msg_{probe.nonce}", answer="yes")
     if exchange.status == 201:
         pytest.skip("the deployment does not have it")
-    expect(exchange, "404 not_found")
+    exchange.expect("404 not_found")
 
 
 def test_requests(probe: Probe) -> None:
     """The requests of the key are listed. (addition)"""
-    exchange = probe.call("GET", "/v1/requests?limit=2")
-    items = expect_route(exchange).get("data")
-    assert type(items) is list, "a list of up to 2 requests"
-    assert len(items) <= 2, "a list of up to 2 requests"
+    items = expect_route(probe.call("GET", "/v1/requests?limit=2")).get("data")
+    is_right = isinstance(items, list) and len(items) <= 2
+    assert is_right is True, "a list of up to 2 requests"
 
 
 def test_filters(probe: Probe, greeting: Json) -> None:
@@ -110,16 +107,16 @@ def test_filters(probe: Probe, greeting: Json) -> None:
     By the greeting's status, and by a conversation that does not exist.
     """
     status = greeting["status"]
-    exchange = probe.call("GET", f"/v1/messages?status={status}&limit=50")
-    page = expect_route(exchange)
+    page = expect_route(probe.call("GET", f"/v1/messages?status={status}&limit=50"))
     statuses = sorted({str(item.get("status")) for item in page.get("data") or []})
     assert statuses in ([status], []), f"only {status} messages"
-    exchange = probe.call("GET", f"/v1/messages?conversation=verify-{probe.nonce}-nobody")
-    items = expect_route(exchange).get("data") or []
-    assert items == [], "no message of a new conversation"
+    page = expect_route(probe.call("GET", f"/v1/messages?conversation={probe.key_for('none')}"))
+    assert not page.get("data"), "no message of a new conversation"
 
 
 def test_unknown_status(probe: Probe) -> None:
     """A status that there is not is refused. (addition)"""
     expect_route(probe.call("GET", "/v1/messages?limit=1"))
-    expect_problem(probe.call("GET", "/v1/messages?status=pondering"), "status")
+    probe.call("GET", "/v1/messages?status=pondering").expect(
+        "400 invalid_request", problem="status"
+    )

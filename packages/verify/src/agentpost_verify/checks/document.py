@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from agentpost_verify.answers import Exchange, expect
+from agentpost_verify.answers import Exchange
 from agentpost_verify.probe import Probe
 
 OPERATIONS = """
@@ -27,13 +27,13 @@ def document(probe: Probe) -> Exchange:
 
 def test_version(document: Exchange) -> None:
     """The description is served and has version 1.0.0. (addition)"""
-    version = expect(document, "200").get("info", {}).get("version")
+    version = document.expect("200").get("info", {}).get("version")
     assert version == "1.0.0", "version 1.0.0"
 
 
 def test_operations(document: Exchange) -> None:
     """It describes every operation. (addition)"""
-    paths = expect(document, "200").get("paths", {})
+    paths = document.expect("200").get("paths", {})
     nameless = {path: re.sub("{.*?}", "{}", path) for path in paths}
     described = {f"{method} {nameless[path]}" for path in paths for method in paths[path]}
     missing = [each for each in map(str.strip, OPERATIONS.split(",")) if each not in described]

@@ -4,36 +4,24 @@ All of it needs an agent that starts a job when it is asked for a chart of a CSV
 built-in one does.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Exchange, Json, expect, expect_shape
+from agentpost_verify.answers import Json
 from agentpost_verify.checks.events import expect_order, expect_owner
-from agentpost_verify.one_answer import one_answer
-from agentpost_verify.probe import HOLD_SECONDS, Probe
-from agentpost_verify.samples import read_log
+from agentpost_verify.probe import Probe
+from agentpost_verify.samples import Log, one_answer, read_log
 
 EARLY_SECONDS = 0.9
 """An answer that comes this much before its wait is over must have a reason."""
 
 
 @pytest.fixture(scope="session")
-def held_reads(probe: Probe, job_message: Json) -> list[Exchange]:
-    """Every answer of reading the job's message until it is final."""
-    message = job_message
-    reads: list[Exchange] = []
-    left = probe.patience
-    while message.get("final") is not True:
-        if left <= 0:
-            pytest.skip(f"the job was not done after {probe.patience:g} s (--timeout)")
-        exchange = probe.read(message["id"], HOLD_SECONDS)
-        message = exchange.sample()
-        reads.append(exchange)
-        left -= max(exchange.took, 0.5)
-    return reads
+def job_log(probe: Probe, job_done: Json) -> Log:
+    """The log of that message."""
+    return read_log(probe, job_done["id"])
 
 
 test_fields = one_answer(
@@ -42,17 +30,20 @@ test_fields = one_answer(
 )  # fmt: skip
 
 
-def test_held_until_changed(job_message: Json, held_reads: list[Exchange]) -> None:
-    """A held read ends early only when something changed. (getMessage)"""
-    if not held_reads:
+def test_held_until_changed(probe: Probe, job_message: Json, job_done: Json) -> None:
+    """A held read ends early only when something changed. (getMessage)
+
+    The held reads are those that waited for the message to be final.
+    """
+    if job_message.get("final") is True:
         pytest.skip("the job was done before it could be waited for")
+    path = f"/v1/messages/{job_done['id']}?wait="
     before = state_of(job_message)
-    for exchange in held_reads:
+    for exchange in [e for e in probe.exchanges if e.path.startswith(path) and e.status == 200]:
         after = state_of(exchange.json)
-        if exchange.took < HOLD_SECONDS - EARLY_SECONDS:
-            assert after != before, (
-                f"a change, or {HOLD_SECONDS} s of waiting instead of {exchange.took:.1f} s"
-            )
+        seconds = int(exchange.path.removeprefix(path))
+        if exchange.took < seconds - EARLY_SECONDS:
+            assert after != before, f"a change, or a wait of {seconds} s, not {exchange.took:.1f} s"
         before = after
 
 
@@ -62,45 +53,30 @@ def state_of(message: Json) -> Any:
     return message.get("status"), message.get("reply"), message.get("final"), jobs
 
 
-@pytest.mark.usefixtures("held_reads")
-def test_final_means_all(probe: Probe, job_done: Json) -> None:
+def test_final_means_all(job_done: Json) -> None:
     """A message is final when all its jobs are. (Message)"""
-    exchange = probe.read(job_done["id"])
     open_jobs = [job.get("job_id") for job in job_done["jobs"] if job.get("final") is not True]
-    assert open_jobs == [], f"every job of a final message to be final in {exchange.line}"
+    assert open_jobs == [], f"every job of {job_done['id']} to be final as it is"
 
 
-def test_status_follows(probe: Probe, job_done: Json) -> None:
+def test_status_follows(job_done: Json) -> None:
     """The status follows from the jobs. (Message status 6-10)"""
+    status = job_done.get("status")
     if job_done.get("question") or job_done.get("reason") in ("turn_failed", "agent_busy"):
-        pytest.skip(f"the message ended as {job_done.get('status')} for another reason")
+        pytest.skip(f"the message ended as {status} for another reason")
     statuses = sorted({str(job.get("status")) for job in job_done["jobs"]})
-    expected = status_from(statuses)
-    exchange = probe.read(job_done["id"])
-    assert job_done.get("status") == expected, (
-        f"status {expected} from jobs {statuses} in {exchange.line}"
-    )
+    expected = "partial" if "completed" in statuses else "failed"
+    if statuses in (["completed"], ["blocked"], ["expired"]):
+        expected = statuses[0]
+    assert status == expected, f"{expected} from jobs {statuses}"
 
 
-def status_from(jobs: list[str]) -> str:
-    """Rules 6 to 10 of the message's status: every job is final."""
-    if len(jobs) == 1 and jobs[0] in ("completed", "blocked", "expired"):
-        return jobs[0]
-    return "partial" if "completed" in jobs else "failed"
-
-
-def test_results_in_log(probe: Probe, job_done: Json) -> None:
+def test_results_in_log(job_done: Json, job_log: Log) -> None:
     """The log has the result of every completed job. (Message event log)"""
-    job_ids = jobs_completed(job_done)
-    entries, exchange = read_log(probe, job_done["id"])
-    results = [
-        entry.get("job_id")
-        for entry in entries
-        if entry.get("type") == "result" and entry.get("outcome") == "completed"
-    ]
-    assert unique(results) == unique(job_ids), (
-        f"a completed result for {sorted(job_ids)} in {exchange.line}"
-    )
+    results = [entry for entry in job_log[0] if entry.get("type") == "result"]
+    job_ids = {str(each.get("job_id")) for each in results if each.get("outcome") == "completed"}
+    expected = sorted(set(jobs_completed(job_done)))
+    assert sorted(job_ids) == expected, f"a completed result for {expected}"
 
 
 def jobs_completed(message: Json) -> list[str]:
@@ -111,26 +87,17 @@ def jobs_completed(message: Json) -> list[str]:
     return jobs
 
 
-def unique(ids: Iterable[object]) -> list[str]:
-    """Each id once, in order."""
-    return sorted(set(map(str, ids)))
-
-
-def test_log_in_order(probe: Probe, job_done: Json) -> None:
+def test_log_in_order(job_done: Json, job_log: Log) -> None:
     """The log of work is in order, and of this message. (Message event log)"""
-    log = read_log(probe, job_done["id"])
-    expect_order(log)
-    expect_owner(log, job_done["id"])
+    expect_order(job_log)
+    expect_owner(job_log, job_done["id"])
 
 
-def test_files_agree(probe: Probe, job_done: Json) -> None:
+def test_files_agree(job_done: Json) -> None:
     """A message lists every file of its jobs. (Message)"""
-    exchange = probe.read(job_done["id"])
     of_message = {file.get("file_id") for file in job_done["files"]}
     of_jobs = {file.get("file_id") for job in job_done["jobs"] for file in job.get("files") or []}
-    assert unique(of_jobs - of_message) == [], (
-        f"the message to list every file of its jobs in {exchange.line}"
-    )
+    assert list(of_jobs - of_message) == [], f"{job_done['id']} to list every file of its jobs"
 
 
 def test_recover_settled(probe: Probe, job_done: Json) -> None:
@@ -138,11 +105,9 @@ def test_recover_settled(probe: Probe, job_done: Json) -> None:
     if any(job.get("status") == "expired" for job in job_done["jobs"]):
         pytest.skip("the job expired")
     exchange = probe.call("POST", f"/v1/messages/{job_done['id']}/recover")
-    recovery = expect_shape(exchange, shapes.RECOVERY)
-    states = unique(work["state"] for work in recovery["work"])
-    assert states in (["settled"], []), "nothing but settled work"
-    exchange = probe.read(job_done["id"])
-    message = expect(exchange, "200")
+    works = exchange.expect("200", shape=shapes.RECOVERY)["work"]
+    assert {work["state"] for work in works} <= {"settled"}, "nothing but settled work"
+    message = probe.read(job_done["id"]).expect("200")
     state = (message["status"], message["final"])
     assert state == (job_done["status"], job_done["final"]), "the message as it was"
 

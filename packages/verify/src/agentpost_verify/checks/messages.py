@@ -3,10 +3,9 @@
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Exchange, expect, expect_problem, expect_shape, problem_fields
-from agentpost_verify.one_answer import one_answer
+from agentpost_verify.answers import Exchange, problem_fields
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import GREETING, PROGRAM, WAIT_SECONDS_MAX, inline
+from agentpost_verify.samples import GREETING, PROGRAM, WAIT_SECONDS_MAX, inline, one_answer
 
 INVALID = "400 invalid_request"
 PROGRAM_NAME = "verify-program"
@@ -15,9 +14,10 @@ FILES_MAX = 5
 """A message has so many files at the most; further ones are noted."""
 
 
-def test_created(greeting_sent: Exchange) -> None:
-    """A new message is 201 and has every field. (Message)"""
-    expect_shape(greeting_sent, shapes.MESSAGE, "201")
+test_created = one_answer(
+    "A new message is 201 and has every field. (Message)",
+    "201", "{greeting_sent}", shape=shapes.MESSAGE,
+)  # fmt: skip
 
 
 def test_at_once(probe: Probe) -> None:
@@ -25,12 +25,11 @@ def test_at_once(probe: Probe) -> None:
 
     The answer has no reply, however fast the agent is; the message gets it afterwards.
     """
-    refusal = probe.send(GREETING, wait=WAIT_SECONDS_MAX + 1)
+    refusal = probe.send(GREETING, query=f"?wait={WAIT_SECONDS_MAX + 1}")
     if refusal.status == 201:
         pytest.skip("this deployment knows no wait of a POST, which agentpost adds to the API")
-    expect_problem(refusal, "wait")
-    exchange = probe.send(GREETING, wait=0)
-    message = expect_shape(exchange, shapes.MESSAGE, "201")
+    refusal.expect("400 invalid_request", problem="wait")
+    message = probe.send(GREETING, query="?wait=0").expect("201", shape=shapes.MESSAGE)
     state = (message.get("status"), message.get("final"))
     assert state == ("processing", False), "processing, not final"
     probe.final(message["id"])
@@ -50,13 +49,7 @@ test_unknown_fields = one_answer(
     "Unknown fields of a request are ignored. (Versioning 2)",
     "400 empty_message", post(verify_unknown={"a": [1]}),
 )  # fmt: skip
-
-
-def test_longest(long_sent: Exchange) -> None:
-    """A text of 20,000 characters is taken. (Limits)"""
-    expect(long_sent, "201")
-
-
+test_longest = one_answer("A text of 20,000 characters is taken. (Limits)", "201", "{long_sent}")
 test_too_long = one_answer(
     "One character more is too_long. (Limits)", "400 too_long", post(message="." * 20_001)
 )
@@ -78,8 +71,8 @@ def test_at_most_ten_problems(probe: Probe) -> None:
     """Several problems are reported at once, ten at most. (Errors)"""
     files = [{"name": number, "base64": "", "url": 1} for number in range(12)]
     exchange = probe.post({"message": GREETING, "files": files})
-    count = len(problem_fields(expect(exchange, INVALID)))
-    assert count in range(2, 11), f"2 to 10 problems, not {count}"
+    count = len(problem_fields(exchange.expect(INVALID)))
+    assert 2 <= count <= 10, f"2 to 10 problems, not {count}"
 
 
 test_too_many_uploads = one_answer(
@@ -112,18 +105,17 @@ def notes(probe: Probe, odd_files_sent: Exchange) -> str:
     return "\n".join(map(str, message.get("notes") or []))
 
 
-def test_odd_files(odd_files_sent: Exchange) -> None:
-    """Files that cannot be taken, and a sixth, don't fail the message. (createMessage 4)"""
-    expect(odd_files_sent, "201")
+test_odd_files = one_answer(
+    "Files that cannot be taken, and a sixth, don't fail the message. (createMessage 4)",
+    "201", "{odd_files_sent}",
+)  # fmt: skip
 
 
-def test_program_noted(notes: str, odd_files_sent: Exchange) -> None:
+def test_program_noted(notes: str) -> None:
     """A program among the files is skipped and noted. (createMessage 4)"""
-    exchange = odd_files_sent
-    assert PROGRAM_NAME in notes, f"a note that names {PROGRAM_NAME} in answer to {exchange.line}"
+    assert PROGRAM_NAME in notes, f"a note that names {PROGRAM_NAME}"
 
 
-def test_unreachable_noted(notes: str, odd_files_sent: Exchange) -> None:
+def test_unreachable_noted(notes: str) -> None:
     """A file that cannot be fetched is noted. (createMessage 4)"""
-    exchange = odd_files_sent
-    assert UNREACHABLE_NAME in notes, f"a note that names {UNREACHABLE_NAME} for {exchange.line}"
+    assert UNREACHABLE_NAME in notes, f"a note that names {UNREACHABLE_NAME}"

@@ -1,17 +1,14 @@
 """What belongs to a key and what to its account (spec: Authentication 4). Needs a second key."""
 
-from urllib.parse import quote
-
 import pytest
 
-from agentpost_verify.answers import Exchange, Json, expect
-from agentpost_verify.caller import Caller
+from agentpost_verify.answers import Exchange, Json
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import GREETING, Log
+from agentpost_verify.samples import GREETING, Log, page_at
 
 
 @pytest.fixture(scope="session")
-def is_same_account(probe: Probe, second: Caller) -> bool:
+def is_same_account(probe: Probe, second: Probe) -> bool:
     """Whether the other key belongs to the account; skips when it is the same key."""
     ours, theirs = (each.call("GET", "/v1/me").sample() for each in (probe, second))
     if (ours.get("key") or {}).get("id") == (theirs.get("key") or {}).get("id"):
@@ -20,46 +17,40 @@ def is_same_account(probe: Probe, second: Caller) -> bool:
 
 
 @pytest.fixture(scope="session")
-def their_message(
-    probe: Probe, second: Caller, is_same_account: bool, greeting_id: str
-) -> Exchange:
+def their_message(probe: Probe, second: Probe, is_same_account: bool, greeting_id: str) -> Exchange:
     """The second key sends what the first one did, under the same Idempotency-Key."""
     body = {"message": GREETING, "conversation": f"verify-{probe.nonce}-second"}
-    headers = {"Idempotency-Key": probe.key_for("greeting")}
-    return probe.remember(second.call("POST", "/v1/messages", body=body, headers=headers))
+    return second.post(body, probe.key_for("greeting"))
 
 
 @pytest.mark.usefixtures("is_same_account")
-@pytest.mark.parametrize("route", ["GET ", "GET /events", "POST /recover"])
-def test_foreign_message(second: Caller, greeting_id: str, route: str) -> None:
+def test_foreign_message(second: Probe, greeting_id: str) -> None:
     """A message is not there for another key. (createMessage 6)"""
-    method, suffix = route.split(" ")
-    expect(second.call(method, f"/v1/messages/{greeting_id}{suffix}"), "404 not_found")
+    for method, suffix in (("GET", ""), ("GET", "/events"), ("POST", "/recover")):
+        second.call(method, f"/v1/messages/{greeting_id}{suffix}").expect("404 not_found")
 
 
 def test_key_of_its_own(greeting_id: str, their_message: Exchange) -> None:
     """An Idempotency-Key counts for its API key only. (createMessage 2)"""
-    body = expect(their_message, "201")
-    assert body.get("id") != greeting_id, "a new message"
+    assert their_message.expect("201").get("id") != greeting_id, "a new message"
 
 
-def test_foreign_cursor(second: Caller, their_message: Exchange, greeting_log: Log) -> None:
+def test_foreign_cursor(second: Probe, their_message: Exchange, greeting_log: Log) -> None:
     """A cursor given to another key is bad_cursor. (Errors)"""
-    cursor = quote(str(greeting_log[1].sample().get("cursor")), safe="")
-    path = f"/v1/messages/{their_message.sample(201)['id']}/events?cursor={cursor}"
-    expect(second.call("GET", path, held_seconds=1), "400 bad_cursor")
+    cursor = greeting_log[1].sample().get("cursor")
+    page_at(second, their_message.sample(201)["id"], cursor).expect("400 bad_cursor")
 
 
-def test_endpoints_of_account(second: Caller, is_same_account: bool, endpoint: Json) -> None:
+def test_endpoints_of_account(second: Probe, is_same_account: bool, endpoint: Json) -> None:
     """Webhook endpoints belong to the account. (Authentication 4)"""
     expect_in_account(second, is_same_account, f"/v1/webhooks/{endpoint['id']}")
 
 
-def test_work_of_account(second: Caller, is_same_account: bool, job_done: Json) -> None:
+def test_work_of_account(second: Probe, is_same_account: bool, job_done: Json) -> None:
     """Works belong to the account. (Authentication 4)"""
     expect_in_account(second, is_same_account, f"/v1/work/{job_done['jobs'][0]['work_id']}")
 
 
-def expect_in_account(second: Caller, is_same_account: bool, path: str) -> None:
+def expect_in_account(second: Probe, is_same_account: bool, path: str) -> None:
     """Assert that another key of the account sees a resource, and any other key does not."""
-    expect(second.call("GET", path), "200" if is_same_account else "404 not_found")
+    second.call("GET", path).expect("200" if is_same_account else "404 not_found")

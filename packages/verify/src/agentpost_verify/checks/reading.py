@@ -3,10 +3,9 @@
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Json, expect, expect_shape, without_links
-from agentpost_verify.one_answer import one_answer
+from agentpost_verify.answers import Json, without_links
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import WAIT_SECONDS_MAX
+from agentpost_verify.samples import WAIT_SECONDS_MAX, one_answer
 
 AT_ONCE_SECONDS = 10.0
 """Much less than the wait asked for, and enough for a slow network."""
@@ -15,8 +14,7 @@ WRONG_WAITS = (str(WAIT_SECONDS_MAX + 1), "-1", "1.5", "soon")
 
 def test_fields(probe: Probe, greeting_id: str) -> None:
     """A message is read as it was sent, with every field. (Message)"""
-    exchange = probe.read(greeting_id)
-    message = expect_shape(exchange, shapes.MESSAGE)
+    message = probe.read(greeting_id).expect("200", shape=shapes.MESSAGE)
     assert message["id"] == greeting_id, f"the message {greeting_id}"
 
 
@@ -34,14 +32,13 @@ test_wait_bounds = one_answer(
 def test_final_at_once(probe: Probe, greeting: Json) -> None:
     """A final message is not waited for. (getMessage)"""
     exchange = probe.read(greeting["id"], WAIT_SECONDS_MAX)
-    expect(exchange, "200")
+    exchange.expect("200")
     assert exchange.took < AT_ONCE_SECONDS, "an answer at once"
 
 
 def test_final_stays(probe: Probe, greeting: Json) -> None:
     """A final message does not change. (Message)"""
-    exchange = probe.read(greeting["id"])
-    message = expect(exchange, "200")
+    message = probe.read(greeting["id"]).expect("200")
     assert without_links(message) == without_links(greeting), "a final message not to change"
 
 
@@ -51,7 +48,6 @@ def test_etag(probe: Probe, greeting: Json) -> None:
     if tag is None:
         pytest.skip("this deployment sends no ETag, which agentpost adds to the API")
     path = f"/v1/messages/{greeting['id']}"
-    exchange = probe.call("GET", path, headers={"If-None-Match": tag})
-    assert exchange.outcome == "304", "an empty 304"
-    assert exchange.body == b"", "an empty 304"
-    expect(probe.call("GET", path, headers={"If-None-Match": '"other"'}), "200")
+    exchange = probe.call("GET", path, if_none_match=tag)
+    assert (exchange.status, exchange.body) == (304, b""), "an empty 304"
+    probe.call("GET", path, if_none_match='"other"').expect("200")

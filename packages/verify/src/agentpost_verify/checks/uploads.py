@@ -6,10 +6,9 @@ from email.utils import parsedate_to_datetime
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Exchange, Json, expect, expect_shape
-from agentpost_verify.one_answer import one_answer
+from agentpost_verify.answers import Exchange, Json
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import CSV, GREETING, PROGRAM
+from agentpost_verify.samples import CSV, GREETING, PROGRAM, one_answer
 
 POST = "POST /v1/uploads"
 FILENAME = "verify.csv"
@@ -26,12 +25,13 @@ def announce(probe: Probe, filename: str = FILENAME, size: int = SIZE) -> Exchan
     return probe.call("POST", "/v1/uploads", body={"filename": filename, "size": size})
 
 
-def new_upload(probe: Probe, filename: str = FILENAME, size: int = SIZE) -> Json:
-    """A fresh upload, nothing posted yet."""
-    return announce(probe, filename, size).sample(201)
+@pytest.fixture
+def fresh(probe: Probe) -> Json:
+    """A new upload, nothing posted yet."""
+    return announce(probe).sample(201)
 
 
-def post(probe: Probe, upload: Json, data: bytes, /, **fields: str | None) -> Exchange:
+def post(probe: Probe, upload: Json, data: bytes = CSV, /, **fields: str | None) -> Exchange:
     """Post the form, with other fields where there are any; None leaves a field out."""
     form = {**upload["fields"], **fields}
     form = {name: value for name, value in form.items() if value is not None}
@@ -43,11 +43,16 @@ def complete(probe: Probe, upload: Json) -> Exchange:
     return probe.call("POST", f"/v1/uploads/{upload['upload_id']}/complete")
 
 
+def attach(probe: Probe, upload: Json) -> Exchange:
+    """Send a message with that upload."""
+    return probe.post({"message": GREETING, "upload_ids": [upload["upload_id"]]})
+
+
 @pytest.fixture(scope="session")
 def upload(probe: Probe) -> Json:
     """The announcement of the upload several checks look at, its file posted."""
-    upload = new_upload(probe)
-    post(probe, upload, CSV)
+    upload = announce(probe).sample(201)
+    post(probe, upload)
     return upload
 
 
@@ -66,8 +71,7 @@ def attachment(probe: Probe, completion: Exchange) -> Exchange:
 # --- announcing -----------------------------------------------------------------------------------
 def test_created(probe: Probe) -> None:
     """A new upload tells where to post and with which fields. (Upload)"""
-    exchange = announce(probe)
-    upload = expect_shape(exchange, shapes.UPLOAD_CREATED, "201")
+    upload = announce(probe).expect("201", shape=shapes.UPLOAD_CREATED)
     assert upload["max_bytes"] == SIZE, f"max_bytes {SIZE}, as declared"
     names = [name.lower() for name in upload["fields"]]
     assert "content-type" in names, "a form field Content-Type"
@@ -84,9 +88,8 @@ def test_fifteen_minutes(probe: Probe) -> None:
         pytest.skip("the answer has no Date")
     now = parsedate_to_datetime(exchange.headers["date"])
     minutes = (until - now).total_seconds() / 60
-    assert abs(minutes - POST_MINUTES) <= POST_MINUTES_SLACK, (
-        f"{POST_MINUTES} minutes to post the file, not {minutes:.1f}"
-    )
+    is_right = abs(minutes - POST_MINUTES) <= POST_MINUTES_SLACK
+    assert is_right, f"{POST_MINUTES} minutes to post the file, not {minutes:.1f}"
 
 
 test_bad_size = one_answer(
@@ -105,50 +108,42 @@ test_filename_needed = one_answer(
 
 
 # --- posting --------------------------------------------------------------------------------------
-def test_nothing_arrived(probe: Probe) -> None:
-    """Completing before the file arrived is not_uploaded. (Errors)"""
-    expect(complete(probe, new_upload(probe)), "409 not_uploaded")
+test_nothing_arrived = one_answer(
+    "Completing before the file arrived is not_uploaded. (Errors)",
+    "409 not_uploaded", "POST /v1/uploads/{fresh[upload_id]}/complete",
+)  # fmt: skip
 
 
-def test_accepted(probe: Probe) -> None:
+def test_accepted(probe: Probe, fresh: Json) -> None:
     """The form with the file last is taken. (Upload procedure)"""
-    exchange = post(probe, new_upload(probe), CSV)
+    exchange = post(probe, fresh)
     assert exchange.status in range(200, 300), f"the file to be taken (2xx), not {exchange.outcome}"
 
 
-def test_tampered(probe: Probe) -> None:
+def test_tampered(probe: Probe, fresh: Json) -> None:
     """A form with any field altered is refused. (Upload procedure)"""
-    upload = new_upload(probe)
-    for name, value in upload["fields"].items():
+    for name, value in fresh["fields"].items():
         middle = len(value) // 2
         before, rest = value[:middle], value[middle:]
-        altered = f"{before}{'B' if rest.startswith('A') else 'A'}{rest[1:]}"
-        expect_refusal(post(probe, upload, CSV, **{name: altered}), f"another {name}")
+        forgery = f"{before}{'B' if rest.startswith('A') else 'A'}{rest[1:]}"
+        post(probe, fresh, **{name: forgery}).expect_refusal(f"a form with another {name}")
 
 
-def test_every_field(probe: Probe) -> None:
+def test_every_field(probe: Probe, fresh: Json) -> None:
     """A form without one of its fields is refused. (Upload procedure)"""
-    upload = new_upload(probe)
-    for name in upload["fields"]:
-        expect_refusal(post(probe, upload, CSV, **{name: None}), f"no {name}")
+    for name in fresh["fields"]:
+        post(probe, fresh, **{name: None}).expect_refusal(f"a form with no {name}")
 
 
-def test_over_size(probe: Probe) -> None:
+def test_over_size(probe: Probe, fresh: Json) -> None:
     """A file larger than declared is refused. (createUpload)"""
-    expect_refusal(post(probe, new_upload(probe), CSV + b"x"), "a byte more than declared")
-
-
-def expect_refusal(exchange: Exchange, change: str) -> None:
-    """Assert that a form is refused, whatever the storage answers."""
-    assert exchange.status in range(400, 500), (
-        f"a form with {change} to be refused (4xx), not {exchange.outcome}"
-    )
+    post(probe, fresh, CSV + b"x").expect_refusal("a form with a byte more than declared")
 
 
 # --- completing and attaching ---------------------------------------------------------------------
 def test_completed(completion: Exchange) -> None:
     """A complete upload is ready and has every field. (completeUpload)"""
-    upload = expect_shape(completion, shapes.UPLOAD)
+    upload = completion.expect("200", shape=shapes.UPLOAD)
     file = (upload["filename"], upload["size"])
     assert file == (FILENAME, SIZE), f"{FILENAME} of {SIZE} bytes"
 
@@ -156,16 +151,14 @@ def test_completed(completion: Exchange) -> None:
 def test_completed_twice(probe: Probe, upload: Json, completion: Exchange) -> None:
     """Completing again gives the same answer. (Upload states)"""
     first = completion.sample()
-    exchange = complete(probe, upload)
-    again = expect(exchange, "200")
-    assert again == first, "the same answer"
+    assert complete(probe, upload).expect("200") == first, "the same answer"
 
 
 def test_program(probe: Probe) -> None:
     """A program is refused when its upload is completed. (completeUpload)"""
-    upload = new_upload(probe, "verify.bin", len(PROGRAM))
+    upload = announce(probe, "verify.bin", len(PROGRAM)).sample(201)
     post(probe, upload, PROGRAM)
-    expect(complete(probe, upload), "422 executable_refused")
+    complete(probe, upload).expect("422 executable_refused")
 
 
 test_unknown = one_answer(
@@ -174,20 +167,18 @@ test_unknown = one_answer(
 )  # fmt: skip
 
 
-def test_not_ready(probe: Probe) -> None:
+def test_not_ready(probe: Probe, fresh: Json) -> None:
     """A message cannot name an upload that is not complete. (Errors)"""
-    body = {"message": GREETING, "upload_ids": [new_upload(probe)["upload_id"]]}
-    expect(probe.post(body), "409 upload_not_ready")
+    attach(probe, fresh).expect("409 upload_not_ready")
 
 
-def test_attached(attachment: Exchange) -> None:
-    """A message takes a complete upload. (createMessage)"""
-    expect(attachment, "201")
+test_attached = one_answer(
+    "A message takes a complete upload. (createMessage)", "201", "{attachment}"
+)
 
 
 def test_attached_once(probe: Probe, upload: Json, attachment: Exchange) -> None:
     """An upload belongs to one message and is not completed again. (Upload states)"""
     attachment.sample(201)
-    body = {"message": GREETING, "upload_ids": [upload["upload_id"]]}
-    expect(probe.post(body), "409 upload_not_ready")
-    expect(complete(probe, upload), "409 not_pending")
+    attach(probe, upload).expect("409 upload_not_ready")
+    complete(probe, upload).expect("409 not_pending")

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Exchange, Json, expect, expect_fields, expect_shape
-from agentpost_verify.one_answer import one_answer
+from agentpost_verify.answers import Exchange, Json
 from agentpost_verify.probe import Probe
+from agentpost_verify.samples import one_answer
 
 LIST = "/v1/webhooks"
 ENDPOINTS_MAX = 10
@@ -32,8 +32,7 @@ def path(endpoint: Json) -> str:
 def test_created(endpoint_sent: Exchange) -> None:
     """A new endpoint has every field and a secret. (Webhook endpoint)"""
     expect_unless_full(endpoint_sent, "201")
-    body = expect_shape(endpoint_sent, shapes.ENDPOINT, "201")
-    expect_secret(endpoint_sent, body)
+    expect_secret(endpoint_sent.expect("201", shape=shapes.ENDPOINT))
 
 
 def expect_unless_full(exchange: Exchange, *outcomes: str) -> Json:
@@ -44,34 +43,30 @@ def expect_unless_full(exchange: Exchange, *outcomes: str) -> Json:
     # Some look the name up at once; no rule says that they may not.
     if exchange.error == "bad_url" and "201" in outcomes:
         pytest.skip("this deployment takes no address that leads nowhere; see --hooks-url")
-    return expect(exchange, *outcomes)
+    return exchange.expect(*outcomes)
 
 
-def expect_secret(exchange: Exchange, endpoint: Json) -> None:
+def expect_secret(endpoint: Json) -> None:
     """Assert that a body shows a secret of enough bytes."""
-    secret = str(endpoint.get("secret"))
-    words = f"a secret: whsec_ and base64 in answer to {exchange.line}"
-    assert secret[:6] == "whsec_", words
+    prefix, _, secret = str(endpoint.get("secret")).partition("_")
     try:
-        size = len(base64.b64decode(secret[6:], validate=True))
+        size = len(base64.b64decode(secret, validate=True))
     except ValueError:
         size = 0
-    assert size >= 16, words
+    assert (prefix, size >= 16) == ("whsec", True), "a secret: whsec_ and base64 of 16 bytes"
 
 
 def test_listed(probe: Probe, endpoint: Json) -> None:
     """The list has every endpoint. (Webhooks)"""
-    exchange = probe.call("GET", LIST)
-    kind = shapes.having(object=shapes.word("list"), data=shapes.each(shapes.ENDPOINT))
-    ids = [each["id"] for each in expect_shape(exchange, kind)["data"]]
+    page = probe.call("GET", LIST).expect("200", shape=shapes.ENDPOINT_LIST)
+    ids = [each["id"] for each in page["data"]]
     assert endpoint["id"] in ids, f"{endpoint['id']} in the list"
 
 
-def test_read(probe: Probe, path: str) -> None:
-    """An endpoint is read with its newest deliveries. (Webhook endpoint)"""
-    exchange = probe.call("GET", path)
-    body = expect_shape(exchange, shapes.ENDPOINT)
-    expect_fields(exchange, shapes.having(recent_deliveries=shapes.each(shapes.DELIVERY)), body)
+test_read = one_answer(
+    "An endpoint is read with its newest deliveries. (Webhook endpoint)",
+    "200", "GET {path}", shape=shapes.ENDPOINT_READ,
+)  # fmt: skip
 
 
 def test_secret_once(probe: Probe, endpoint: Json, path: str) -> None:
@@ -79,17 +74,16 @@ def test_secret_once(probe: Probe, endpoint: Json, path: str) -> None:
     change = {"description": "agentpost verify"}
     for method, place, body in (("GET", LIST, None), ("GET", path, None), ("PATCH", path, change)):
         exchange = probe.call(method, place, body=body)
-        expect(exchange, "200")
+        exchange.expect("200")
         is_shown = endpoint["secret"].encode() in exchange.body or b'"secret"' in exchange.body
         assert is_shown is False, "no secret after the first answer"
 
 
 def test_changed(probe: Probe, path: str) -> None:
     """A change touches what it names only. (Webhooks)"""
-    before = expect(probe.call("GET", path), "200")
+    before = probe.call("GET", path).expect("200")
     events = ["job.expired", "job.resumed"]
-    exchange = probe.call("PATCH", path, body={"events": events})
-    after = expect(exchange, "200")
+    after = probe.call("PATCH", path, body={"events": events}).expect("200")
     assert sorted(after.get("events") or []) == events, f"events {events}"
     for name in ("url", "description", "disabled_at"):
         assert after.get(name) == before.get(name), f"{name} as before"
@@ -97,12 +91,10 @@ def test_changed(probe: Probe, path: str) -> None:
 
 def test_off_and_on(probe: Probe, path: str) -> None:
     """An endpoint is turned off, and on again. (Webhook endpoint states)"""
-    exchange = probe.call("PATCH", path, body={"enabled": False})
-    moment = expect(exchange, "200").get("disabled_at")
-    assert type(moment) is str, "disabled_at to be set"
-    exchange = probe.call("PATCH", path, body={"enabled": True})
-    moment = expect(exchange, "200").get("disabled_at")
-    assert moment is None, "disabled_at to be null again"
+    endpoint = probe.call("PATCH", path, body={"enabled": False}).expect("200")
+    assert type(endpoint.get("disabled_at")) is str, "disabled_at to be set"
+    endpoint = probe.call("PATCH", path, body={"enabled": True}).expect("200")
+    assert endpoint.get("disabled_at") is None, "disabled_at to be null again"
 
 
 def bad_url(rule: str, *urls: str) -> Callable[..., None]:
@@ -111,13 +103,13 @@ def bad_url(rule: str, *urls: str) -> Callable[..., None]:
     The address webhooks are proved with is allowed on purpose, and other names of it may be.
     """
 
-    @pytest.mark.parametrize("url", urls)
-    def check(probe: Probe, url: str) -> None:
+    def check(probe: Probe) -> None:
         own = urlsplit(probe.hooks.url).hostname if probe.hooks is not None else None
-        if urlsplit(url).hostname not in (LOOPBACK if own in LOOPBACK else {own or "none"}):
-            exchange = probe.create_endpoint("bad", url=url)
-            assert exchange.status != 201, f"bad_url for {url}"
-            expect_unless_full(exchange, "400 bad_url")
+        for url in urls:
+            if urlsplit(url).hostname not in (LOOPBACK if own in LOOPBACK else {own or "none"}):
+                exchange = probe.create_endpoint("bad", url=url)
+                assert exchange.status != 201, f"bad_url for {url}"
+                expect_unless_full(exchange, "400 bad_url")
 
     check.__doc__ = rule
     return check
@@ -148,7 +140,7 @@ def test_bad_events(probe: Probe, path: str) -> None:
     """Unknown events are bad_events. (Errors)"""
     body = {"events": ["message.verify"]}
     expect_unless_full(probe.create_endpoint("bad", **body), "400 bad_events")
-    expect(probe.call("PATCH", path, body=body), "400 bad_events")
+    probe.call("PATCH", path, body=body).expect("400 bad_events")
 
 
 def test_long_description(probe: Probe) -> None:
@@ -168,11 +160,10 @@ test_strict_types = one_answer(
 
 def test_rotated(probe: Probe, endpoint: Json, path: str) -> None:
     """Rotating gives a new secret. (Webhooks)"""
-    exchange = probe.call("POST", f"{path}/rotate-secret")
-    body = expect(exchange, "200")
+    body = probe.call("POST", f"{path}/rotate-secret").expect("200")
     identity = (body.get("object"), body.get("id"))
     assert identity == ("webhook_endpoint", endpoint["id"]), f"the endpoint {endpoint['id']}"
-    expect_secret(exchange, body)
+    expect_secret(body)
     is_new = body["secret"] != endpoint["secret"]
     assert is_new is True, "a new secret"
 
@@ -180,12 +171,11 @@ def test_rotated(probe: Probe, endpoint: Json, path: str) -> None:
 def test_deleted(probe: Probe) -> None:
     """A deleted endpoint is gone; deleting it again is not_found. (Webhooks)"""
     endpoint_id = expect_unless_full(probe.create_endpoint("deleted"), "201")["id"]
-    exchange = probe.remove_endpoint(endpoint_id)
-    body = expect(exchange, "200")
+    body = probe.call("DELETE", f"{LIST}/{endpoint_id}").expect("200")
     deletion = (body.get("object"), body.get("id"), body.get("deleted"))
     assert deletion == ("webhook_endpoint", endpoint_id, True), "deleted: true"
-    expect(probe.call("DELETE", f"{LIST}/{endpoint_id}"), "404 not_found")
-    expect(probe.call("GET", f"{LIST}/{endpoint_id}"), "404 not_found")
+    probe.call("DELETE", f"{LIST}/{endpoint_id}").expect("404 not_found")
+    probe.call("GET", f"{LIST}/{endpoint_id}").expect("404 not_found")
 
 
 def test_at_most_ten(probe: Probe) -> None:
@@ -193,8 +183,8 @@ def test_at_most_ten(probe: Probe) -> None:
 
     Each endpoint that is made here is removed again at once.
     """
-    page = expect(probe.call("GET", LIST), "200").get("data") or []
-    others = [each for each in page if each.get("id") not in probe.created.endpoints]
+    page = probe.call("GET", LIST).expect("200").get("data") or []
+    others = [each for each in page if each.get("id") not in probe.endpoints]
     if len(others) > FEW:
         pytest.skip(f"the account has {len(others)} own endpoints, over {FEW}")
     new_ids: list[str] = []
@@ -203,11 +193,11 @@ def test_at_most_ten(probe: Probe) -> None:
             new_ids.append(exchange.sample(201)["id"])
             count = len(page) + len(new_ids)
             assert count <= ENDPOINTS_MAX, "409 too_many_endpoints for the eleventh"
-        expect(exchange, "409 too_many_endpoints")
+        exchange.expect("409 too_many_endpoints")
         assert len(page) + len(new_ids) == ENDPOINTS_MAX, f"room for {ENDPOINTS_MAX}"
     finally:
         for endpoint_id in new_ids:
-            probe.remove_endpoint(endpoint_id)
+            probe.call("DELETE", f"{LIST}/{endpoint_id}")
 
 
 test_unknown = one_answer(

@@ -5,9 +5,9 @@ from contextlib import suppress
 import pytest
 
 from agentpost_verify import shapes
-from agentpost_verify.answers import Json, expect, expect_shape
-from agentpost_verify.one_answer import one_answer
+from agentpost_verify.answers import Json
 from agentpost_verify.probe import Probe
+from agentpost_verify.samples import one_answer
 
 WORK_LIST_DEFAULT = 20
 WORK_FILES_MAX = 8
@@ -26,17 +26,15 @@ def work_path(probe: Probe, request: pytest.FixtureRequest) -> str:
 
 def test_fields(probe: Probe) -> None:
     """Works are listed with every field, 20 at the most unless asked. (Work)"""
-    exchange = probe.call("GET", "/v1/work")
-    page = expect_shape(exchange, shapes.WORK_LIST)
+    page = probe.call("GET", "/v1/work").expect("200", shape=shapes.WORK_LIST)
     assert len(page["data"]) <= WORK_LIST_DEFAULT, f"up to {WORK_LIST_DEFAULT} works"
 
 
-@pytest.mark.parametrize("limit", [1, 50])
-def test_limit_counts(probe: Probe, limit: int) -> None:
+def test_limit_counts(probe: Probe) -> None:
     """limit says how many. (listWork)"""
-    exchange = probe.call("GET", f"/v1/work?limit={limit}")
-    page = expect(exchange, "200")
-    assert len(page.get("data") or []) <= limit, f"up to {limit} works"
+    for limit in (1, 50):
+        page = probe.call("GET", f"/v1/work?limit={limit}").expect("200")
+        assert len(page.get("data") or []) <= limit, f"up to {limit} works"
 
 
 test_limit_bounds = one_answer(
@@ -48,8 +46,7 @@ test_limit_bounds = one_answer(
 
 def test_one(probe: Probe, work_path: str) -> None:
     """A work is read with every field and up to 8 files. (Work)"""
-    exchange = probe.call("GET", work_path)
-    work = expect_shape(exchange, shapes.WORK)
+    work = probe.call("GET", work_path).expect("200", shape=shapes.WORK)
     assert len(work["files"]) <= WORK_FILES_MAX, f"up to {WORK_FILES_MAX} files"
 
 
@@ -59,8 +56,7 @@ def test_pages(probe: Probe, work_path: str) -> None:
     if len(text) < 2:
         pytest.skip("the work has no text")
     half = len(text) // 2
-    exchange = probe.call("GET", f"{work_path}?from_char={half}")
-    rest = str(expect(exchange, "200").get("text"))
+    rest = str(probe.call("GET", f"{work_path}?from_char={half}").expect("200").get("text"))
     assert rest[: len(text) - half] == text[half:], f"the text from character {half}"
 
 
