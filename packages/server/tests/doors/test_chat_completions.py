@@ -311,4 +311,4 @@ def test_work_that_takes_longer_than_a_call_is_held_goes_on(
 def test_the_reasoning_is_not_taken_for_the_answer(answer: str, text: str) -> None:
     said = [{"role": "assistant", "content": answer}, {"role": "user", "content": "and now?"}]
     asked = completion({"messages": said}, ["agentpost"])
-    assert asked.call_input.transcript.utterances[0].text == text
+    assert asked.transcript.utterances[0].text == text

@@ -27,10 +27,9 @@ from agentpost.domain.limits import (
     A2A_TASKS_LOOKED_AT_MAX,
     RPC_PAGE_BYTES_MAX,
 )
-from agentpost.domain.times import seconds
 from agentpost.doors import sending
 from agentpost.doors.a2a import parts, tasks
-from agentpost.doors.a2a.tasks import PAUSED, TERMINAL, error_of, state_of
+from agentpost.doors.a2a.tasks import PAUSED, TERMINAL, error_of
 from agentpost.doors.bodies import FileTexts
 from agentpost.doors.outputs import Output
 from agentpost.doors.rpc import Call, refusals_as
@@ -140,10 +139,9 @@ class TaskHandler(RequestHandler):
     # --- following --------------------------------------------------------------------------------
     async def _wait_for_end(self, caller: Caller, chain: Chain, hung_up: HungUp) -> Chain:
         """The task once it has ended, asks or waits for credits, or was held long enough."""
-        with self._api.ctx.streams.count(caller.account_id):
-            async with aclosing(self._moments(caller, chain, hung_up)) as moments:
-                async for _, now in moments:
-                    chain = now
+        async with aclosing(self._moments(caller, chain, hung_up)) as moments:
+            async for _, now in moments:
+                chain = now
         return chain
 
     async def _events(
@@ -153,28 +151,27 @@ class TaskHandler(RequestHandler):
         links = self._api.ctx.links
         artifacts: ArtifactStream | None = None
         state = tasks.state(chain)
-        with self._api.ctx.streams.count(caller.account_id):
-            source = self._moments(caller, chain, texts=True, place=place)
-            async with aclosing(source) as moments:
-                async for moment, now in moments:
-                    if artifacts is None:
-                        artifacts = ArtifactStream(now, links)
-                        state = tasks.state(now)
-                        yield tasks.task(now, links)
-                        continue
-                    for chunk in artifacts.text_chunks(now, moment.texts):
-                        yield chunk
-                    if moment.texts:
-                        continue
-                    for entry in moment.entries:
-                        step = tasks.progress_update(now, entry)
-                        if step is not None:
-                            yield step
-                    for update in artifacts.output_chunks(now):
-                        yield update
-                    if tasks.state(now) != state:
-                        state = tasks.state(now)
-                        yield tasks.status_update(now)
+        source = self._moments(caller, chain, texts=True, place=place)
+        async with aclosing(source) as moments:
+            async for moment, now in moments:
+                if artifacts is None:
+                    artifacts = ArtifactStream(now, links)
+                    state = tasks.state(now)
+                    yield tasks.task(now, links)
+                    continue
+                for chunk in artifacts.text_chunks(now, moment.texts):
+                    yield chunk
+                if moment.texts:
+                    continue
+                for entry in moment.entries:
+                    step = tasks.progress_update(now, entry)
+                    if step is not None:
+                        yield step
+                for update in artifacts.output_chunks(now):
+                    yield update
+                if tasks.state(now) != state:
+                    state = tasks.state(now)
+                    yield tasks.status_update(now)
 
     async def _moments(
         self,
@@ -186,19 +183,11 @@ class TaskHandler(RequestHandler):
         place: Wait | None = None,
     ) -> AsyncGenerator[tuple[Moment, Chain], None]:
         """Each change of the chain's last message with the chain as it is then."""
-        ctx = self._api.ctx
-        until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
-        before = chain.snapshots[:-1]
-        last_id = chain.last.message.id
-        source = followers.follow(
-            ctx, caller, last_id, 0, hung_up, texts=texts, place=place, until=until
-        )
+        before, last_id = chain.snapshots[:-1], chain.last.message.id
+        source = sending.hold(self._api.ctx, caller, last_id, hung_up, texts=texts, place=place)
         async with aclosing(source) as moments:
             async for moment in moments:
                 yield moment, Chain([*before, moment.snapshot], moment.cancelled)
-                is_over = state_of(moment.snapshot.message, moment.cancelled) in TERMINAL | PAUSED
-                if is_over or moment.waits_for_credits:
-                    return
 
     # --- reading and ending -----------------------------------------------------------------------
     @validate_request_params

@@ -87,17 +87,13 @@ class LocalBackend:
         return [_json(EntryShape.of(entry, self._ctx.links)) for entry in endings]
 
     async def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
-        ctx, account_id = self._ctx, self._caller.account_id
-        with self._refusals_translated(Scope.READ), ctx.streams.count(account_id):
-            ctx.streams.check(account_id, ctx.settings.streams_max + 1)
-            await admission.wait(self._ctx, self._caller)
-            source = followers.follow(self._ctx, self._caller, message_id, texts=True)
+        with self._refusals_translated(Scope.READ):
+            await admission.held_call(self._ctx, self._caller)
+            source = sending.hold(self._ctx, self._caller, message_id, texts=True)
             async with aclosing(source) as moments:
                 async for moment in moments:
                     entries = [_json(EntryShape.of(e, self._ctx.links)) for e in moment.entries]
                     yield Change(entries, [read(piece) for piece in moment.texts])
-                    if moment.waits_for_credits:
-                        return
 
     async def stop(self, message_id: str) -> None:
         with self._refusals_translated(Scope.SEND):

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 from starlette.requests import Request
@@ -15,9 +14,9 @@ from agentpost.contract.shape import Links
 from agentpost.domain.errors import Refusal
 from agentpost.doors.openai import sending, streams
 from agentpost.doors.openai.chat import params, shapes
-from agentpost.doors.openai.chat.shapes import Echo, Json
 from agentpost.doors.openai.errors import code_of
 from agentpost.doors.openai.responses import shapes as response_shapes
+from agentpost.doors.openai.responses.shapes import Echo, Json
 from agentpost.doors.openai.responses.stream import ResponseStream
 from agentpost.doors.openai.sending import CallInput
 from agentpost.doors.openai.states import error_of, is_over
@@ -37,24 +36,19 @@ do the work once more."""
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """POST /chat/completions: send the last message, then hold the call or stream."""
-    call, completion = await sending.read_call(api, request, caller, params.completion)
-    call_input = completion.call_input
+    call_input = await sending.read_call(api, request, caller, params.completion)
     call_input.conversation = header(request, CONVERSATION.lower().encode()) or (
         call_input.conversation
     )
     await admission.held_call(api.ctx, caller)
     call_input.has_history = await _is_there(api, caller, call_input)
     links = api.ctx.links
-    texts_of = partial(shapes.texts_of, links=links)
-    outgoing = await sending.prepare(api, caller, call, call_input, texts_of)
-    echo = Echo(call_input.ignored, completion.include_usage)
-    if completion.stream:
+    drafts = await sending.prepare(api, caller, call_input, shapes.texts_of)
+    echo = Echo(call_input.ignored, include_usage=call_input.include_usage)
+    if call_input.stream:
         stream = CompletionStream(links, echo)
-        events = streams.send(api, caller, outgoing, stream)
-        first = await anext(events)
-        naming_headers = _naming(stream.conversation)
-        return streams.response(stream, events, first, naming_headers)
-    message = await outgoing.send(api, caller)
+        return await streams.response(stream, streams.send(api, caller, drafts, stream))
+    message = await sending.send(api, caller, drafts)
     moment = await streams.wait_for_end(api, request, caller, message.id)
     naming_headers = _naming(moment.conversation)
     error = error_of(moment.snapshot, moment.cancelled)
@@ -84,16 +78,16 @@ class CompletionStream:
     def __init__(self, links: Links, echo: Echo) -> None:
         self._links = links
         self._echo = echo
-        self._responses = ResponseStream(links, response_shapes.Echo(), -1)
+        self._responses = ResponseStream(links, Echo(), -1)
         self._sent = ""
         self._item = ""  # what was sent of the output that is being shown
         self._has_begun = False
-        self.conversation = ""
-        """The name of the message's conversation, once there was a moment."""
+        self.headers: dict[str, str] = {}
+        """Of the response, once there was a moment: they name the conversation."""
 
     def frames(self, moment: Moment) -> Iterator[str]:
         """What is new in a moment: the steps of the work as reasoning, and text."""
-        self.conversation = moment.conversation
+        self.headers = _naming(moment.conversation)
         if not self._has_begun:
             self._has_begun = True
             yield self._chunk(moment, {"role": "assistant", "content": ""})

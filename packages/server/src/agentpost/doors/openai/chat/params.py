@@ -1,14 +1,13 @@
 """The body of POST /chat/completions, understood."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from agentpost.doors.openai import parameters
 from agentpost.doors.openai.chat.shapes import GOES_ON
 from agentpost.doors.openai.content import Utterance, schema_of, take_content, text_of
-from agentpost.doors.openai.errors import NotInThisApi, wrong
-from agentpost.doors.openai.parameters import Rules, conversation_of, flag
+from agentpost.doors.openai.errors import wrong
+from agentpost.doors.openai.parameters import Rules, flag
 from agentpost.doors.openai.sending import CallInput
 from agentpost.doors.openai.transcripts import Transcript
 
@@ -24,33 +23,16 @@ _REASONING: Final = (('<details type="reasoning"', "</details>"), ("<think>", "<
 """How front ends keep ``reasoning_content`` in the text of an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What a body asks for."""
-
-    call_input: CallInput
-    stream: bool
-    include_usage: bool
-
-
-def completion(body: Mapping[str, Any], models: Sequence[str]) -> Completion:
+def completion(body: Mapping[str, Any], models: Sequence[str]) -> CallInput:
     """Understand a body; ``models`` are the names that the agent has. Raises `NotInThisApi` for a
     parameter that cannot be kept, and ``invalid_request``."""
     ignored_names = parameters.check(body, _TAKEN, _RULES, unknown_are_ignored=True)
     parameters.check_model(body, models)
-    return Completion(
-        CallInput(
-            transcript=_transcript(body.get("messages")),
-            where="messages",
-            scope=parameters.scope_of(body),
-            conversation=conversation_of(body),
-            metadata=parameters.metadata_of(body),
-            response_schema=_schema(_object(body, "response_format")),
-            ignored=sorted(ignored_names),
-        ),
-        stream=flag(body, "stream"),
-        include_usage=flag(_object(body, "stream_options"), "include_usage"),
-    )
+    schema = _schema(_object(body, "response_format"))
+    call_input = CallInput.of(body, "messages", schema, ignored_names)
+    call_input.include_usage = flag(_object(body, "stream_options"), "include_usage")
+    _take_messages(body.get("messages"), call_input.transcript)
+    return call_input
 
 
 def _schema(response_format: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -70,20 +52,15 @@ def _object(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     raise wrong(name, "must be an object")
 
 
-def _transcript(messages: Any) -> Transcript:
+def _take_messages(messages: Any, transcript: Transcript) -> None:
     if not isinstance(messages, list) or not messages:
         raise wrong("messages", "must be a list with a message of the user at its end")
-    transcript = Transcript()
     for n, message in enumerate(parameters.items_of(messages, "messages")):
         where = f"messages[{n}]"
         if not isinstance(message, dict):
             raise wrong(where, "must be an object")
         role, content, place = message.get("role"), message.get("content"), f"{where}.content"
-        if role in ("system", "developer"):
-            transcript.instructions.append(text_of(content, place))
-        elif role == "user":
-            take_content(content, place, transcript.side("user"))
-        elif role == "assistant":
+        if role == "assistant":
             utterance = Utterance("assistant")
             if content is not None:  # tools were called instead
                 take_content(content, place, utterance)
@@ -92,10 +69,7 @@ def _transcript(messages: Any) -> Transcript:
             side = transcript.side("assistant")
             side.texts.append(f"\n[Result of a tool] {text_of(content, place)}")
         else:
-            raise NotInThisApi(
-                "unsupported_value", f"{where}.role", "must be user, assistant, system or developer"
-            )
-    return transcript
+            transcript.take(role, content, where)
 
 
 def _as_answered(text: str) -> str:

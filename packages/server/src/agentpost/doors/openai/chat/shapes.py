@@ -1,8 +1,6 @@
 """The completion, and the chunks of its stream, made of what a message has parts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -10,7 +8,7 @@ from agentpost.contract.shape import Links
 from agentpost.domain import ids
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai.parameters import OWN_MODEL
-from agentpost.doors.openai.responses.shapes import BETWEEN, with_separator
+from agentpost.doors.openai.responses.shapes import BETWEEN, Echo, Json, with_separator
 from agentpost.doors.openai.states import incomplete_of, is_over
 from agentpost.doors.outputs import Output, explanation_of, outputs_of
 from agentpost.following.followers import Moment
@@ -18,17 +16,8 @@ from agentpost.messages.rules import MessageStatus
 from agentpost.messages.shapes import FileShape, MessageShape
 from agentpost.record.records import Snapshot
 
-Json = dict[str, Any]
 GOES_ON: Final = "*The work goes on. Write again in this chat to hear how it ends.*"
 """The end of an answer whose call was held for as long as one is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Echo:
-    """What a call gets back of what it asked for; it is not stored."""
-
-    ignored: Sequence[str] = ()
-    include_usage: bool = False
 
 
 def completion(moment: Moment, links: Links, echo: Echo) -> Json:

@@ -17,29 +17,27 @@ from agentpost.doors.openai.items import (
 from agentpost.doors.openai.responses import params, shapes
 from agentpost.doors.openai.responses.shapes import Echo
 from agentpost.doors.openai.responses.stream import ResponseStream
-from agentpost.doors.outputs import Output, outputs_of
+from agentpost.doors.outputs import Output, outputs_of, shown_texts
 from agentpost.following import followers
 from agentpost.messages import lists
 
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
     """POST /responses: send it, then answer, hold or stream as it asks."""
-    call, created = await sending.read_call(api, request, caller, params.creation)
-    if created.stream or not created.background:
+    call_input = await sending.read_call(api, request, caller, params.creation)
+    if call_input.stream or not call_input.background:
         await admission.held_call(api.ctx, caller)
-    for reference in created.references:
+    for reference in call_input.references:
         output = await _output(api, caller, reference.item_id)
         reference.answer.texts[reference.place] = output.shown
-    call_input = created.call_input
-    outgoing = await sending.prepare(api, caller, call, call_input)
+    drafts = await sending.prepare(api, caller, call_input, shown_texts)
     previous = response_id_of(call_input.message_id) if call_input.message_id else None
-    echo = Echo(created.background, previous, tuple(call_input.ignored))
-    if created.stream:
+    echo = Echo(call_input.ignored, call_input.background, previous)
+    if call_input.stream:
         stream = ResponseStream(api.ctx.links, echo, -1)
-        events = streams.send(api, caller, outgoing, stream)
-        return streams.response(stream, events, await anext(events))
-    message = await outgoing.send(api, caller)
-    if created.background:
+        return await streams.response(stream, streams.send(api, caller, drafts, stream))
+    message = await sending.send(api, caller, drafts)
+    if call_input.background:
         moment = await followers.look(api.ctx, caller, message.id)
     else:
         moment = await streams.wait_for_end(api, request, caller, message.id)
@@ -69,7 +67,7 @@ async def retrieve(api: Api, request: Request, caller: Caller) -> Response:
         raise InvalidRequest(Problem("starting_after", "must be a whole number"))
     await admission.held_call(api.ctx, caller)
     stream = ResponseStream(api.ctx.links, Echo(), int(after))
-    return streams.response(stream, streams.follow(api, caller, message_id, stream))
+    return await streams.response(stream, streams.follow(api, caller, message_id, stream))
 
 
 async def cancel(api: Api, request: Request, caller: Caller) -> Response:

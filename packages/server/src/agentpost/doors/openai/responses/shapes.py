@@ -1,6 +1,7 @@
 """The Response object and the events of its stream, made of what a message has brought."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,12 +29,13 @@ BETWEEN: Final = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """What a create call gets back of what it asked for; it is not stored."""
+    """What a call that sends something gets back of what it asked for; it is not stored."""
 
+    ignored: Sequence[str] = ()
+    """Parameters that have no effect."""
     background: bool | None = None
     previous_response_id: str | None = None
-    ignored: tuple[str, ...] = ()
-    """Parameters that have no effect."""
+    include_usage: bool = False
 
 
 def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:

@@ -49,6 +49,7 @@ class ResponseStream:
         self._number = 0
         self._shown = 0
         self._begun: _Begun | None = None
+        self.headers: dict[str, str] = {}
 
     def events(self, moment: Moment) -> Iterator[Json]:
         """What is new in a moment."""
