@@ -8,7 +8,6 @@ import pytest
 from agentpost.api.operation import Api
 from agentpost.caller import Caller
 from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
-from agentpost.doors.bodies import FileTexts
 from agentpost.doors.rpc import Call
 from agentpost.following import followers
 from agentpost.http.request_state import RequestState
@@ -92,12 +91,11 @@ async def test_a_fault_is_logged_and_its_text_is_kept_from_the_client() -> None:
     from a2a.server.context import ServerCallContext
 
     from agentpost.doors.a2a.handler import EXCHANGE, Exchange, TaskHandler
-    from agentpost.doors.a2a.parts import FILES_AT
 
     state = RequestState(
         "req_1", at=0, began=0.0, caller=Caller("key_1", "k", "acc_1", rules_of(load_settings()))
     )
-    exchange = Exchange(state, Call(b"", {}, FileTexts(FILES_AT, 0)), followers.nobody_hangs_up)
+    exchange = Exchange(state, Call(b"", {}, {}), followers.nobody_hangs_up)
     context = ServerCallContext(state={EXCHANGE: exchange})
     handler = TaskHandler(cast("Api", SimpleNamespace(ctx=None)))  # reading from it fails
     with pytest.raises(a2a_errors.InternalError) as failed:

@@ -1,6 +1,6 @@
 """The operations of the protocol."""
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +15,7 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 
 from agentpost.accounts import admission, list_places
 from agentpost.accounts.scope_rules import Scope
+from agentpost.api.long_texts import LongText
 from agentpost.api.operation import Api
 from agentpost.caller import Caller
 from agentpost.clock import new_id
@@ -30,7 +31,6 @@ from agentpost.domain.limits import (
 from agentpost.doors import sending
 from agentpost.doors.a2a import parts, tasks
 from agentpost.doors.a2a.tasks import PAUSED, TERMINAL, error_of
-from agentpost.doors.bodies import FileTexts
 from agentpost.doors.outputs import Output
 from agentpost.doors.rpc import Call, refusals_as
 from agentpost.doors.writing import Text, Texts, read
@@ -120,7 +120,7 @@ class TaskHandler(RequestHandler):
         ctx, message, caller = self._api.ctx, params.message, exchange.caller
         if params.configuration.HasField("task_push_notification_config"):
             raise errors.PushNotificationNotSupportedError(_NO_PUSH)
-        understand = partial(_new_message, ctx, params, exchange.call.texts)
+        understand = partial(_new_message, ctx, params, exchange.call.contents)
         new = await ctx.account_threads.run(caller.account_id, understand)
         first_id = message.task_id
         if first_id:
@@ -274,17 +274,19 @@ _NO_PUSH: Final = (
 )
 
 
-def _new_message(ctx: AppContext, params: a2a.SendMessageRequest, texts: FileTexts) -> NewMessage:
+def _new_message(
+    ctx: AppContext, params: a2a.SendMessageRequest, contents: Mapping[str, LongText]
+) -> NewMessage:
     """The message as it is to be sent; takes a while for large files and data. Raises
     `InvalidParamsError` for required fields that are missing."""
     validate_proto_required_fields(params)
     message = params.message
     return NewMessage(
         text=parts.text_of(message).strip(),
-        files=parts.files_of(message, texts),
+        files=parts.files_of(message, contents),
         conversation=message.context_id or new_id(ids.CONVERSATION, ctx.clock.now()),
         metadata=parts.labels_of(message) or None,
-        idempotency_key=parts.key_of(message, texts),
+        idempotency_key=parts.key_of(message, contents),
         held=False,
     )
 

@@ -25,7 +25,7 @@ _FILES_AT: Final = re.compile(r"params\.arguments\.files\.[0-9]+\.base64")
 
 async def post(api: Api, request: Request, caller: Caller) -> Response:
     call = await rpc.read(api, request, caller, _FILES_AT)
-    backend = LocalBackend(api.ctx, caller, state_of(request.scope), call.texts)
+    backend = LocalBackend(api.ctx, caller, state_of(request.scope), call.contents)
     return _Answer(backend, call.body)
 
 

@@ -1,6 +1,6 @@
 """The backend of a caller at this server: the use cases themselves."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -9,6 +9,7 @@ import msgspec
 
 from agentpost.accounts import admission, list_places
 from agentpost.accounts.scope_rules import Scope
+from agentpost.api.long_texts import LongText
 from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.contract.errors import in_words
@@ -16,7 +17,6 @@ from agentpost.contract.shape import Shape
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.limits import RPC_PAGE_BYTES_MAX
 from agentpost.doors import sending
-from agentpost.doors.bodies import FileTexts
 from agentpost.doors.mcp.backend import BackendError, Change, Json
 from agentpost.doors.rpc import refusals_as
 from agentpost.doors.writing import read
@@ -48,13 +48,13 @@ class LocalBackend:
     """See `Backend`. What belongs to others is not found, as everywhere."""
 
     def __init__(
-        self, ctx: AppContext, caller: Caller, state: RequestState, texts: FileTexts
+        self, ctx: AppContext, caller: Caller, state: RequestState, contents: Mapping[str, LongText]
     ) -> None:
-        """``state``: that of the request; ``texts``: the contents of the files of the call."""
+        """``state``: that of the request; ``contents``: see `doors.rpc.Call`."""
         self._ctx = ctx
         self._caller = caller
         self._state = state
-        self._texts = texts
+        self._contents = contents
 
     async def send(self, fields: Json, idempotency_key: str | None) -> Json:
         with self._refusals_translated(Scope.SEND):
@@ -66,9 +66,7 @@ class LocalBackend:
     def _files(self, fields: Json) -> list[InlineFile]:
         files = [InlineFile.of(each) for each in fields.get("files") or ()]
         return [
-            replace(file, base64=self._texts.contents(file.base64))
-            if isinstance(file.base64, str)
-            else file
+            replace(file, base64=self._contents.get(str(file.base64), file.base64))
             for file in files
         ]
 

@@ -32,7 +32,8 @@ _UPLOADED, _MADE = "user_data", "assistants_output"
 
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
-    pieces = await bodies.read_form(api, request, caller)
+    body = await bodies.read(api, request, caller, _Pieces)
+    pieces = [bytes(body)] if isinstance(body, bytearray) else body
     read = partial(_parse_form, header(request, b"content-type") or "", pieces)
     form, data = await api.ctx.account_threads.run(caller.account_id, read)
     if not data:
@@ -41,6 +42,14 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     upload = await uploads.take(api.ctx, caller.account_id, new, data)
     purpose = form.fields.get("purpose", _UPLOADED)
     return JSONResponse({**_shape(upload), "purpose": purpose})
+
+
+class _Pieces(list[bytes]):
+    """A large body as it came."""
+
+    def feed(self, data: bytes | bytearray) -> None:
+        """The next bytes."""
+        self.append(bytes(data))
 
 
 def _parse_form(content_type: str, pieces: list[bytes]) -> tuple[PostedForm, bytes]:

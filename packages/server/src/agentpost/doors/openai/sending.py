@@ -18,7 +18,6 @@ from agentpost.domain import ids
 from agentpost.domain.errors import InvalidRequest, Refusal
 from agentpost.domain.limits import BODY_REST_BYTES_MAX, INLINE_FILES_MAX
 from agentpost.doors import bodies, sending
-from agentpost.doors.bodies import FileTexts
 from agentpost.doors.openai import parameters
 from agentpost.doors.openai.content import FILES_AT, Utterance
 from agentpost.doors.openai.items import sources_of
@@ -110,14 +109,14 @@ async def read_call(
     understand: Callable[[Mapping[str, Any], Sequence[str]], CallInput],
 ) -> CallInput:
     """Read what a call that sends something asks for. ``understand`` gets its body, in which
-    `bodies.FileText` stand for the contents of large files, and the names that the agent has.
+    `LongText` stand for the contents of large files, and the names that the agent has.
     Raises as that and `bodies.read_json`, and ``invalid_request``."""
     idempotency_key = idempotency_key_of(request)
     count = (header(request, RETRY_COUNT) or "").strip()
     data = await bodies.read_json(api, request, caller)
 
     def read_call() -> CallInput:
-        body = bodies.parse_body(data, FileTexts(FILES_AT, BODY_REST_BYTES_MAX))
+        body = bodies.parse_body(data, FILES_AT, BODY_REST_BYTES_MAX)
         parts: object = None
         if isinstance(data, TakenApart):
             parts = [data.rest_hash(), *(text.sha256() for text in data.texts.values())]
