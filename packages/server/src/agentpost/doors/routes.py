@@ -98,12 +98,12 @@ _RESPONSE: Final = f"{OPENAI_PREFIX}responses/{{response_id}}"
 _FILES: Final = f"{OPENAI_PREFIX}files"
 _FILE: Final = f"{_FILES}/{{file_id:path}}"
 _OPENAI: Final = {
-    ("POST", f"{OPENAI_PREFIX}responses"): ("responses.http.create", Scope.SEND),
-    ("GET", _RESPONSE): ("responses.http.retrieve", Scope.READ),
-    ("DELETE", _RESPONSE): ("responses.http.delete", Scope.ADMIN),
-    ("POST", f"{_RESPONSE}/cancel"): ("responses.http.cancel", Scope.SEND),
-    ("GET", f"{_RESPONSE}/input_items"): ("responses.http.input_items", Scope.READ),
-    ("POST", f"{OPENAI_PREFIX}chat/completions"): ("chat.http.create", Scope.SEND),
+    ("POST", f"{OPENAI_PREFIX}responses"): ("responses.create", Scope.SEND),
+    ("GET", _RESPONSE): ("responses.retrieve", Scope.READ),
+    ("DELETE", _RESPONSE): ("responses.delete", Scope.ADMIN),
+    ("POST", f"{_RESPONSE}/cancel"): ("responses.cancel", Scope.SEND),
+    ("GET", f"{_RESPONSE}/input_items"): ("responses.input_items", Scope.READ),
+    ("POST", f"{OPENAI_PREFIX}chat/completions"): ("chat.create", Scope.SEND),
     ("POST", _FILES): ("files.create", Scope.SEND),
     ("GET", _FILES): ("files.list_page", Scope.READ),
     ("GET", f"{_FILE}/content"): ("files.content", Scope.READ),
