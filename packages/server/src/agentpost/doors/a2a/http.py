@@ -9,9 +9,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 from a2a.compat.v0_3.conversions import to_compat_agent_card
-from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
-from a2a.server.routes.common import DefaultServerCallContextBuilder
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
 from a2a.types import a2a_pb2
 from google.protobuf.json_format import MessageToDict
@@ -23,7 +21,7 @@ from agentpost.api.operation import Api, watch_hang_up
 from agentpost.caller import Caller
 from agentpost.doors import rpc
 from agentpost.doors.a2a import parts
-from agentpost.doors.a2a.handler import EXCHANGE, Exchange, TaskHandler
+from agentpost.doors.a2a.handler import TaskHandler
 from agentpost.http.headers import header
 from agentpost.http.published import PublishedDocument
 from agentpost.http.request_state import state_of
@@ -86,22 +84,14 @@ class _ReadRequest(Request):
         return self._call
 
 
-class _CallContext(DefaultServerCallContextBuilder):
-    """The context of a call, with its `Exchange`."""
-
-    def build(self, request: Request) -> ServerCallContext:
-        context = super().build(request)
-        context.state[EXCHANGE] = request.scope[EXCHANGE]
-        return context
-
-
 async def post(api: Api, request: Request, caller: Caller) -> Response:
     """Both versions of the protocol that are in use are understood."""
     call = await rpc.read(api, request, caller, parts.FILES_AT)
     parts.check_counts(call.fields)
-    dispatcher = JsonRpcDispatcher(TaskHandler(api), _CallContext(), enable_v0_3_compat=True)
     scope = request.scope
-    scope[EXCHANGE] = Exchange(state_of(scope), call, partial(watch_hang_up, request))
+    hung_up = partial(watch_hang_up, request)
+    handler = TaskHandler(api.ctx, caller, state_of(scope), call, hung_up)
+    dispatcher = JsonRpcDispatcher(handler, enable_v0_3_compat=True)
     if str(call.fields.get("method")) in dispatcher.METHOD_TO_MODEL and not header(
         request, _VERSION
     ):
