@@ -135,14 +135,11 @@ async def read_body(
         refuse(None, "the body must be sent as it is, without a Content-Encoding")
     if (declared_length(request) or 0) > most:
         raise too_large(most)
-    peer = state_of(request.scope).peer
-    was_here = peer is not None and not peer.more_body
     try:
         received = await _receive(api, request, most, slot, begin_large)
     except TooSlow as error:
         refuse(None, str(error))
-    if not was_here:
-        await api.keys.caller(request)
+    await api.keys.caller(request)
     return received
 
 

@@ -17,7 +17,7 @@ from starlette.types import Scope as HttpScope
 
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api import admission
-from agentpost.api.errors import error_response
+from agentpost.api.errors import render_error
 from agentpost.api.operation import Api
 from agentpost.domain.errors import ErrorCode, NoRoute, Refusal
 from agentpost.doors.openai.errors import openai_error
@@ -27,7 +27,6 @@ from agentpost.http import pipeline
 from agentpost.http.application import Route
 from agentpost.http.headers import header
 from agentpost.http.pipeline import Middleware, surround
-from agentpost.http.request_state import state_of
 
 OPENAI_PREFIX: Final = "/openai/v1/"
 _WRONG_BASE: Final = re.compile(
@@ -155,7 +154,7 @@ class DoorRoutes:
             routes += [
                 Route(path, handlers, by_key, counting) for path, handlers in by_path.items()
             ]
-            plain = partial(pipeline.with_errors, partial(_plain_error, self._docs_url))
+            plain = partial(pipeline.with_errors, partial(render_error, self._docs_url))
             for (method, path), place in door.public.items():
                 public = partial(door.function(place), api)
                 routes.append(Route(path, {method: public}, (state, plain)))
@@ -199,7 +198,3 @@ async def _no_openai_here(own: str, _: Request) -> Response:
     raise NoRoute(
         f"The OpenAI API of this server is not here: set base_url to {own}{OPENAI_PREFIX[:-1]}."
     )
-
-
-def _plain_error(docs_url: str, request: Request, refusal: Refusal) -> Response:
-    return error_response(refusal, state_of(request.scope).id, docs_url)

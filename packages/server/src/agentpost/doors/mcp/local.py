@@ -35,13 +35,8 @@ from agentpost.messages import idempotency_rules, lists
 from agentpost.messages.filter_rules import ListFilter
 from agentpost.messages.new_messages import from_fields
 from agentpost.messages.shapes import FileObject, MessageItemShape, MessageListShape, MessageShape
-from agentpost.record.records import EntryRecord
 from agentpost.storage.base import BlobMissing
 from agentpost.uploads.attachments import InlineFile
-
-_ENDINGS = frozenset({"result", "turn_failed", "turn_busy"})
-_PAGES_MAX = 50
-"""Of a message's log; a job may tell of very many steps."""
 
 
 class LocalBackend:
@@ -71,18 +66,8 @@ class LocalBackend:
         ]
 
     async def message(self, message_id: str) -> Json:
-        return self._message(await self._look(message_id))
-
-    async def entries(self, message_id: str) -> list[Json]:
-        endings: list[EntryRecord] = []
-        after = 0
-        for _ in range(_PAGES_MAX):
-            moment = await self._look(message_id, after)
-            endings += [entry for entry in moment.entries if entry.type in _ENDINGS]
-            if not moment.entries:
-                break
-            after = moment.entries[-1].seq
-        return [_json(EntryShape.of(entry, self._ctx.links)) for entry in endings]
+        with self._refusals_translated(Scope.READ):
+            return self._message(await followers.look(self._ctx, self._caller, message_id))
 
     async def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
         with self._refusals_translated(Scope.READ):
@@ -162,10 +147,6 @@ class LocalBackend:
             yield
         if scope is Scope.SEND:
             self._state.reads = False
-
-    async def _look(self, message_id: str, after: int = 0) -> Moment:
-        with self._refusals_translated(Scope.READ):
-            return await followers.look(self._ctx, self._caller, message_id, after)
 
     def _message(self, moment: Moment) -> Json:
         return _json(MessageShape.of(moment.snapshot, self._ctx.links))

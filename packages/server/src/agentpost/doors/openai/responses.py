@@ -13,15 +13,15 @@ from agentpost.accounts import admission
 from agentpost.api.operation import Api
 from agentpost.caller import Caller
 from agentpost.contract.shape import Links
+from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import InvalidRequest, Problem, Refusal, not_found
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai import parameters, sending, streams
 from agentpost.doors.openai.content import schema_of, take_content, text_of
 from agentpost.doors.openai.errors import NotInThisApi, code_of, wrong
-from agentpost.doors.openai.items import item_id_of, message_id_of, response_id_of, sources_of
 from agentpost.doors.openai.parameters import OWN_MODEL, Rules, flag
-from agentpost.doors.openai.sending import CallInput, Reference
+from agentpost.doors.openai.sending import CallInput, Reference, sources_of
 from agentpost.doors.openai.states import TERMINAL, error_of, incomplete_of, status_of
 from agentpost.doors.outputs import Output, changed_at, next_source, outputs_of, shown_texts
 from agentpost.doors.writing import Text, Texts, piece_end, pieces, read
@@ -117,6 +117,28 @@ def _message_id(request: Request) -> str:
     if message_id is None:
         raise not_found("response")
     return message_id
+
+
+# --- ids: another prefix before the tail of our own -----------------------------------------------
+RESPONSE: Final = "resp_"
+
+
+def message_id_of(response_id: str) -> str | None:
+    """The message that a response stands for; None for what is no id of a response."""
+    message_id = ids.MESSAGE + response_id.removeprefix(RESPONSE)
+    is_one = response_id.startswith(RESPONSE) and ids.is_id(ids.MESSAGE, message_id)
+    return message_id if is_one else None
+
+
+def response_id_of(message_id: str) -> str:
+    """The response that stands for a message."""
+    return RESPONSE + message_id.removeprefix(ids.MESSAGE)
+
+
+def item_id_of(source: str) -> str:
+    """The id of the item that shows an output, by the id of the output: all items of OpenAI's API
+    that are messages have one prefix."""
+    return ids.MESSAGE + source.partition("_")[2]
 
 
 # --- the body of a call ---------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from agentpost.domain.limits import BODY_REST_BYTES_MAX, INLINE_FILES_MAX
 from agentpost.doors import bodies, sending
 from agentpost.doors.openai import parameters
 from agentpost.doors.openai.content import FILES_AT, Utterance
-from agentpost.doors.openai.items import sources_of
 from agentpost.doors.openai.models import model_names
 from agentpost.doors.openai.transcripts import (
     Transcript,
@@ -41,6 +40,7 @@ from agentpost.record.records import MessageRecord, Snapshot
 from agentpost.uploads import actions as uploads
 
 TextsOf = Callable[[Snapshot, Links], list[str]]
+_QUESTION = "_question"
 RETRY_COUNT = b"x-stainless-retry-count"
 """How often OpenAI's clients have repeated a call; they do it on a timeout, without a key."""
 
@@ -255,6 +255,15 @@ def _going_on(draft: NewMessage, before: Snapshot, text: str) -> NewMessage:
     except InvalidRequest:
         return draft
     return draft if answer.answer_to is None else answer
+
+
+def sources_of(item_id: str) -> tuple[str, str] | None:
+    """The message and the job, one of which the output item with that id belongs to; None for an id
+    that is not of this server's making."""
+    message_id = item_id.removesuffix(_QUESTION)
+    if not ids.is_id(ids.MESSAGE, message_id):
+        return None
+    return message_id, ids.JOB + message_id.removeprefix(ids.MESSAGE)
 
 
 def _is_of(before: Snapshot, item_ids: Sequence[str]) -> bool:
