@@ -377,7 +377,23 @@ class Threads(WorkerPool):
         ready: Ready | None = None,
     ) -> Any:
         """See `WorkerPool.call`. A function that takes longer than ``timeout`` is left behind."""
-        result = await _call_in_thread(fn_ref, args, kwargs, key, timeout, ready)
+        fn: Callable[..., Any] = values.resolve(fn_ref)
+        args, keywords = values.load(values.dump_local([args, dict(kwargs or {})]), None)
+        if ready is not None:
+            await ready()
+
+        def body() -> Any:
+            current_step_key.set(key)  # in the thread's own copy of the context
+            return fn(*args, **keywords)
+
+        async with asyncio.timeout(timeout):
+            try:
+                result = await asyncio.to_thread(body)
+            except Exception as error:
+                rebuilt = values.rebuild_error(values.describe_error(error))
+                values.remember_class_names(rebuilt, values.class_names(error))
+                # One exception with the lines of both sides: the rebuilt one says nothing more.
+                raise rebuilt.with_traceback(error.__traceback__) from error.__cause__
         if into is None:
             return values.load(values.dump(result), None)
         if isinstance(result, str):
@@ -389,30 +405,3 @@ class Threads(WorkerPool):
             raise TypeError(f"the function must return bytes, str or Path for a file, not {kind}")
         into.write_bytes(result)
         return None
-
-
-async def _call_in_thread(
-    fn_ref: str,
-    args: list[Any],
-    kwargs: Mapping[str, Any] | None,
-    key: str,
-    timeout: float | None,
-    ready: Ready | None,
-) -> Any:
-    fn: Callable[..., Any] = values.resolve(fn_ref)
-    args, keywords = values.load(values.dump_local([args, dict(kwargs or {})]), None)
-    if ready is not None:
-        await ready()
-
-    def body() -> Any:
-        current_step_key.set(key)  # in the thread's own copy of the context
-        return fn(*args, **keywords)
-
-    async with asyncio.timeout(timeout):
-        try:
-            return await asyncio.to_thread(body)
-        except Exception as error:
-            rebuilt = values.rebuild_error(values.describe_error(error))
-            values.remember_class_names(rebuilt, values.class_names(error))
-            # One exception with the lines of both sides: the rebuilt one says nothing more.
-            raise rebuilt.with_traceback(error.__traceback__) from error.__cause__

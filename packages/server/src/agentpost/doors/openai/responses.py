@@ -10,12 +10,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from agentpost.accounts import admission
-from agentpost.api.operation import Api
+from agentpost.api.operation import Api, Query
+from agentpost.api.query import int_param
 from agentpost.caller import Caller
 from agentpost.contract.shape import Links
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
-from agentpost.domain.errors import InvalidRequest, Problem, Refusal, not_found
+from agentpost.domain.errors import Refusal, not_found
+from agentpost.domain.limits import INT_PARAM_MAX
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai import parameters, sending, streams
 from agentpost.doors.openai.content import schema_of, take_content, text_of
@@ -33,6 +35,7 @@ from agentpost.messages.shapes import MessageShape
 from agentpost.record.records import MessageRecord, Snapshot
 
 Json = dict[str, Any]
+_STARTING_AFTER: Final = Query("starting_after", "", 0, INT_PARAM_MAX, -1)
 
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
@@ -75,11 +78,9 @@ async def retrieve(api: Api, request: Request, caller: Caller) -> Response:
     moment = await followers.look(api.ctx, caller, message_id)
     if request.query_params.get("stream") != "true":
         return JSONResponse(response(moment, api.ctx.links))
-    after = request.query_params.get("starting_after", "-1")
-    if not (after.removeprefix("-").isdigit() and after.isascii() and len(after) < 10):
-        raise InvalidRequest(Problem("starting_after", "must be a whole number"))
+    after = int_param(request, _STARTING_AFTER)
     await admission.held_call(api.ctx, caller)
-    stream = ResponseStream(api.ctx.links, Echo(), int(after))
+    stream = ResponseStream(api.ctx.links, Echo(), after)
     return await streams.response(stream, streams.follow(api, caller, message_id, stream))
 
 
