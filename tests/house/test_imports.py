@@ -130,7 +130,7 @@ def test_no_contract_has_a_hole() -> None:
         ("db.sqlite", "rows"),
         ("jobs.starting", "actions"),
         ("jobs.__init__", "actions"),
-        ("doors.openai.chat.shapes", "doors"),
+        ("doors.openai.chat", "doors"),
         ("jobs.routes", "entries"),
         ("jobs.commands", "commands"),
         ("utils", None),

@@ -1,14 +1,12 @@
 """Which state a task has and which error a refusal is, row by row."""
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from agentpost.api.operation import Api
 from agentpost.caller import Caller
+from agentpost.context import AppContext
 from agentpost.domain.errors import ErrorCode, RateLimited, Refusal
-from agentpost.doors.bodies import FileTexts
 from agentpost.doors.rpc import Call
 from agentpost.following import followers
 from agentpost.http.request_state import RequestState
@@ -91,15 +89,13 @@ def test_a_rate_limit_says_how_long_to_wait() -> None:
 async def test_a_fault_is_logged_and_its_text_is_kept_from_the_client() -> None:
     from a2a.server.context import ServerCallContext
 
-    from agentpost.doors.a2a.handler import EXCHANGE, Exchange, TaskHandler
-    from agentpost.doors.a2a.parts import FILES_AT
+    from agentpost.doors.a2a.handler import TaskHandler
 
-    state = RequestState(
-        "req_1", at=0, began=0.0, caller=Caller("key_1", "k", "acc_1", rules_of(load_settings()))
-    )
-    exchange = Exchange(state, Call(b"", {}, FileTexts(FILES_AT, 0)), followers.nobody_hangs_up)
-    context = ServerCallContext(state={EXCHANGE: exchange})
-    handler = TaskHandler(cast("Api", SimpleNamespace(ctx=None)))  # reading from it fails
+    caller = Caller("key_1", "k", "acc_1", rules_of(load_settings()))
+    state = RequestState("req_1", at=0, began=0.0, caller=caller)
+    ctx = cast("AppContext", None)  # reading from it fails
+    handler = TaskHandler(ctx, caller, state, Call(b"", {}, {}), followers.nobody_hangs_up)
+    context = ServerCallContext()
     with pytest.raises(a2a_errors.InternalError) as failed:
         await handler.on_get_task(a2a_pb2.GetTaskRequest(id="msg_" + "0" * 32), context)
     assert "NoneType" not in failed.value.message

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from agentpost.doors.openai.chat.params import completion
+from agentpost.doors.openai.chat import call_input_of
 from tests.doors.test_responses import JOB, script
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
@@ -310,5 +310,5 @@ def test_work_that_takes_longer_than_a_call_is_held_goes_on(
 )
 def test_the_reasoning_is_not_taken_for_the_answer(answer: str, text: str) -> None:
     said = [{"role": "assistant", "content": answer}, {"role": "user", "content": "and now?"}]
-    asked = completion({"messages": said}, ["agentpost"])
-    assert asked.call_input.transcript.utterances[0].text == text
+    asked = call_input_of({"messages": said}, ["agentpost"])
+    assert asked.transcript.utterances[0].text == text

@@ -56,7 +56,7 @@ def test_a_long_text_is_cut() -> None:
         "reply": "x" * (MCP_TEXT_CHARACTERS_MAX + 1), "jobs": [], "files": [], "notes": [],
         "credits_used": 0,
     }  # fmt: skip
-    shown = results.summary(message, [])
+    shown = results.summary(message)
     assert shown["reply"].startswith("x" * MCP_TEXT_CHARACTERS_MAX + "…")
 
 
@@ -73,7 +73,7 @@ def test_a_question_says_what_its_answer_has_to_be(wanted: dict[str, Any], said:
         "reply": "Which?", "jobs": [], "files": [], "notes": [], "credits_used": 0,
         "answer_format": wanted,
     }  # fmt: skip
-    result = results.of_message(message, [])
+    result = results.of_message(message)
     assert result.structured_content is not None
     assert result.structured_content["answer_format"] == wanted
     text = result.content[0]

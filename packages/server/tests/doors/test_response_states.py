@@ -7,7 +7,7 @@ import pytest
 from agentpost.contract.errors import CATALOGUE
 from agentpost.domain.errors import ErrorCode, Refusal
 from agentpost.doors.openai.errors import RETRIED, NotInThisApi, code_of, kind_of
-from agentpost.doors.openai.items import message_id_of, response_id_of
+from agentpost.doors.openai.responses import message_id_of, response_id_of
 from agentpost.doors.openai.states import error_of, incomplete_of, status_of
 from agentpost.jobs.rules import Reason
 from agentpost.messages.rules import MessageStatus, TurnState

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentpost.doors.openai.responses.shapes import Echo
-from agentpost.doors.openai.responses.stream import ResponseStream
+from agentpost.doors.openai.responses import Echo, ResponseStream
 from agentpost.doors.writing import Said, Texts, piece_end, pieces
 from agentpost.following.followers import Moment
 from agentpost.jobs.rules import JobRole, JobState

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,8 +10,7 @@ import pytest
 
 from agentpost.api.operation import Api
 from agentpost.domain.errors import ErrorCode, Refusal
-from agentpost.doors.openai import http as openai_http
-from agentpost.doors.routes import DOORS, DoorRoutes, _Loaded
+from agentpost.doors.routes import DOORS, DoorRoutes
 from agentpost.extras import MODULES
 from agentpost.settings import load_settings
 
@@ -51,12 +51,15 @@ def test_all_can_be_switched_off() -> None:
 async def test_a_missing_extra_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(cast("dict[str, Any]", MODULES), name, ("nobody_has_this",))
     with pytest.raises(Refusal, match=rf"pip install 'agentpost\[{name}\]'") as refused:
-        await _Loaded(cast("Api", None), name, DOORS[name])._load()
+        await DOORS[name].function("http.post")()
     assert refused.value.code is ErrorCode.NOT_FOUND
 
 
-def test_each_route_of_openai_has_its_handler() -> None:
-    assert list(openai_http.handlers(cast("Api", None))) == list(DOORS["openai"].routes)
+def test_each_route_has_its_handler() -> None:
+    for door in DOORS.values():
+        for place in (*(place for place, _ in door.routes.values()), *door.public.values()):
+            module, _, name = f"agentpost.doors.{door.name}.{place}".rpartition(".")
+            assert callable(getattr(import_module(module), name))
 
 
 def test_nothing_is_loaded_before_a_call() -> None:

@@ -18,7 +18,7 @@ from starlette.types import Scope
 
 from agentpost.accounts import routes as account_routes
 from agentpost.api import admission, docs_pages, openapi
-from agentpost.api.errors import error_response
+from agentpost.api.errors import error_response, render_error
 from agentpost.api.operation import Api, Operation
 from agentpost.clock import new_id
 from agentpost.credits import routes as credit_routes
@@ -31,7 +31,6 @@ from agentpost.http import any_origin, pipeline
 from agentpost.http.application import Route
 from agentpost.http.pipeline import Handler, Middleware, surround
 from agentpost.http.published import PublishedDocument
-from agentpost.http.request_state import state_of
 from agentpost.jobs import routes as job_routes
 from agentpost.messages import list_routes, routes as message_routes
 from agentpost.operations.health_state import Health
@@ -59,8 +58,6 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 
 PREFIX = "/v1/"
-_OF_OPENAI = ("/chat/completions", "/completions", "/v1/responses")
-"""How the addresses end that programs for OpenAI's API call with another `base_url`."""
 _METHODS = "DELETE, GET, HEAD, OPTIONS, PATCH, POST"
 JSON = "application/json"
 ICON = Path(__file__).with_name("icon.svg")
@@ -92,7 +89,7 @@ class ApiRoutes:
         self.account_of = api.keys.account_of
         self._docs_url = f"{ctx.settings.public_url}/docs/errors"
         with_state = partial(pipeline.with_state, ctx.clock)
-        with_errors = partial(pipeline.with_errors, self._render)
+        with_errors = partial(pipeline.with_errors, partial(render_error, self._docs_url))
         open_to_all: Sequence[Middleware] = (with_state, with_errors)
         with_origins = partial(pipeline.with_headers, any_origin.HEADERS)
         to_any_origin: Sequence[Middleware] = (with_state, with_origins, with_errors)
@@ -149,15 +146,9 @@ class ApiRoutes:
         response.headers["Connection"] = "close"
         return response
 
-    def _render(self, request: Request, refusal: Refusal) -> Response:
-        return error_response(refusal, state_of(request.scope).id, self._docs_url)
 
-
-async def _no_such_route(request: Request) -> Response:
-    text = "There is no such route."
-    if request.url.path.endswith(_OF_OPENAI):
-        text += " Programs for OpenAI's API call POST /openai/v1/responses (base_url /openai/v1)."
-    raise Refusal(ErrorCode.NOT_FOUND, text)
+async def _no_such_route(_: Request) -> Response:
+    raise Refusal(ErrorCode.NOT_FOUND, "There is no such route.")
 
 
 def _public(url: str, readiness: Handler) -> dict[str, Mapping[str, Handler]]:

@@ -1,7 +1,5 @@
 """Authenticate: the API key in the Authorization header (spec: Authentication)."""
 
-import asyncio
-
 from starlette.requests import Request
 
 from agentpost.accounts import actions as accounts, network_rules
@@ -15,9 +13,6 @@ from agentpost.http.headers import headers
 from agentpost.http.request_state import state_of
 
 _CACHE_SECONDS = 1
-_RENEWED_FROM = SECOND // 2
-"""A key that is used in the last half of its second is looked up again meanwhile. Else each call of
-a busy server that comes before the look-up has ended makes one of its own, and waits for it."""
 _CACHE_KEYS_MAX = 10_000
 _KEY_CHARACTERS_MAX = 200
 
@@ -28,7 +23,6 @@ class Keys:
     def __init__(self, ctx: AppContext) -> None:
         self._ctx = ctx
         self._known: dict[str, tuple[int, KnownKey]] = {}
-        self._renewing: dict[str, asyncio.Task[KnownKey]] = {}
         ctx.external_commit.add(self.forget)
 
     async def caller(self, request: Request) -> Caller:
@@ -39,11 +33,8 @@ class Keys:
             raise Refusal(ErrorCode.UNAUTHORIZED, "Send an API key: Authorization: Bearer <key>.")
         now = self._ctx.clock.now()
         until, key = self._known.get(secret, (0, None))
-        left = until - now
-        if key is None or not 0 < left <= _CACHE_SECONDS * SECOND:  # clocks are set back
+        if key is None or not 0 < until - now <= _CACHE_SECONDS * SECOND:  # clocks are set back
             key = await self._look_up(secret, now)
-        elif left <= _RENEWED_FROM and secret not in self._renewing:
-            self._renew(secret, now)
         if not accounts.is_live(key, now):
             raise key_not_valid()
         if key.networks:
@@ -74,16 +65,6 @@ class Keys:
             cache.clear()
         cache[secret] = (now + _CACHE_SECONDS * SECOND, key)
         return key
-
-    def _renew(self, secret: str, now: int) -> None:
-        def on_renewal(task: asyncio.Task[KnownKey]) -> None:
-            del self._renewing[secret]
-            if not task.cancelled():
-                task.exception()  # whoever calls next finds the same out
-
-        task = asyncio.create_task(self._look_up(secret, now))
-        self._renewing[secret] = task
-        task.add_done_callback(on_renewal)
 
 
 def _bearer(headers: list[str]) -> str | None:

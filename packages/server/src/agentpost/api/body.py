@@ -4,8 +4,9 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from starlette.requests import Request
 
@@ -55,6 +56,7 @@ _GIVEN_TWICE = "the field is given twice"
 _TOO_MANY_VALUES = f"the body holds more than {BODY_VALUES_MAX:,} values"
 _REST_OF_STRING = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*"?', re.DOTALL)
 Result = TypeVar("Result")
+Large = TypeVar("Large", bound="Taker")
 RefuseFirst = Callable[[dict[str, Any]], None]
 
 
@@ -77,24 +79,17 @@ async def read_json(
     most = api.ctx.settings.body_bytes_max
     if slot is None:
         most = min(most, LARGE_BYTES)
-    coding = header(request, b"content-encoding")
-    if coding is not None and coding.strip().lower() != "identity":
-        refuse(None, "the body must be sent as it is, without a Content-Encoding")
-    length = declared_length(request)
-    if length is not None and length > most:
-        raise too_large(most)
-    peer = state_of(request.scope).peer
-    was_here = peer is not None and not peer.more_body
-    try:
-        data = await receive(request, most, slot, api.ctx.settings.body_idle_seconds)
-    except TooSlow as error:
-        refuse(None, str(error))
-    if not was_here:
-        await api.keys.caller(request)  # a body may take minutes: the key is still live
-    if isinstance(data, TakenApart):
-        together = partial(_parse_object, data.rest, refuse_first, data.texts)
-        return await in_turn(api, request, data, together)
-    return await in_turn(api, request, data, partial(_parse_object, data, refuse_first))
+    data, size = await read_body(api, request, most, slot, lambda: TakenApart(new_id("text_", 0)))
+    state = state_of(request.scope)
+    if not isinstance(data, TakenApart):
+        state.body = bytes(data)
+        return await in_turn(api, request, data, partial(_parse_object, data, refuse_first))
+    data.end()
+    rest = bytes(data.rest) if len(data.rest) <= REQUEST_BODY_READ_BYTES_MAX else b""
+    sizes = {name: len(text) for name, text in data.texts.items()} if rest else {}
+    state.body = LargeBody(size, rest, sizes)
+    parse = partial(_parse_object, data.rest, refuse_first, data.texts)
+    return await in_turn(api, request, data, parse)
 
 
 async def in_turn(
@@ -118,51 +113,66 @@ async def read_optional_json(api: Api, request: Request) -> dict[str, Any]:
     return await read_json(api, request) if has_body(request) else {}
 
 
-async def receive(
-    request: Request, most: int, slot: BodySlot | None, idle_seconds: float
-) -> bytearray | TakenApart:
-    """The bytes, counted while they arrive: a length that lies is cut off too. A large body is
-    taken apart on its way.
+class Taker(Protocol):
+    """Takes a large body on its way."""
 
-    A place is taken by what has come, not by what was announced: announcing costs nothing. Raises
-    ``too_large``, ``invalid_request``, `TooSlow`, and as `BodySlot.acquire` and `BodySlot.count`.
+    def feed(self, data: bytes | bytearray, /) -> object:
+        """The next bytes; raises `TooMuchElse`."""
+
+
+async def read_body(
+    api: Api, request: Request, most: int, slot: BodySlot | None, begin_large: Callable[[], Large]
+) -> tuple[bytearray | Large, int]:
+    """The bytes of a body, or what has taken them when they were many; and how many they were.
+
+    They are counted while they arrive: a length that lies is cut off too. A place is taken by what
+    has come, not by what was announced: announcing costs nothing. Raises ``too_large``,
+    ``invalid_request``, as `BodySlot.acquire` and `BodySlot.count`, and ``unauthorized`` when the
+    key has ended meanwhile: a body may take minutes.
     """
+    coding = header(request, b"content-encoding")
+    if coding is not None and coding.strip().lower() != "identity":
+        refuse(None, "the body must be sent as it is, without a Content-Encoding")
+    if (declared_length(request) or 0) > most:
+        raise too_large(most)
+    try:
+        received = await _receive(api, request, most, slot, begin_large)
+    except TooSlow as error:
+        refuse(None, str(error))
+    await api.keys.caller(request)
+    return received
+
+
+async def _receive(
+    api: Api, request: Request, most: int, slot: BodySlot | None, begin_large: Callable[[], Large]
+) -> tuple[bytearray | Large, int]:
     body, size = bytearray(), 0
-    large: TakenApart | None = None
-    pace: Pace | None = None
-    async for chunk in chunks(request, idle_seconds):
+    large: Large | None = None
+    async for chunk in chunks(request, api.ctx.settings.body_idle_seconds):
         size += len(chunk)
         if size > most:
             raise too_large(most)
-        if large is not None:
+        if large is None:
+            body += chunk
+            if slot is None or size <= LARGE_BYTES:
+                continue
+            await slot.acquire()
+            large, pace = begin_large(), Pace()
+            await _feed(large, body)
+        else:
             assert slot is not None, "without one no body gets large"
-            assert pace is not None, "it begins with the large body"
             if size > COUNTED_BYTES:
                 await slot.count()
             await _feed(large, chunk)
             await pace.keep(size)
-            continue
-        body += chunk
-        if slot is not None and size > LARGE_BYTES:
-            await slot.acquire()
-            large = TakenApart(new_id("text_", 0))
-            await _feed(large, body)
-            pace = Pace()
-    if large is None:
-        state_of(request.scope).body = bytes(body)
-        return body
-    large.end()
-    rest = bytes(large.rest) if len(large.rest) <= REQUEST_BODY_READ_BYTES_MAX else b""
-    sizes = {name: len(text) for name, text in large.texts.items()} if rest else {}
-    state_of(request.scope).body = LargeBody(size, rest, sizes)
-    return large
+    return (body if large is None else large), size
 
 
-async def _feed(large: TakenApart, data: bytes | bytearray) -> None:
+async def _feed(large: Taker, data: bytes | bytearray) -> None:
     try:
         large.feed(data)
-    except TooMuchElse:
-        if await asyncio.to_thread(has_too_many_values, large.rest):
+    except TooMuchElse as error:
+        if await asyncio.to_thread(has_too_many_values, error.rest):
             refuse(None, _TOO_MANY_VALUES)
         refuse(None, f"the body is over {BODY_REST_BYTES_MAX:,} bytes without its long texts")
 
@@ -226,7 +236,7 @@ def _parse_object(
         refuse(None, "the body must be a JSON object")
     problems: list[Problem] = []
     if texts:
-        put_back(body, "", 0, texts, problems, _as_field)
+        LongTexts(texts, _as_field, problems).put_back(body)
     if refuse_first is not None:
         refuse_first(body)
     check_texts(body, problems, escapes=b"\\u" in data)
@@ -255,71 +265,64 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_no_twins, parse_constant=_no_cons
 """Made once: `json.loads` makes one for each text it reads with hooks."""
 
 
-def put_back(
-    value: Any,
-    where: str,
-    depth: int,
-    texts: dict[str, LongText],
-    problems: list[Problem],
-    as_field: Callable[[str, LongText], Any],
-) -> Any:
-    """The value with its long texts, each of which is examined; names are cut.
+@dataclass(frozen=True, slots=True)
+class LongTexts:
+    """Puts long texts of a body back, each of which is examined.
 
     Args:
-        texts: those that were set aside, by what stands for them in the value.
+        by_name: those that were set aside, by what stands for them in the body.
+        as_field: what the body gets at a place (``files.0.base64``) for a text.
         problems: gets those that cannot be stored.
-        as_field: what the value has at a place (``files.0.base64``) for a text.
     """
-    if isinstance(value, str):
-        return _examine(texts[value], where, problems, as_field) if value in texts else value
-    if depth > BODY_NESTING_MAX:
-        refuse(where, NESTED_TOO_DEEPLY)
-    if isinstance(value, dict):
-        for key, item in list(value.items()):
-            name = key
-            if key in texts:
-                name = _name(texts[key], where, value, as_field)
-                del value[key]
-            path = f"{where}.{name}" if where else name
-            value[name] = put_back(item, path, depth + 1, texts, problems, as_field)
-    elif isinstance(value, list):
-        for n, item in enumerate(value):
-            value[n] = put_back(item, f"{where}.{n}", depth + 1, texts, problems, as_field)
-    return value
 
+    by_name: dict[str, LongText]
+    as_field: Callable[[str, LongText], Any]
+    problems: list[Problem] = field(default_factory=list)
 
-def _name(
-    text: LongText, where: str, fields: dict[str, Any], as_field: Callable[[str, LongText], Any]
-) -> str:
-    """A long text that names a field: its beginning, which is longer than any name may be."""
-    problems: list[Problem] = []
-    _examine(text, f"{where}.", problems, as_field)
-    if problems:
-        refuse(where, NAME_NOT_STORABLE)
-    name = text.start()
-    if name in fields:
-        refuse(name, _GIVEN_TWICE)
-    return name
+    def put_back(self, value: Any, where: str = "", depth: int = 0) -> Any:
+        """The value with its long texts; names are cut."""
+        if isinstance(value, str):
+            text = self.by_name.get(value)
+            return value if text is None else self._examine(text, where)
+        if depth > BODY_NESTING_MAX:
+            refuse(where, NESTED_TOO_DEEPLY)
+        if isinstance(value, dict):
+            for key, item in list(value.items()):
+                name = key
+                if key in self.by_name:
+                    name = self._cut_name(self.by_name[key], where, value)
+                    del value[key]
+                path = f"{where}.{name}" if where else name
+                value[name] = self.put_back(item, path, depth + 1)
+        elif isinstance(value, list):
+            for n, item in enumerate(value):
+                value[n] = self.put_back(item, f"{where}.{n}", depth + 1)
+        return value
+
+    def _cut_name(self, text: LongText, where: str, fields: dict[str, Any]) -> str:
+        """The beginning of a name, which is longer than any may be."""
+        before = len(self.problems)
+        self._examine(text, f"{where}.")
+        if len(self.problems) > before:
+            refuse(where, NAME_NOT_STORABLE)
+        name = text.start()
+        if name in fields:
+            refuse(name, _GIVEN_TWICE)
+        return name
+
+    def _examine(self, text: LongText, where: str) -> Any:
+        try:
+            if not text.examine():
+                self.problems.append(problem(where, NOT_STORABLE))
+        except UnicodeDecodeError:
+            refuse(None, "the body is not UTF-8 text")
+        except ValueError as error:
+            refuse(where, f"the text is not valid JSON: {_first_line(error, {})}")
+        return self.as_field(where, text)
 
 
 def _as_field(where: str, text: LongText) -> LongText | str:
     return text if LONG_AT.fullmatch(where) else text.start()
-
-
-def _examine(
-    text: LongText,
-    where: str,
-    problems: list[Problem],
-    as_field: Callable[[str, LongText], Any],
-) -> Any:
-    try:
-        if not text.examine():
-            problems.append(problem(where, NOT_STORABLE))
-    except UnicodeDecodeError:
-        refuse(None, "the body is not UTF-8 text")
-    except ValueError as error:
-        refuse(where, f"the text is not valid JSON: {_first_line(error, {})}")
-    return as_field(where, text)
 
 
 def _first_line(error: ValueError, texts: dict[str, LongText] | None) -> str:

@@ -3,24 +3,18 @@
 They are read without a key. Nothing on them is loaded from elsewhere, and there is no script.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentpost.api.reference import Json, resources
 from agentpost.contract import reasons
 from agentpost.contract.errors import CATALOGUE
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-FOLDER = Path(__file__).parent / "pages"
 REASONS: Mapping[str, Mapping[Any, reasons.Meaning]] = {
     "`reason` of messages and jobs": reasons.REASONS,
     "`reason` of a `turn_failed` entry": reasons.TURN_FAILURES,
@@ -54,31 +48,21 @@ def policy() -> str:
 def _render(name: str, **values: Any) -> bytes:
     from markupsafe import Markup
 
-    template = _environment().get_template(name)
-    return template.render(style=Markup(_style()), **values).encode()  # noqa: S704 - a file of ours
+    from agentpost.web import environment
+
+    page = (
+        environment.make("")
+        .get_template(f"api/pages/{name}")
+        .render(
+            style=Markup(_style()),  # noqa: S704 - a file of ours
+            anchor=lambda title: title.replace("`", "").split(" ")[0],
+            pretty=partial(json.dumps, indent=2, ensure_ascii=False),
+            **values,
+        )
+    )
+    return page.encode()
 
 
 @cache
 def _style() -> str:
-    return (FOLDER / "docs.css").read_text("utf-8")
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    from agentpost.web.environment import as_code
-
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        trim_blocks=True,
-        undefined=StrictUndefined,
-    )
-    filters: dict[str, Callable[[Any], Any]] = {
-        "anchor": lambda title: title.replace("`", "").split(" ")[0],
-        "marked": as_code,
-        "pretty": lambda value: json.dumps(value, indent=2, ensure_ascii=False),
-    }
-    environment.filters.update(filters)
-    return environment
+    return (Path(__file__).parent / "pages/docs.css").read_text("utf-8")

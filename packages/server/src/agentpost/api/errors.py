@@ -1,5 +1,6 @@
 """Errors as answers, always in the one shape (spec: Errors)."""
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from agentpost.api.operation import respond
@@ -12,12 +13,18 @@ from agentpost.domain.errors import (
     Refusal,
 )
 from agentpost.http.application import MethodNotAllowed
+from agentpost.http.request_state import state_of
 
 
 def error_response(refusal: Refusal, request_id: str, docs_url: str) -> Response:
     """The answer for a refusal; its status comes from the catalogue."""
     shape = ErrorShape.of(refusal, request_id, docs_url)
     return respond(shape, CATALOGUE[refusal.code].status, error_headers(refusal))
+
+
+def render_error(docs_url: str, request: Request, refusal: Refusal) -> Response:
+    """`error_response` for a request."""
+    return error_response(refusal, state_of(request.scope).id, docs_url)
 
 
 def error_headers(refusal: Refusal) -> dict[str, str]:

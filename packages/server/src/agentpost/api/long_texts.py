@@ -138,7 +138,11 @@ def _unescape(raw: bytes) -> str:
 
 
 class TooMuchElse(Exception):
-    """The body is over `BODY_REST_BYTES_MAX` without its long texts."""
+    """The body is over `BODY_REST_BYTES_MAX` without its long texts: ``rest`` is what there is."""
+
+    def __init__(self, rest: bytearray) -> None:
+        super().__init__()
+        self.rest = rest
 
 
 class TakenApart:
@@ -162,7 +166,7 @@ class TakenApart:
         while at < len(data):
             at = self._outside(data, at) if self._text is None else self._inside(data, at)
         if len(self.rest) > BODY_REST_BYTES_MAX:
-            raise TooMuchElse
+            raise TooMuchElse(self.rest)
 
     def end(self) -> None:
         """There is no more: a text without an end is left to the parser, which refuses it."""

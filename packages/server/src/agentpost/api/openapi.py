@@ -1,7 +1,6 @@
 """The OpenAPI 3.1 description, built from the operations (spec: Versioning)."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -242,67 +241,57 @@ def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
     return {**definitions["$defs"], **schemas(list(answers))}
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """How a response of ``origin`` and its request fill the parameters of each operation in ``to``.
-    ``values``: the runtime expression (OpenAPI, "Link Object") of every such parameter."""
-
-    origin: str
-    to: tuple[str, ...]
-    values: dict[str, str]
-
-
-LINKS = (
-    Link(
-        "createMessage",
-        ("getMessage", "listMessageEvents", "streamMessage", "recoverMessage", "cancelMessage"),
-        {"message_id": "$response.body#/id"},
-    ),
-    Link("listEvents", ("listEvents",), {"cursor": "$response.body#/cursor"}),
-    Link("listRequests", ("listRequests",), {"cursor": "$response.body#/cursor"}),
-    Link("listRequests", ("getRequest",), {"request_id": "$response.body#/data/0/id"}),
-    Link("createMessage", ("getWork",), {"work_id": "$response.body#/jobs/0/work_id"}),
-    Link(
-        "listWork",
-        ("getWork", "stopWork", "deleteWork"),
-        {"work_id": "$response.body#/data/0/work_id"},
-    ),
-    Link("getWork", ("getFile",), {"file_id": "$response.body#/files/0/file_id"}),
-    Link("createUpload", ("completeUpload",), {"upload_id": "$response.body#/upload_id"}),
-    Link(
-        "createSchedule",
-        ("getSchedule", "updateSchedule", "deleteSchedule"),
-        {"schedule_id": "$response.body#/id"},
-    ),
-    Link(
-        "createWebhookEndpoint",
-        (
-            "getWebhookEndpoint",
-            "updateWebhookEndpoint",
-            "rotateWebhookSecret",
-            "testWebhookEndpoint",
-            "listWebhookDeliveries",
-            "replayWebhookEvents",
-            "deleteWebhookEndpoint",
-        ),
-        {"endpoint_id": "$response.body#/id"},
-    ),
-    Link(
-        "testWebhookEndpoint",
-        ("redeliverWebhookEvent",),
-        {"endpoint_id": "$request.path.endpoint_id", "event_id": "$response.body#/id"},
-    ),
-)
+_OF_MESSAGE = {"message_id": "$response.body#/id"}
+_OF_WORK = {"work_id": "$response.body#/data/0/work_id"}
+_OF_SCHEDULE = {"schedule_id": "$response.body#/id"}
+_OF_ENDPOINT = {"endpoint_id": "$response.body#/id"}
+LINKS = {
+    "createMessage": {
+        "getMessage": _OF_MESSAGE,
+        "listMessageEvents": _OF_MESSAGE,
+        "streamMessage": _OF_MESSAGE,
+        "recoverMessage": _OF_MESSAGE,
+        "cancelMessage": _OF_MESSAGE,
+        "getWork": {"work_id": "$response.body#/jobs/0/work_id"},
+    },
+    "listEvents": {"listEvents": {"cursor": "$response.body#/cursor"}},
+    "listRequests": {
+        "listRequests": {"cursor": "$response.body#/cursor"},
+        "getRequest": {"request_id": "$response.body#/data/0/id"},
+    },
+    "listWork": {"getWork": _OF_WORK, "stopWork": _OF_WORK, "deleteWork": _OF_WORK},
+    "getWork": {"getFile": {"file_id": "$response.body#/files/0/file_id"}},
+    "createUpload": {"completeUpload": {"upload_id": "$response.body#/upload_id"}},
+    "createSchedule": {
+        "getSchedule": _OF_SCHEDULE,
+        "updateSchedule": _OF_SCHEDULE,
+        "deleteSchedule": _OF_SCHEDULE,
+    },
+    "createWebhookEndpoint": {
+        "getWebhookEndpoint": _OF_ENDPOINT,
+        "updateWebhookEndpoint": _OF_ENDPOINT,
+        "rotateWebhookSecret": _OF_ENDPOINT,
+        "testWebhookEndpoint": _OF_ENDPOINT,
+        "listWebhookDeliveries": _OF_ENDPOINT,
+        "replayWebhookEvents": _OF_ENDPOINT,
+        "deleteWebhookEndpoint": _OF_ENDPOINT,
+    },
+    "testWebhookEndpoint": {
+        "redeliverWebhookEvent": {
+            "endpoint_id": "$request.path.endpoint_id",
+            "event_id": "$response.body#/id",
+        }
+    },
+}
+"""How a response of an operation and its request fill the parameters of others: the runtime
+expression (OpenAPI, "Link Object") of each."""
 
 
 def links(operation: Operation, operations: Sequence[Operation]) -> dict[str, Any]:
     """The links of an operation's success answer; those whose target is not served are left out."""
     ids = {each.id for each in operations}
-    return {name: link for name, link in _links(operation.id) if link["operationId"] in ids}
-
-
-def _links(origin: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for link in LINKS:
-        if link.origin == origin:
-            for target in link.to:
-                yield target, {"operationId": target, "parameters": link.values}
+    return {
+        target: {"operationId": target, "parameters": values}
+        for target, values in LINKS.get(operation.id, {}).items()
+        if target in ids
+    }

@@ -1,9 +1,9 @@
 """Parse query parameters: whole numbers in plain digits, and texts (design: Input)."""
 
 import re
-from collections.abc import Iterable, Iterator
-from urllib.parse import unquote_plus
+from collections.abc import Iterable
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from agentpost.accounts import list_places
@@ -29,27 +29,23 @@ def optional_int_param(request: Request, query: Query) -> int | None:
     """The parameter's value, None when absent; raises ``invalid_request``."""
     if not request.scope["query_string"]:
         return None
-    values = list(_values_of(query.name, request.scope["query_string"].decode("latin-1")))
-    if not values:
+    # Not `request.query_params`, which the request keeps for as long as the call is held.
+    value = _given_once(QueryParams(request.scope["query_string"]), query.name)
+    if value is None:
         return None
-    if len(values) > 1:
-        raise InvalidRequest(Problem(query.name, "the parameter is given twice"))
     most = "or more" if query.most == INT_PARAM_MAX else f"to {query.most}"
-    if not _INTEGER.fullmatch(values[0]):
+    if not _INTEGER.fullmatch(value):
         raise InvalidRequest(Problem(query.name, f"must be a whole number, {query.least} {most}"))
-    value = int(values[0])
-    if not query.least <= value <= query.most:
+    if not query.least <= int(value) <= query.most:
         raise InvalidRequest(Problem(query.name, f"must be {query.least} {most}"))
-    return value
+    return int(value)
 
 
-def _values_of(name: str, query_string: str) -> Iterator[str]:
-    """The values of a parameter. Not by `request.query_params`, which the request keeps for as long
-    as the call is held; and the values of the other parameters, which may be long, are not read."""
-    for pair in query_string.split("&"):
-        own_name, _, value = pair.partition("=")
-        if unquote_plus(own_name) == name:
-            yield unquote_plus(value)
+def _given_once(params: QueryParams, name: str) -> str | None:
+    values = params.getlist(name)
+    if len(values) > 1:
+        raise InvalidRequest(Problem(name, "the parameter is given twice"))
+    return values[0] if values else None
 
 
 def text_param(request: Request, name: str) -> str | None:
@@ -60,10 +56,7 @@ def text_param(request: Request, name: str) -> str | None:
 def checked_param(request: Request, name: str) -> str | None:
     """A text parameter of which the caller checks the form, None when absent: an empty one is
     wrong, since the list would not be filtered. Raises ``invalid_request``."""
-    values = request.query_params.getlist(name)
-    if len(values) > 1:
-        raise InvalidRequest(Problem(name, "the parameter is given twice"))
-    return values[0] if values else None
+    return _given_once(request.query_params, name)
 
 
 def choice_param(request: Request, name: str, choices: Iterable[str]) -> str | None:

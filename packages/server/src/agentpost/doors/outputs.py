@@ -33,6 +33,11 @@ def outputs_of(snapshot: Snapshot, links: Links) -> list[Output]:
     return (outputs_by_schema if has_schema else outputs)(snapshot, links)
 
 
+def shown_texts(snapshot: Snapshot, links: Links) -> list[str]:
+    """The texts of what a message shows."""
+    return [output.shown for output in outputs_of(snapshot, links)]
+
+
 def outputs(snapshot: Snapshot, links: Links) -> list[Output]:
     """The outputs: once one is there it stays as it is, and later ones come behind it.
 

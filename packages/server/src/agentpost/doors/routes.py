@@ -4,8 +4,8 @@ import asyncio
 import gc
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -17,9 +17,8 @@ from starlette.types import Scope as HttpScope
 
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api import admission
-from agentpost.api.errors import error_response
-from agentpost.api.operation import Api, Handler
-from agentpost.caller import Caller
+from agentpost.api.errors import render_error
+from agentpost.api.operation import Api
 from agentpost.domain.errors import ErrorCode, NoRoute, Refusal
 from agentpost.doors.openai.errors import openai_error
 from agentpost.doors.rpc import rpc_error
@@ -28,7 +27,6 @@ from agentpost.http import pipeline
 from agentpost.http.application import Route
 from agentpost.http.headers import header
 from agentpost.http.pipeline import Middleware, surround
-from agentpost.http.request_state import state_of
 
 OPENAI_PREFIX: Final = "/openai/v1/"
 _WRONG_BASE: Final = re.compile(
@@ -45,96 +43,40 @@ PlaceOfRoute = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A protocol.
+    """A protocol, in the package of its name.
 
-    ``module`` has ``handlers(api)``, which returns a handler for each of ``routes``, and for a door
-    with ``public`` routes ``public(api)`` for those, which need no key. ``extra`` is what has to be
-    installed, None for nothing. ``error`` makes the response to a refused request, see `rpc_error`.
-    ``routes`` have the scope that a key needs; behind one that has many operations, each of them
-    asks for its own.
+    ``routes`` have the function that handles them, by its module in the package, and the scope that
+    a key needs; behind a route that has many operations, each of them asks for its own. Those of
+    ``public`` need no key. ``extra`` is what has to be installed, None for nothing. ``error`` makes
+    the response to a refused request, see `rpc_error`.
     """
 
-    module: str
+    name: str
     extra: str | None
     error: Callable[[str, Request, Refusal], Response]
-    routes: Mapping[PlaceOfRoute, Scope | None]
-    public: Sequence[PlaceOfRoute] = ()
+    routes: Mapping[PlaceOfRoute, tuple[str, Scope | None]]
+    public: Mapping[PlaceOfRoute, str] = field(default_factory=dict)
 
+    def function(self, place: str) -> Callable[..., Awaitable[Response]]:
+        """The function at that place, which is imported by its first call; it raises ``not_found``
+        when an extra is missing."""
+        module, _, name = f"agentpost.doors.{self.name}.{place}".rpartition(".")
+        loaded: list[ModuleType] = []
 
-DOORS: Final = {
-    "mcp": Door(
-        "agentpost.doors.mcp.http", "mcp", partial(rpc_error, 400), {("POST", "/mcp"): None}
-    ),
-    "a2a": Door(
-        "agentpost.doors.a2a.http",
-        "a2a",
-        partial(rpc_error, 200),
-        {("POST", "/a2a"): None},
-        (("GET", "/.well-known/agent-card.json"),),
-    ),
-    "openai": Door(
-        "agentpost.doors.openai.http",
-        None,
-        openai_error,
-        {
-            ("POST", "/openai/v1/responses"): Scope.SEND,
-            ("GET", "/openai/v1/responses/{response_id}"): Scope.READ,
-            ("DELETE", "/openai/v1/responses/{response_id}"): Scope.ADMIN,
-            ("POST", "/openai/v1/responses/{response_id}/cancel"): Scope.SEND,
-            ("GET", "/openai/v1/responses/{response_id}/input_items"): Scope.READ,
-            ("POST", "/openai/v1/chat/completions"): Scope.SEND,
-            ("POST", "/openai/v1/files"): Scope.SEND,
-            ("GET", "/openai/v1/files"): Scope.READ,
-            ("GET", "/openai/v1/files/{file_id:path}/content"): Scope.READ,
-            ("GET", "/openai/v1/files/{file_id:path}"): Scope.READ,
-            ("DELETE", "/openai/v1/files/{file_id:path}"): Scope.SEND,
-            ("GET", "/openai/v1/models"): None,
-            ("GET", "/openai/v1/models/{model}"): None,
-        },
-    ),
-}
-"""By the names that the setting has for them."""
-
-
-class _Loaded:
-    """What is behind a door; imported by the first call, in a thread."""
-
-    def __init__(self, api: Api, name: str, door: Door) -> None:
-        self._api = api
-        self._name = name
-        self._door = door
-        self._lock = asyncio.Lock()
-        self._handlers: Mapping[PlaceOfRoute, Handler] | None = None
-        self._public: Mapping[PlaceOfRoute, pipeline.Handler] = {}
-
-    async def call(
-        self, route: PlaceOfRoute, api: Api, request: Request, caller: Caller
-    ) -> Response:
-        """Handle a request with a key; raises ``not_found`` when an extra is missing."""
-        handlers = self._handlers or await self._load()
-        return await handlers[route](api, request, caller)
-
-    async def call_public(self, route: PlaceOfRoute, request: Request) -> Response:
-        """Handle a request that needs no key; raises ``not_found`` when an extra is missing."""
-        if self._handlers is None:
-            await self._load()
-        return await self._public[route](request)
-
-    async def _load(self) -> Mapping[PlaceOfRoute, Handler]:
-        async with self._lock:
-            if self._handlers is None:
+        async def call(*arguments: object) -> Response:
+            if not loaded:
                 self._require()
-                module = await asyncio.to_thread(_import, self._door.module)
-                if self._door.public:
-                    self._public = module.public(self._api)
-                self._handlers = module.handlers(self._api)
-            return self._handlers
+                loaded.append(await asyncio.to_thread(_import, module))
+            response: Response = await getattr(loaded[0], name)(*arguments)
+            return response
+
+        return call
 
     def _require(self) -> None:
-        if self._door.extra is None:
+        if self.extra is None:
             return
         try:
-            require(self._door.extra, f"This server does not speak {self._name} as it is installed")
+            require(self.extra, f"This server does not speak {self.name} as it is installed")
         except MissingExtra as missing:
             raise NoRoute(str(missing)) from None
 
@@ -149,6 +91,42 @@ def _import(name: str) -> ModuleType:
     finally:
         gc.enable()
     return module
+
+
+_RESPONSE: Final = f"{OPENAI_PREFIX}responses/{{response_id}}"
+_FILES: Final = f"{OPENAI_PREFIX}files"
+_FILE: Final = f"{_FILES}/{{file_id:path}}"
+_OPENAI: Final = {
+    ("POST", f"{OPENAI_PREFIX}responses"): ("responses.create", Scope.SEND),
+    ("GET", _RESPONSE): ("responses.retrieve", Scope.READ),
+    ("DELETE", _RESPONSE): ("responses.delete", Scope.ADMIN),
+    ("POST", f"{_RESPONSE}/cancel"): ("responses.cancel", Scope.SEND),
+    ("GET", f"{_RESPONSE}/input_items"): ("responses.input_items", Scope.READ),
+    ("POST", f"{OPENAI_PREFIX}chat/completions"): ("chat.create", Scope.SEND),
+    ("POST", _FILES): ("files.create", Scope.SEND),
+    ("GET", _FILES): ("files.list_page", Scope.READ),
+    ("GET", f"{_FILE}/content"): ("files.content", Scope.READ),
+    ("GET", _FILE): ("files.retrieve", Scope.READ),
+    ("DELETE", _FILE): ("files.delete", Scope.SEND),
+    ("GET", f"{OPENAI_PREFIX}models"): ("models.list_all", None),
+    ("GET", f"{OPENAI_PREFIX}models/{{model}}"): ("models.get", None),
+}
+_CARD: Final = ("GET", "/.well-known/agent-card.json")
+DOORS: Final = {
+    door.name: door
+    for door in (
+        Door("mcp", "mcp", partial(rpc_error, 400), {("POST", "/mcp"): ("http.post", None)}),
+        Door(
+            "a2a",
+            "a2a",
+            partial(rpc_error, 200),
+            {("POST", "/a2a"): ("http.post", None)},
+            {_CARD: "http.get_card"},
+        ),
+        Door("openai", None, openai_error, _OPENAI),
+    )
+}
+"""By the names that the setting has for them."""
 
 
 class DoorRoutes:
@@ -168,18 +146,17 @@ class DoorRoutes:
             origin = partial(with_own_origin, own)
             by_key = (state, logging, admission.with_rate_limit_headers, errors, origin)
             counting = (partial(admission.with_count, api),)
-            loaded = _Loaded(api, name, door)
             by_path: dict[str, dict[str, pipeline.Handler]] = defaultdict(dict)
-            for (method, path), scope in door.routes.items():
-                handler = partial(loaded.call, (method, path))
+            for (method, path), (place, scope) in door.routes.items():
+                handler = door.function(place)
                 action = "messages delete" if scope is Scope.ADMIN else ""
                 by_path[path][method] = partial(admission.by_key, api, handler, scope, action)
             routes += [
                 Route(path, handlers, by_key, counting) for path, handlers in by_path.items()
             ]
-            plain = partial(pipeline.with_errors, partial(_plain_error, self._docs_url))
-            for method, path in door.public:
-                public = partial(loaded.call_public, (method, path))
+            plain = partial(pipeline.with_errors, partial(render_error, self._docs_url))
+            for (method, path), place in door.public.items():
+                public = partial(door.function(place), api)
                 routes.append(Route(path, {method: public}, (state, plain)))
         render = partial(openai_error, self._docs_url)
         unknown: Sequence[Middleware] = (state, partial(pipeline.with_errors, render))
@@ -221,7 +198,3 @@ async def _no_openai_here(own: str, _: Request) -> Response:
     raise NoRoute(
         f"The OpenAI API of this server is not here: set base_url to {own}{OPENAI_PREFIX[:-1]}."
     )
-
-
-def _plain_error(docs_url: str, request: Request, refusal: Refusal) -> Response:
-    return error_response(refusal, state_of(request.scope).id, docs_url)

@@ -1,9 +1,10 @@
 """JSON-RPC 2.0, which MCP and Agent2Agent speak: a request, and how it is refused before the SDK of
 the protocol has it."""
 
+import base64
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,14 +17,15 @@ from agentpost.accounts import scope_rules
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api.body import has_too_many_values, in_turn
 from agentpost.api.errors import error_headers
-from agentpost.api.long_texts import TakenApart
+from agentpost.api.long_texts import LongText, TakenApart
 from agentpost.api.operation import Api
 from agentpost.caller import Caller
+from agentpost.clock import new_id
 from agentpost.contract.errors import CATALOGUE, in_words
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
 from agentpost.domain.limits import RPC_CALL_BYTES_MAX, RPC_VALUES_MAX
 from agentpost.doors import bodies
-from agentpost.doors.bodies import FileTexts, NotJson
+from agentpost.doors.bodies import NotJson
 from agentpost.http.pipeline import report_fault
 from agentpost.http.request_state import RequestState, state_of
 
@@ -36,12 +38,12 @@ OURS: Final = frozenset({ErrorCode.INTERNAL, ErrorCode.UNAVAILABLE, ErrorCode.RA
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call: its JSON, as bytes and as an object, in which `bodies.FileText` stand for the
-    contents of large files; ``texts`` has these."""
+    """A call: its JSON, as bytes and as an object. ``contents`` has those of large files, by what
+    stands for them there: base64 as well, and unlike all that a caller can send."""
 
     body: bytes
     fields: dict[str, Any]
-    texts: FileTexts
+    contents: Mapping[str, LongText]
 
 
 async def read(api: Api, request: Request, caller: Caller, files_at: re.Pattern[str]) -> Call:
@@ -55,24 +57,30 @@ async def read(api: Api, request: Request, caller: Caller, files_at: re.Pattern[
     """
     state_of(request.scope).reads = True
     data = await bodies.read_json(api, request, caller)
-    call = await in_turn(
-        api, request, data, partial(_call, data, FileTexts(files_at, RPC_CALL_BYTES_MAX))
-    )
+    call = await in_turn(api, request, data, partial(_call, data, files_at))
     problems = list(_problems(call.fields))
     if problems:
         raise InvalidRequest(*problems)
     return call
 
 
-def _call(data: bytearray | TakenApart, texts: FileTexts) -> Call:
-    fields = bodies.parse_body(data, texts)
+def _call(data: bytearray | TakenApart, files_at: re.Pattern[str]) -> Call:
+    fields = bodies.parse_body(data, files_at, RPC_CALL_BYTES_MAX)
     rest = data.rest if isinstance(data, TakenApart) else data
     if has_too_many_values(rest, RPC_VALUES_MAX):
         problem = f"has over {RPC_VALUES_MAX:,} values; send data as a file"
         raise InvalidRequest(Problem("params", problem))
     if not isinstance(data, TakenApart):
-        return Call(bytes(data), fields, texts)
-    return Call(json.dumps(fields).encode(), fields, texts)
+        return Call(bytes(data), fields, {})
+    contents: dict[str, LongText] = {}
+
+    def stand_in(text: LongText) -> str:
+        name = f"{new_id('file_', 0)}{len(contents)}".encode()
+        contents[stand_in := base64.b64encode(name).decode("ascii")] = text
+        return stand_in
+
+    body = json.dumps(fields, default=stand_in).encode()
+    return Call(body, json.loads(body), contents)
 
 
 def _problems(call: dict[str, Any]) -> Iterator[Problem]:

@@ -1,5 +1,7 @@
-"""What a call in another protocol sends: the answer to a typed question, and how many files."""
+"""What a call in another protocol sends, and holding it until its work ends."""
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import replace
 
 from agentpost.caller import Caller
@@ -7,11 +9,16 @@ from agentpost.context import AppContext
 from agentpost.domain import limits
 from agentpost.domain.answers import AnswerFormat, value_in
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal
+from agentpost.domain.times import seconds
+from agentpost.following import followers
+from agentpost.following.followers import Moment
+from agentpost.following.held_calls import HungUp
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.rules import MessageStatus
 from agentpost.questions import rules as question_rules
 from agentpost.record.records import MessageRecord, Snapshot
+from agentpost.wakeups.base import Wait
 
 
 def answering(new: NewMessage, question: Snapshot) -> NewMessage:
@@ -51,3 +58,26 @@ async def send(
             ErrorCode.TOO_MANY, f"A message may have up to {most} files besides its uploads."
         )
     return await sending.post(ctx, caller, new, message_id)
+
+
+async def hold(
+    ctx: AppContext,
+    caller: Caller,
+    message_id: str,
+    hung_up: HungUp = followers.nobody_hangs_up,
+    *,
+    texts: bool = False,
+    place: Wait | None = None,
+) -> AsyncGenerator[Moment, None]:
+    """`followers.follow` for a call that is held for `door_wait_seconds` at the most, and ends when
+    only credits can move the message on."""
+    until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
+    source = followers.follow(
+        ctx, caller, message_id, hung_up=hung_up, texts=texts, place=place, until=until
+    )
+    with ctx.streams.count(caller.account_id):
+        async with aclosing(source) as moments:
+            async for moment in moments:
+                yield moment
+                if moment.waits_for_credits:
+                    return

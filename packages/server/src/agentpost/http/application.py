@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
@@ -31,9 +30,8 @@ class MethodNotAllowed(Refusal):
         self.allowed = allowed
 
 
-@dataclass(frozen=True, slots=True)
 class Route:
-    """A path with a handler for each method; HEAD is handled as GET.
+    """A path with a handler for each method, within middlewares; HEAD is handled as GET.
 
     Args:
         path: may have parameters: ``{name}``, or ``{name:path}`` for one with slashes.
@@ -41,27 +39,19 @@ class Route:
         refusing: further middlewares, inside of those, around the refusal of another method.
     """
 
-    path: str
-    handlers: Mapping[str, Handler]
-    middlewares: Sequence[Middleware]
-    refusing: Sequence[Middleware] = ()
-
-
-class _Methods:
-    """The handlers of a route, within their middlewares."""
-
-    def __init__(self, route: Route) -> None:
-        self.path = route.path
-        head = {"HEAD"} if "GET" in route.handlers else set()
-        allowed = ", ".join(sorted({*route.handlers, *head}))
-        self.handlers = {
-            method: surround(handler, route.middlewares)
-            for method, handler in route.handlers.items()
-        }
-        if head:
+    def __init__(
+        self,
+        path: str,
+        handlers: Mapping[str, Handler],
+        middlewares: Sequence[Middleware],
+        refusing: Sequence[Middleware] = (),
+    ) -> None:
+        self.path = path
+        self.handlers = {m: surround(handler, middlewares) for m, handler in handlers.items()}
+        if "GET" in handlers:
             self.handlers["HEAD"] = self.handlers["GET"]
-        refuse = partial(_refuse_method, allowed)
-        self.refuse = surround(refuse, (*route.middlewares, *route.refusing))
+        refuse = partial(_refuse_method, ", ".join(sorted(self.handlers)))
+        self.refuse = surround(refuse, (*middlewares, *refusing))
 
 
 async def _refuse_method(allowed: str, request: Request) -> Response:
@@ -112,33 +102,33 @@ class Application:
         self.no_request = no_request
         self.no_room = no_room
         self.account_of = account_of
-        self._exact: dict[str, _Methods] = {}
-        self._patterns: list[tuple[re.Pattern[str], _Methods]] = []
+        self._exact: dict[str, Route] = {}
+        self._patterns: list[tuple[re.Pattern[str], Route]] = []
         for route in (route for group in groups for route in group.routes):
             if "{" in route.path:
-                self._patterns.append((compile_path(route.path)[0], _Methods(route)))
+                self._patterns.append((compile_path(route.path)[0], route))
             else:
-                self._exact[route.path] = _Methods(route)
+                self._exact[route.path] = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request; no other kind of connection is served."""
         if scope["type"] != "http":
             return
         request, began = Request(scope, receive, send), time.perf_counter()
-        methods = self._methods(scope)
-        if methods is None:
+        route = self._route(scope)
+        if route is None:
             handlers = (group.unknown(scope) for group in self._groups)
             handler = next(handler for handler in handlers if handler is not None)
         else:
-            handler = methods.handlers.get(scope["method"], methods.refuse)
+            handler = route.handlers.get(scope["method"], route.refuse)
         response, status = None, GONE_STATUS
         try:
             with suppress(ClientDisconnect):
                 response = await handler(request)
                 status = response.status_code
             if self._observe is not None:
-                route = methods.path if methods else None
-                self._observe(scope["method"], route, status, time.perf_counter() - began)
+                path = route.path if route else None
+                self._observe(scope["method"], path, status, time.perf_counter() - began)
             if response is None:
                 return
             if bodies.is_left_over(request):
@@ -150,15 +140,15 @@ class Application:
             # takes visible time at many requests.
             state_of(scope).peer = None
 
-    def _methods(self, scope: Scope) -> _Methods | None:
+    def _route(self, scope: Scope) -> Route | None:
         """The route of an address; None when none has it."""
         path = scope["path"]
         if "\0" in path:  # no id and no path has one, and PostgreSQL takes none
             return None
-        methods = self._exact.get(path)
-        if methods is None:
-            for pattern, candidate in self._patterns:
-                if match := pattern.match(path):
-                    scope["path_params"] = match.groupdict()
-                    return candidate
-        return methods
+        if path in self._exact:
+            return self._exact[path]
+        for pattern, route in self._patterns:
+            if match := pattern.match(path):
+                scope["path_params"] = match.groupdict()
+                return route
+        return None

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 import structlog
 from starlette.responses import Response
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from agentpost.clock import Clock, new_id
 from agentpost.domain import ids
 from agentpost.domain.times import MINUTE, seconds
+from agentpost.http.exchange import raw_answer
 from agentpost.limits.intake import Intake
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class Arrivals:
         seconds = _RETRY_SECONDS + int(self._clock.chance() * _SPREAD_SECONDS)
         answer = self._answers.get(seconds)
         if answer is None:  # making one takes as long as all else
-            answer = self._answers[seconds] = _bytes(self._no_room(seconds, self._any_id))
+            answer = self._answers[seconds] = raw_answer(self._no_room(seconds, self._any_id))
         request_id = new_id(ids.REQUEST, self._clock.now())
         return answer.replace(self._any_id.encode(), request_id.encode())
 
@@ -318,12 +318,6 @@ class TurnedAway(asyncio.Protocol):
             self._transport.write_eof()
             loop = asyncio.get_running_loop()
             self._ending = loop.call_later(LINGER_SECONDS, self._transport.close)
-
-
-def _bytes(response: Response) -> bytes:
-    lines = [b"%b: %b\r\n" % header for header in response.raw_headers]
-    head = b"".join((STATUS_LINE[response.status_code], *lines, b"\r\n"))
-    return head + bytes(response.body)
 
 
 def _key(data: bytes) -> str:

@@ -54,18 +54,15 @@ async def chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
     size, waiting_seconds, more = 0, 0.0, True
     while more:
         left = START_SECONDS + size / BYTES_PER_SECOND_MIN - waiting_seconds
-        if state.peer is not None and not state.peer.more_body:  # so nothing has to be timed
-            message = await request.receive()
-        else:
-            began = now()
-            try:
-                async with asyncio.timeout(min(idle_seconds, left)):
-                    message = await request.receive()
-            except TimeoutError:
-                if left < idle_seconds:
-                    raise TooSlow("the body arrived too slowly") from None
-                raise TooSlow(f"no part of the body arrived for {idle_seconds:g} seconds") from None
-            waiting_seconds += now() - began
+        began = now()
+        try:
+            async with asyncio.timeout(min(idle_seconds, left)):
+                message = await request.receive()
+        except TimeoutError:
+            if left < idle_seconds:
+                raise TooSlow("the body arrived too slowly") from None
+            raise TooSlow(f"no part of the body arrived for {idle_seconds:g} seconds") from None
+        waiting_seconds += now() - began
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         more = message.get("more_body", False)

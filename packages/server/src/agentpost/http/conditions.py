@@ -5,8 +5,7 @@ does not name the file is never met.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from starlette.datastructures import Headers
 
@@ -15,7 +14,6 @@ from agentpost.domain.errors import BeyondTheEnd
 _TAGS_CHARACTERS_MAX = 4_096
 """Of a list of entity tags; those behind that are not looked at."""
 
-_VERSION = re.compile(r'"v([0-9]{1,15})"', re.ASCII)
 _TAG = re.compile(r'(W/)?("[^"]*")')
 # More digits than any file has bytes, fewer than Python takes for a number.
 _RANGE = re.compile(r"bytes=([0-9]{0,1000})-([0-9]{0,1000})", re.IGNORECASE)
@@ -56,30 +54,11 @@ def _names(headers: Headers, header: str, tag: str, *, weakly: bool) -> bool:
     return any(match[2] == tag and (weakly or not match[1]) for match in _TAG.finditer(text))
 
 
-@dataclass(frozen=True, slots=True)
-class KnownVersions:
-    """``versions``: those the caller names, strongly or weakly. ``any``: it has some, whichever."""
-
-    versions: frozenset[int]
-    any: bool = False
-
-    def has(self, version: int) -> bool:
-        """Whether the caller has that version."""
-        return self.any or version in self.versions
-
-
-def if_none_match(header_values: Sequence[str]) -> KnownVersions | None:
-    """The versions of a message that the `If-None-Match` headers name; None when there is none, or
-    they cannot be read."""
-    if not header_values:
+def versions_of(header_values: Sequence[str]) -> Callable[[int], bool] | None:
+    """Whether the `If-None-Match` headers name a version of a message, strongly or weakly; None
+    when there is none, or they cannot be read."""
+    text = ",".join(header_values).strip()[:_TAGS_CHARACTERS_MAX]
+    tags = {match[2] for match in _TAG.finditer(text)}
+    if text != "*" and not tags:
         return None
-    header = ",".join(header_values).strip()[:_TAGS_CHARACTERS_MAX]
-    if header == "*":
-        return KnownVersions(frozenset(), any=True)
-    tags = [match[2] for match in _TAG.finditer(header)]
-    versions = (_VERSION.fullmatch(tag) for tag in tags)
-    return (
-        KnownVersions(frozenset(int(version[1]) for version in versions if version))
-        if tags
-        else None
-    )
+    return lambda version: text == "*" or f'"v{version}"' in tags

@@ -22,11 +22,11 @@ import httptools
 import structlog
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from agentpost.http.connections import Connections
-from agentpost.http.exchange import Exchange
+from agentpost.http.exchange import Exchange, raw_answer
 from agentpost.http.request_state import PEER
 
 if TYPE_CHECKING:
@@ -266,11 +266,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # As uvicorn does it, without a call to there: this is the most frequent callback of all.
-        name = name.lower()
-        if name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
-        self.headers.append((name, value))
+        super().on_header(name, value)
         if len(self.headers) > _HEADERS_MAX:
             self._problem = f"A request has up to {_HEADERS_MAX} headers."
             raise _NoRequest(self._problem)
@@ -390,10 +386,7 @@ class Connection(HttpToolsProtocol):
         if problem != _ENDED_EARLY:  # most of those are only gone
             request_id = response.headers.get("request-id")
             log.warning("invalid_http", request_id=request_id, problem=problem)
-        headers = [*self.server_state.default_headers, *response.raw_headers]
-        lines = [b"%s: %s\r\n" % header for header in headers]
-        status = STATUS_LINE[response.status_code]
-        self.transport.write(b"".join((status, *lines, b"\r\n", bytes(response.body))))
+        self.transport.write(raw_answer(response, self.server_state.default_headers))
         self.transport.write_eof()
         self.loop.call_later(_LINGER_SECONDS, self.transport.close)
 

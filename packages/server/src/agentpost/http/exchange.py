@@ -2,7 +2,7 @@
 client that sends no more."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import cast
 
 from starlette.responses import Response
@@ -15,6 +15,13 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _OF_THE_CONNECTION = (b"connection", b"transfer-encoding")
 _BODILESS = (204, 304)
+
+
+def raw_answer(response: Response, more_headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+    """A plain response as HTTP/1.1."""
+    lines = [b"%b: %b\r\n" % header for header in (*more_headers, *response.raw_headers)]
+    head = b"".join((STATUS_LINE[response.status_code], *lines, b"\r\n"))
+    return head + bytes(response.body)
 
 
 class Exchange(RequestResponseCycle):

@@ -81,26 +81,16 @@ async def with_errors(render: Render, handler: Handler, request: Request) -> Res
 
 
 def report_fault(fault: Exception, request_id: str, method: str) -> Refusal:
-    """Log a fault of ours; what the caller learns of it."""
-    _log(fault, request_id, method)
-    return _internal_error(fault)
-
-
-def _log(fault: Exception, request_id: str, method: str) -> None:
+    """Log a fault of ours under the request's id; what the caller learns of it."""
+    of_request = {"request_id": request_id, "method": method}
     if isinstance(fault, StoreUnavailable):  # needs no traceback for each request that meets it
-        more = {"reason": str(fault)}
-    else:
-        # As text, without the variables, which may hold a key or a session. Nor is the path
-        # logged: it may hold a login token.
-        more = {"exception": "".join(traceback.format_exception(fault))}
-    log.error("request_failed", request_id=request_id, method=method, **more)
-
-
-def _internal_error(fault: Exception) -> Refusal:
-    """What the caller learns of a fault; the log has the rest under the request's id."""
-    if isinstance(fault, StoreUnavailable):
+        log.error("request_failed", reason=str(fault), **of_request)
         text = "Nothing can be stored at the moment; try again in a few seconds."
         return Overloaded(text, _STORE_RETRY_SECONDS)
+    # As text, without the variables, which may hold a key or a session. Nor is the path logged: it
+    # may hold a login token.
+    exception = "".join(traceback.format_exception(fault))
+    log.error("request_failed", exception=exception, **of_request)
     return Refusal(ErrorCode.INTERNAL, "Something went wrong on our side; try again in a moment.")
 
 

@@ -26,7 +26,7 @@ class Peer(Protocol):
     timers instead, which cost a held call more than all else in it."""
 
     more_body: bool
-    """Whether a part of the request is not here yet: else reading its body waits for nobody."""
+    """Whether a part of the request is not here yet."""
 
     def watch(self, hung_up: Callable[[], None]) -> None:
         """Call this once the connection is lost before the request is answered, at once if it is.

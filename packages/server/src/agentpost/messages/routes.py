@@ -20,7 +20,7 @@ from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.following import long_polls
 from agentpost.http.bodies import BodySlot
-from agentpost.http.conditions import if_none_match
+from agentpost.http.conditions import versions_of
 from agentpost.http.headers import header, headers
 from agentpost.jobs import recovery
 from agentpost.jobs.work_shapes import RecoveredWorkShape, RecoveryShape
@@ -138,7 +138,7 @@ async def get(api: Api, request: Request, caller: Caller, message_id: str) -> Re
     until the message is final; else it is answered unchanged when the time is over. Follow a
     message by calling this with `wait=45` until `final` is true."""
     wait = int_param(request, WAIT)
-    has = if_none_match(headers(request, b"if-none-match"))
+    has_seen = versions_of(headers(request, b"if-none-match"))
     if wait > 0:
         await admission.wait(api.ctx, caller)
     if wait == 0:
@@ -149,10 +149,10 @@ async def get(api: Api, request: Request, caller: Caller, message_id: str) -> Re
             caller,
             message_id,
             wait,
-            has.has if has else None,
+            has_seen,
             partial(watch_hang_up, request),
         )
-    if has is not None and has.has(snapshot.message.version):
+    if has_seen is not None and has_seen(snapshot.message.version):
         return Response(status_code=304, headers={"ETag": f'"v{snapshot.message.version}"'})
     return message_response(api, snapshot, 200, {})
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import atexit
 import base64
-import json
 import shutil
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, TypeVar
@@ -28,16 +28,16 @@ from agentpost.clock import ManualClock
 from agentpost.credits import actions as credits
 from agentpost.domain import ids
 from agentpost.limits.allowances import rules_of
-from agentpost.messages import sending
+from agentpost.messages import rows as message_rows, sending
 from agentpost.messages.new_messages import NewMessage
-from agentpost.messages.shapes import MessageShape
+from agentpost.messages.rules import OPEN_TURNS
 from agentpost.processes.pool import Ready, WorkerPool
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Blobs, Run, Steps
 from agentpost.settings import Settings, load_settings
 from agentpost.testing.faults import CrashPoint, FaultyDatabase, NotRepeatable
-from agentpost.testing.outcome import Outcome, Read, outcome
+from agentpost.testing.outcome import Outcome, outcome
 from agentpost.threads.loop import AgentLoop
 from agentpost.turns import actions as turns
 from agentpost.uploads.attachments import InlineFile
@@ -170,19 +170,16 @@ class Conversation:
     # --- parts ------------------------------------------------------------------------------------
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         """Run it on the agent's loop and wait."""
-        results: list[T] = []
-        errors: list[BaseException] = []
+        ended: Future[T] = Future()
 
-        async def work_done() -> None:
+        async def do() -> None:
             try:
-                results.append(await work)
+                ended.set_result(await work)
             except BaseException as error:
-                errors.append(error)
+                ended.set_exception(error)
 
-        self._loop.submit(work_done).ended.result()
-        if errors:
-            raise errors[0]
-        return results[0]
+        self._loop.submit(do)
+        return ended.result()
 
     async def _open(self, settings: Settings, folder: Path) -> None:
         ctx = self._ctx = await open_context(settings, self.clock)
@@ -233,7 +230,7 @@ class Conversation:
                 await asyncio.wait(ends, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if self._db.problems:
             raise NotRepeatable(self._db.problems[0])
-        return await self._outcome(self._sent[-1])
+        return await outcome(self._ctx, self._sent[-1], self._db.errors)
 
     async def _everything(self) -> bool:
         """Whether nothing runs; what a crash has interrupted is taken up again."""
@@ -250,21 +247,12 @@ class Conversation:
     async def _turns_only(self) -> bool:
         if await self._everything():
             return True
-        read = await self._ctx.db.read(partial(Read.of, message_id=self._sent[-1]))
-        return read.turn_is_over
+        message = await self._ctx.db.read(lambda tx: message_rows.get(tx, self._sent[-1]))
+        return message is not None and message.turn_state not in OPEN_TURNS
 
     def _running(self) -> str:
         owners = [run.owner for each in self._db.runs for run in each.open()]
         return ", ".join(owners) or "nothing that is known"
-
-    async def _outcome(self, message_id: str) -> Outcome:
-        read = await self._ctx.db.read(partial(Read.of, message_id=message_id))
-        message_json = json.loads(MessageShape.of(read.snapshot, self._ctx.links).json())
-        files = {
-            file.path: (await self._ctx.storage.local(file.blob)).read_bytes()
-            for file in read.snapshot.files
-        }
-        return outcome(read, message_json, files, self._db.errors)
 
 
 def _function(agent: AgentFn | object | str) -> AgentFn:
@@ -389,7 +377,23 @@ class Threads(WorkerPool):
         ready: Ready | None = None,
     ) -> Any:
         """See `WorkerPool.call`. A function that takes longer than ``timeout`` is left behind."""
-        result = await _call_in_thread(fn_ref, args, kwargs, key, timeout, ready)
+        fn: Callable[..., Any] = values.resolve(fn_ref)
+        args, keywords = values.load(values.dump_local([args, dict(kwargs or {})]), None)
+        if ready is not None:
+            await ready()
+
+        def body() -> Any:
+            current_step_key.set(key)  # in the thread's own copy of the context
+            return fn(*args, **keywords)
+
+        async with asyncio.timeout(timeout):
+            try:
+                result = await asyncio.to_thread(body)
+            except Exception as error:
+                rebuilt = values.rebuild_error(values.describe_error(error))
+                values.remember_class_names(rebuilt, values.class_names(error))
+                # One exception with the lines of both sides: the rebuilt one says nothing more.
+                raise rebuilt.with_traceback(error.__traceback__) from error.__cause__
         if into is None:
             return values.load(values.dump(result), None)
         if isinstance(result, str):
@@ -401,30 +405,3 @@ class Threads(WorkerPool):
             raise TypeError(f"the function must return bytes, str or Path for a file, not {kind}")
         into.write_bytes(result)
         return None
-
-
-async def _call_in_thread(
-    fn_ref: str,
-    args: list[Any],
-    kwargs: Mapping[str, Any] | None,
-    key: str,
-    timeout: float | None,
-    ready: Ready | None,
-) -> Any:
-    fn: Callable[..., Any] = values.resolve(fn_ref)
-    args, keywords = values.load(values.dump_local([args, dict(kwargs or {})]), None)
-    if ready is not None:
-        await ready()
-
-    def body() -> Any:
-        current_step_key.set(key)  # in the thread's own copy of the context
-        return fn(*args, **keywords)
-
-    async with asyncio.timeout(timeout):
-        try:
-            return await asyncio.to_thread(body)
-        except Exception as error:
-            rebuilt = values.rebuild_error(values.describe_error(error))
-            values.remember_class_names(rebuilt, values.class_names(error))
-            # One exception with the lines of both sides: the rebuilt one says nothing more.
-            raise rebuilt.with_traceback(error.__traceback__) from error.__cause__

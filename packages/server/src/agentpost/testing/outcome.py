@@ -1,13 +1,15 @@
 """What became of a message, in plain values to assert on."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from agentpost.context import AppContext
+from agentpost.contract.shape import loads
 from agentpost.db.session import Tx
 from agentpost.messages import rows as message_rows
-from agentpost.messages.rules import OPEN_TURNS
+from agentpost.messages.shapes import MessageShape
 from agentpost.record import journal_rows
 from agentpost.record.events import EntryType
 from agentpost.record.journal_rules import name_of
@@ -60,45 +62,11 @@ class Outcome:
         return self.jobs[-1].text if self.jobs else self.reply
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What is read of a message in one transaction."""
-
-    snapshot: Snapshot
-    entries: list[EntryRecord]
-    calls: dict[str, tuple[str, ...]]
-
-    @property
-    def turn_is_over(self) -> bool:
-        """Whether the agent has had its turn."""
-        return self.snapshot.message.turn_state not in OPEN_TURNS
-
-    @classmethod
-    def of(cls, tx: Tx, message_id: str) -> "Read":
-        """The message, with the names of all recorded calls."""
-        message = message_rows.get(tx, message_id)
-        assert message is not None, "it was sent by the test"
-        snapshot = message_rows.snapshot(tx, message)
-        owners = [message_id, *(link.job.id for link in snapshot.links)]
-        calls = {
-            owner: tuple(
-                name_of(c.summary) for n, c in journal_rows.all_(tx, owner).items() if n > 0
-            )
-            for owner in owners
-        }
-        return cls(snapshot, message_rows.entries_after(tx, message_id, 0, 1_000), calls)
-
-
-def outcome(
-    read: Read, message: dict[str, Any], files: dict[str, bytes], errors: Mapping[str, str | None]
-) -> Outcome:
-    """The outcome of a message.
-
-    Args:
-        message: as clients read it.
-        files: contents by path.
-        errors: the exceptions of the turns and jobs that have ended, by their ids.
-    """
+async def outcome(ctx: AppContext, message_id: str, errors: Mapping[str, str | None]) -> Outcome:
+    """What became of a message. ``errors``: the exceptions of the turns and jobs that have ended,
+    by their ids."""
+    snapshot, entries, calls = await ctx.db.read(partial(_read, message_id=message_id))
+    message: dict[str, Any] = loads(MessageShape.of(snapshot, ctx.links).json())
     jobs = tuple(
         JobOutcome(
             title=job["title"],
@@ -106,7 +74,7 @@ def outcome(
             reason=job["reason"],
             text=job["text"],
             output=job.get("output"),
-            calls=read.calls[job["job_id"]],
+            calls=calls[job["job_id"]],
             error=errors.get(job["job_id"]),
         )
         for job in message["jobs"]
@@ -114,7 +82,7 @@ def outcome(
     job_errors = (job.error for job in reversed(jobs) if job.error is not None)
     choices = (message.get("answer_format") or {}).get("choices")
     return Outcome(
-        id=message["id"],
+        id=message_id,
         status=message["status"],
         reason=message["reason"],
         reply=message["reply"],
@@ -124,14 +92,26 @@ def outcome(
         credits_used=message["credits_used"],
         notes=tuple(message["notes"]),
         jobs=jobs,
-        progress=tuple(_progress(read.entries)),
-        calls=read.calls[message["id"]],
-        error=errors.get(message["id"]) or next(job_errors, None),
-        files=files,
+        progress=tuple(
+            loads(entry.body_json)["step"] for entry in entries if entry.type == EntryType.PROGRESS
+        ),
+        calls=calls[message_id],
+        error=errors.get(message_id) or next(job_errors, None),
+        files={
+            file.path: (await ctx.storage.local(file.blob)).read_bytes() for file in snapshot.files
+        },
     )
 
 
-def _progress(entries: list[EntryRecord]) -> Iterator[str]:
-    for entry in entries:
-        if entry.type == EntryType.PROGRESS:
-            yield json.loads(entry.body_json)["step"]
+def _read(
+    tx: Tx, message_id: str
+) -> tuple[Snapshot, list[EntryRecord], dict[str, tuple[str, ...]]]:
+    """The message, its log and the names of all recorded calls, of one transaction."""
+    message = message_rows.get(tx, message_id)
+    assert message is not None, "it was sent by the test"
+    snapshot = message_rows.snapshot(tx, message)
+    calls = {
+        owner: tuple(name_of(c.summary) for n, c in journal_rows.all_(tx, owner).items() if n > 0)
+        for owner in (message_id, *(link.job.id for link in snapshot.links))
+    }
+    return snapshot, message_rows.entries_after(tx, message_id, 0, 1_000), calls

@@ -1,6 +1,6 @@
 """The operations of the protocol."""
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +15,7 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 
 from agentpost.accounts import admission, list_places
 from agentpost.accounts.scope_rules import Scope
-from agentpost.api.operation import Api
+from agentpost.api.long_texts import LongText
 from agentpost.caller import Caller
 from agentpost.clock import new_id
 from agentpost.context import AppContext
@@ -27,11 +27,9 @@ from agentpost.domain.limits import (
     A2A_TASKS_LOOKED_AT_MAX,
     RPC_PAGE_BYTES_MAX,
 )
-from agentpost.domain.times import seconds
 from agentpost.doors import sending
 from agentpost.doors.a2a import parts, tasks
-from agentpost.doors.a2a.tasks import PAUSED, TERMINAL, error_of, state_of
-from agentpost.doors.bodies import FileTexts
+from agentpost.doors.a2a.tasks import PAUSED, TERMINAL, error_of
 from agentpost.doors.outputs import Output
 from agentpost.doors.rpc import Call, refusals_as
 from agentpost.doors.writing import Text, Texts, read
@@ -44,56 +42,50 @@ from agentpost.messages.chains import Chain
 from agentpost.messages.new_messages import NewMessage
 from agentpost.wakeups.base import Wait
 
-EXCHANGE: Final = "agentpost.exchange"
-"""Where the `Exchange` is in the state of a call's context, and in the scope of its request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A call, the state of the request that brought it, and what calls back when the client hangs
-    up."""
-
-    state: RequestState
-    call: Call
-    hung_up: HungUp
-
-    @property
-    def caller(self) -> Caller:
-        """Who calls."""
-        assert self.state.caller is not None, "who has no key is refused before"
-        return self.state.caller
-
 
 class TaskHandler(RequestHandler):
-    """See `RequestHandler`; every task is the caller's own, others are not found."""
+    """Answers one call; every task is the caller's own, others are not found. ``hung_up``: what
+    calls back when the client hangs up."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
+    def __init__(
+        self, ctx: AppContext, caller: Caller, state: RequestState, call: Call, hung_up: HungUp
+    ) -> None:
+        self._ctx = ctx
+        self._caller = caller
+        self._state = state
+        self._call = call
+        self._hung_up = hung_up
+
+    @contextmanager
+    def _refusals_translated(self, scope: Scope) -> Iterator[None]:
+        """Ask for a scope of the key; say a refusal as the protocol says it."""
+        with refusals_as(error_of, errors.A2AError, self._state, self._caller, scope):
+            yield
 
     # --- sending ----------------------------------------------------------------------------------
     async def on_message_send(
         self, params: a2a.SendMessageRequest, context: ServerCallContext
     ) -> a2a.Task:
         history = _history_length(params.configuration)
-        with _translate_refusals(context, Scope.SEND) as caller:
+        with self._refusals_translated(Scope.SEND):
             wait = not params.configuration.return_immediately
             if wait:
-                await admission.held_call(self._api.ctx, caller)
-            chain = await self._send(_exchange(context), params)
+                await admission.held_call(self._ctx, self._caller)
+            chain = await self._send(params)
             if wait:
-                chain = await self._wait_for_end(caller, chain, _exchange(context).hung_up)
-            return tasks.task(chain, self._api.ctx.links, history)
+                chain = await self._wait_for_end(chain)
+            return tasks.task(chain, self._ctx.links, history)
 
     async def on_message_send_stream(
         self, params: a2a.SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event, None]:
-        with _translate_refusals(context, Scope.SEND) as caller:
-            await admission.held_call(self._api.ctx, caller)
-            message_id = new_id(ids.MESSAGE, self._api.ctx.clock.now())
-            with self._api.ctx.wakeups.listen(message_id, texts=True) as wait:
-                chain = await self._send(_exchange(context), params, message_id)
+        with self._refusals_translated(Scope.SEND):
+            await admission.held_call(self._ctx, self._caller)
+            message_id = new_id(ids.MESSAGE, self._ctx.clock.now())
+            with self._ctx.wakeups.listen(message_id, texts=True) as wait:
+                chain = await self._send(params, message_id)
                 place = wait if chain.last.message.id == message_id else None
-                async with aclosing(self._events(caller, chain, place)) as events:
+                async with aclosing(self._events(chain, place)) as events:
                     async for event in events:
                         yield event
 
@@ -101,27 +93,22 @@ class TaskHandler(RequestHandler):
     async def on_subscribe_to_task(
         self, params: a2a.SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event, None]:
-        with _translate_refusals(context, Scope.READ) as caller:
-            chain = await chains.look(self._api.ctx, caller, params.id)
+        with self._refusals_translated(Scope.READ):
+            chain = await chains.look(self._ctx, self._caller, params.id)
             if tasks.state(chain) in TERMINAL:
                 raise errors.UnsupportedOperationError("The task has ended; read it with GetTask.")
-            await admission.held_call(self._api.ctx, caller)
-            async with aclosing(self._events(caller, chain)) as events:
+            await admission.held_call(self._ctx, self._caller)
+            async with aclosing(self._events(chain)) as events:
                 async for event in events:
                     yield event
 
-    async def _send(
-        self,
-        exchange: Exchange,
-        params: a2a.SendMessageRequest,
-        message_id: str | None = None,
-    ) -> Chain:
+    async def _send(self, params: a2a.SendMessageRequest, message_id: str | None = None) -> Chain:
         """Take the message in; the task that it begins or goes on with. ``message_id`` is a fresh
         one."""
-        ctx, message, caller = self._api.ctx, params.message, exchange.caller
+        ctx, message, caller = self._ctx, params.message, self._caller
         if params.configuration.HasField("task_push_notification_config"):
             raise errors.PushNotificationNotSupportedError(_NO_PUSH)
-        understand = partial(_new_message, ctx, params, exchange.call.texts)
+        understand = partial(_new_message, ctx, params, self._call.contents)
         new = await ctx.account_threads.run(caller.account_id, understand)
         first_id = message.task_id
         if first_id:
@@ -134,51 +121,46 @@ class TaskHandler(RequestHandler):
             )
             new = sending.answering(new, chain.last)
         record = await sending.send(ctx, caller, new, message_id)
-        exchange.state.reads = False
+        self._state.reads = False
         return await chains.look(ctx, caller, first_id or record.id)
 
     # --- following --------------------------------------------------------------------------------
-    async def _wait_for_end(self, caller: Caller, chain: Chain, hung_up: HungUp) -> Chain:
+    async def _wait_for_end(self, chain: Chain) -> Chain:
         """The task once it has ended, asks or waits for credits, or was held long enough."""
-        with self._api.ctx.streams.count(caller.account_id):
-            async with aclosing(self._moments(caller, chain, hung_up)) as moments:
-                async for _, now in moments:
-                    chain = now
+        async with aclosing(self._moments(chain, self._hung_up)) as moments:
+            async for _, now in moments:
+                chain = now
         return chain
 
-    async def _events(
-        self, caller: Caller, chain: Chain, place: Wait | None = None
-    ) -> AsyncGenerator[Event, None]:
+    async def _events(self, chain: Chain, place: Wait | None = None) -> AsyncGenerator[Event, None]:
         """The task as it is, then what happens to it: steps, texts, outputs, states."""
-        links = self._api.ctx.links
+        links = self._ctx.links
         artifacts: ArtifactStream | None = None
         state = tasks.state(chain)
-        with self._api.ctx.streams.count(caller.account_id):
-            source = self._moments(caller, chain, texts=True, place=place)
-            async with aclosing(source) as moments:
-                async for moment, now in moments:
-                    if artifacts is None:
-                        artifacts = ArtifactStream(now, links)
-                        state = tasks.state(now)
-                        yield tasks.task(now, links)
-                        continue
-                    for chunk in artifacts.text_chunks(now, moment.texts):
-                        yield chunk
-                    if moment.texts:
-                        continue
-                    for entry in moment.entries:
-                        step = tasks.progress_update(now, entry)
-                        if step is not None:
-                            yield step
-                    for update in artifacts.output_chunks(now):
-                        yield update
-                    if tasks.state(now) != state:
-                        state = tasks.state(now)
-                        yield tasks.status_update(now)
+        source = self._moments(chain, texts=True, place=place)
+        async with aclosing(source) as moments:
+            async for moment, now in moments:
+                if artifacts is None:
+                    artifacts = ArtifactStream(now, links)
+                    state = tasks.state(now)
+                    yield tasks.task(now, links)
+                    continue
+                for chunk in artifacts.text_chunks(now, moment.texts):
+                    yield chunk
+                if moment.texts:
+                    continue
+                for entry in moment.entries:
+                    step = tasks.progress_update(now, entry)
+                    if step is not None:
+                        yield step
+                for update in artifacts.output_chunks(now):
+                    yield update
+                if tasks.state(now) != state:
+                    state = tasks.state(now)
+                    yield tasks.status_update(now)
 
     async def _moments(
         self,
-        caller: Caller,
         chain: Chain,
         hung_up: HungUp = followers.nobody_hangs_up,
         *,
@@ -186,26 +168,18 @@ class TaskHandler(RequestHandler):
         place: Wait | None = None,
     ) -> AsyncGenerator[tuple[Moment, Chain], None]:
         """Each change of the chain's last message with the chain as it is then."""
-        ctx = self._api.ctx
-        until = ctx.clock.passed() + seconds(ctx.settings.door_wait_seconds)
-        before = chain.snapshots[:-1]
-        last_id = chain.last.message.id
-        source = followers.follow(
-            ctx, caller, last_id, 0, hung_up, texts=texts, place=place, until=until
-        )
+        before, last_id = chain.snapshots[:-1], chain.last.message.id
+        source = sending.hold(self._ctx, self._caller, last_id, hung_up, texts=texts, place=place)
         async with aclosing(source) as moments:
             async for moment in moments:
                 yield moment, Chain([*before, moment.snapshot], moment.cancelled)
-                is_over = state_of(moment.snapshot.message, moment.cancelled) in TERMINAL | PAUSED
-                if is_over or moment.waits_for_credits:
-                    return
 
     # --- reading and ending -----------------------------------------------------------------------
     @validate_request_params
     async def on_get_task(self, params: a2a.GetTaskRequest, context: ServerCallContext) -> a2a.Task:
-        with _translate_refusals(context, Scope.READ) as caller:
-            chain = await chains.look(self._api.ctx, caller, params.id)
-        return tasks.task(chain, self._api.ctx.links, _history_length(params))
+        with self._refusals_translated(Scope.READ):
+            chain = await chains.look(self._ctx, self._caller, params.id)
+        return tasks.task(chain, self._ctx.links, _history_length(params))
 
     @validate_request_params
     async def on_list_tasks(
@@ -213,18 +187,18 @@ class TaskHandler(RequestHandler):
     ) -> a2a.ListTasksResponse:
         """The newest first; a page goes on behind the last task of the one before. It ends before
         it has more than `RPC_PAGE_BYTES_MAX`."""
-        links = self._api.ctx.links
+        links = self._ctx.links
         size = params.page_size if params.HasField("page_size") else A2A_PAGE_DEFAULT
         if not 1 <= size <= A2A_PAGE_MAX:
             raise errors.InvalidParamsError(f"pageSize must be from 1 to {A2A_PAGE_MAX}.")
         if params.page_token and not ids.is_id(ids.MESSAGE, params.page_token):
             raise errors.InvalidParamsError("pageToken must be the nextPageToken of a page.")
-        _check_status(params, _exchange(context).call.fields)
+        _check_status(params, self._call.fields)
         history = _history_length(params)
-        with _translate_refusals(context, Scope.READ) as caller:
-            await list_places.check(self._api.ctx, caller, "pageToken", params.page_token)
+        with self._refusals_translated(Scope.READ):
+            await list_places.check(self._ctx, self._caller, "pageToken", params.page_token)
             newest = await chains.newest(
-                self._api.ctx, caller, params.context_id or None, A2A_TASKS_LOOKED_AT_MAX
+                self._ctx, self._caller, params.context_id or None, A2A_TASKS_LOOKED_AT_MAX
             )
         fitting = [chain for chain in newest if _fits(chain, params)]
         behind = [
@@ -249,9 +223,9 @@ class TaskHandler(RequestHandler):
     async def on_cancel_task(
         self, params: a2a.CancelTaskRequest, context: ServerCallContext
     ) -> a2a.Task:
-        ctx = self._api.ctx
-        with _translate_refusals(context, Scope.SEND) as caller:
-            chain = await chains.look(ctx, caller, params.id)
+        ctx = self._ctx
+        with self._refusals_translated(Scope.SEND):
+            chain = await chains.look(ctx, self._caller, params.id)
             if tasks.state(chain) in TERMINAL:
                 raise errors.TaskNotCancelableError("The task has ended already.")
             if tasks.state(chain) in PAUSED:
@@ -259,9 +233,9 @@ class TaskHandler(RequestHandler):
                     "Nothing runs: the agent has asked a question, which needs no answer."
                 )
             for snapshot in chain.snapshots:
-                await lists.cancel(ctx, caller, snapshot.message.id)
-                _exchange(context).state.reads = False
-            chain = await chains.look(ctx, caller, params.id)
+                await lists.cancel(ctx, self._caller, snapshot.message.id)
+                self._state.reads = False
+            chain = await chains.look(ctx, self._caller, params.id)
         return tasks.task(chain, ctx.links)
 
     # --- what there is not ------------------------------------------------------------------------
@@ -285,24 +259,21 @@ _NO_PUSH: Final = (
 )
 
 
-def _new_message(ctx: AppContext, params: a2a.SendMessageRequest, texts: FileTexts) -> NewMessage:
+def _new_message(
+    ctx: AppContext, params: a2a.SendMessageRequest, contents: Mapping[str, LongText]
+) -> NewMessage:
     """The message as it is to be sent; takes a while for large files and data. Raises
     `InvalidParamsError` for required fields that are missing."""
     validate_proto_required_fields(params)
     message = params.message
     return NewMessage(
         text=parts.text_of(message).strip(),
-        files=parts.files_of(message, texts),
+        files=parts.files_of(message, contents),
         conversation=message.context_id or new_id(ids.CONVERSATION, ctx.clock.now()),
         metadata=parts.labels_of(message) or None,
-        idempotency_key=parts.key_of(message, texts),
+        idempotency_key=parts.key_of(message, contents),
         held=False,
     )
-
-
-def _exchange(context: ServerCallContext) -> Exchange:
-    exchange: Exchange = context.state[EXCHANGE]
-    return exchange
 
 
 def _ensure_goes_on(chain: Chain, message: a2a.Message) -> None:
@@ -345,14 +316,6 @@ def _fits(chain: Chain, params: a2a.ListTasksRequest) -> bool:
         after = params.status_timestamp_after.ToMicroseconds()
         return bool(tasks.status(chain).timestamp.ToMicroseconds() > after)
     return True
-
-
-@contextmanager
-def _translate_refusals(context: ServerCallContext, scope: Scope) -> Iterator[Caller]:
-    """Give the caller, whose key needs the scope; say a refusal as the protocol says it."""
-    exchange = _exchange(context)
-    with refusals_as(error_of, errors.A2AError, exchange.state, exchange.caller, scope):
-        yield exchange.caller
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, Final
 
 from a2a.compat.v0_3.conversions import to_compat_agent_card
-from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
-from a2a.server.routes.common import DefaultServerCallContextBuilder
 from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
 from a2a.types import a2a_pb2
 from google.protobuf.json_format import MessageToDict
@@ -19,19 +17,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from agentpost.api.operation import Api, Handler, watch_hang_up
+from agentpost.api.operation import Api, watch_hang_up
 from agentpost.caller import Caller
 from agentpost.doors import rpc
 from agentpost.doors.a2a import parts
-from agentpost.doors.a2a.handler import EXCHANGE, Exchange, TaskHandler
+from agentpost.doors.a2a.handler import TaskHandler
 from agentpost.http.headers import header
-from agentpost.http.pipeline import Handler as OpenHandler
 from agentpost.http.published import PublishedDocument
 from agentpost.http.request_state import state_of
 from agentpost.version import __version__
 
 PATH: Final = "/a2a"
-CARD_PATH: Final = "/.well-known/agent-card.json"
 _VERSION: Final = b"a2a-version"
 _SCHEME: Final = "key"
 
@@ -88,54 +84,38 @@ class _ReadRequest(Request):
         return self._call
 
 
-class _CallContext(DefaultServerCallContextBuilder):
-    """The context of a call, with its `Exchange`."""
-
-    def build(self, request: Request) -> ServerCallContext:
-        context = super().build(request)
-        context.state[EXCHANGE] = request.scope[EXCHANGE]
-        return context
-
-
-def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
-    """See `doors.routes.Door`. Both versions of the protocol that are in use are understood."""
-    dispatcher = JsonRpcDispatcher(TaskHandler(api), _CallContext(), enable_v0_3_compat=True)
-
-    async def post(api: Api, request: Request, caller: Caller) -> Response:
-        call = await rpc.read(api, request, caller, parts.FILES_AT)
-        parts.check_counts(call.fields)
-        scope = request.scope
-        scope[EXCHANGE] = Exchange(state_of(scope), call, partial(watch_hang_up, request))
-        if str(call.fields.get("method")) in dispatcher.METHOD_TO_MODEL and not header(
-            request, _VERSION
-        ):
-            # The SDK takes a call without a version for one of 0.3, which has other methods.
-            scope = {**scope, "headers": [(_VERSION, b"1.0"), *scope["headers"]]}
-        return await dispatcher.handle_requests(_ReadRequest(scope, call.fields))
-
-    return {("POST", PATH): post}
+async def post(api: Api, request: Request, caller: Caller) -> Response:
+    """Both versions of the protocol that are in use are understood."""
+    call = await rpc.read(api, request, caller, parts.FILES_AT)
+    parts.check_counts(call.fields)
+    scope = request.scope
+    hung_up = partial(watch_hang_up, request)
+    handler = TaskHandler(api.ctx, caller, state_of(scope), call, hung_up)
+    dispatcher = JsonRpcDispatcher(handler, enable_v0_3_compat=True)
+    if str(call.fields.get("method")) in dispatcher.METHOD_TO_MODEL and not header(
+        request, _VERSION
+    ):
+        # The SDK takes a call without a version for one of 0.3, which has other methods.
+        scope = {**scope, "headers": [(_VERSION, b"1.0"), *scope["headers"]]}
+    return await dispatcher.handle_requests(_ReadRequest(scope, call.fields))
 
 
-def public(api: Api) -> Mapping[tuple[str, str], OpenHandler]:
-    """See `doors.routes.Door`. The card has the form of the version that is asked for. Clients of
-    both versions ask for none, so without one it has the members of both."""
-    ctx = api.ctx
+async def get_card(api: Api, request: Request) -> Response:
+    """The card has the form of the version that is asked for. Clients of both versions ask for
+    none, so without one it has the members of both."""
+    version = (header(request, _VERSION) or "").partition(".")[0]
+    form = {"1": MessageToDict, "0": _old_form}.get(version, agent_card_to_dict)
+    return await _document(api.ctx.settings.public_url, api.ctx.agent_name, form)(request)
 
-    def make(form: Callable[[a2a_pb2.AgentCard], dict[str, Any]]) -> PublishedDocument:
-        def make() -> bytes:
-            fields = form(card(ctx.settings.public_url, ctx.agent_name))
-            return json.dumps(fields, ensure_ascii=False).encode()
 
-        return PublishedDocument(make, "application/json", vary="A2A-Version")
+@cache
+def _document(
+    public_url: str, agent_name: str, form: Callable[[a2a_pb2.AgentCard], dict[str, Any]]
+) -> PublishedDocument:
+    def make() -> bytes:
+        return json.dumps(form(card(public_url, agent_name)), ensure_ascii=False).encode()
 
-    cards = {b"1": make(MessageToDict), b"0": make(_old_form)}
-    either = make(agent_card_to_dict)
-
-    async def get(request: Request) -> Response:
-        version = (header(request, _VERSION) or "").encode()
-        return await cards.get(version.partition(b".")[0], either)(request)
-
-    return {("GET", CARD_PATH): get}
+    return PublishedDocument(make, "application/json", vary="A2A-Version")
 
 
 def _old_form(card_: a2a_pb2.AgentCard) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from google.protobuf.json_format import MessageToDict
 from agentpost.api.long_texts import LongText
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.limits import LIST_ITEMS_MAX
-from agentpost.doors.bodies import FileTexts
 from agentpost.uploads.attachments import InlineFile, InPieces
 
 _FIELD_CHARACTERS_MAX: Final = 80
@@ -38,7 +37,7 @@ def text_of(message: a2a_pb2.Message) -> str:
     return "\n\n".join(part.text for part in message.parts if part.WhichOneof("content") == "text")
 
 
-def files_of(message: a2a_pb2.Message, texts: FileTexts) -> tuple[InlineFile, ...]:
+def files_of(message: a2a_pb2.Message, contents: Mapping[str, LongText]) -> tuple[InlineFile, ...]:
     """The other parts as files: bytes, addresses, and data as JSON."""
     files: list[InlineFile] = []
     for part in message.parts:
@@ -47,7 +46,7 @@ def files_of(message: a2a_pb2.Message, texts: FileTexts) -> tuple[InlineFile, ..
             case "text":
                 continue
             case "raw":
-                files.append(InlineFile(name, None, _contents(part.raw, texts), kind))
+                files.append(InlineFile(name, None, _contents(part.raw, contents), kind))
             case "url":
                 files.append(InlineFile(name, part.url, None, kind))
             case "data":
@@ -60,9 +59,9 @@ def files_of(message: a2a_pb2.Message, texts: FileTexts) -> tuple[InlineFile, ..
     return tuple(files)
 
 
-def _contents(raw: bytes, texts: FileTexts) -> "str | StandardBase64":
-    contents = texts.contents(base64.b64encode(raw).decode("ascii"))
-    return contents if isinstance(contents, str) else StandardBase64(contents)
+def _contents(raw: bytes, contents: Mapping[str, LongText]) -> "str | StandardBase64":
+    encoded = base64.b64encode(raw).decode("ascii")
+    return StandardBase64(contents[encoded]) if encoded in contents else encoded
 
 
 class StandardBase64(InPieces):
@@ -80,16 +79,16 @@ class StandardBase64(InPieces):
         yield "=" * (-length % 4)
 
 
-def key_of(message: a2a_pb2.Message, texts: FileTexts) -> str:
+def key_of(message: a2a_pb2.Message, contents: Mapping[str, LongText]) -> str:
     """The idempotency key: a message that is sent again is equal in all it has. One that is another
     one under the same ``messageId`` is a message of its own, since some clients count from 1 each
     time they start."""
     comparable = a2a_pb2.Message()
     comparable.CopyFrom(message)
     for part in comparable.parts:
-        contents = _contents(part.raw, texts)
-        if isinstance(contents, StandardBase64):
-            part.raw = contents.sha256().encode()
+        raw = _contents(part.raw, contents)
+        if isinstance(raw, StandardBase64):
+            part.raw = raw.sha256().encode()
     return f"a2a/{hashlib.sha256(comparable.SerializeToString(deterministic=True)).hexdigest()}"
 
 

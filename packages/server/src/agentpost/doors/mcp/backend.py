@@ -37,9 +37,6 @@ class Backend(Protocol):
     async def message(self, message_id: str) -> Json:
         """The Message as it is."""
 
-    async def entries(self, message_id: str) -> list[Json]:
-        """The entries of its log that say how something ended, oldest first."""
-
     def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
         """What is new, from the start of the log on, until the message is final or only credits
         can move it on."""

@@ -2,7 +2,6 @@
 and nothing is kept between two of them."""
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -10,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from agentpost.api.operation import Api, Handler
+from agentpost.api.operation import Api
 from agentpost.caller import Caller
 from agentpost.domain.limits import RPC_CALL_BYTES_MAX
 from agentpost.doors import rpc
@@ -24,15 +23,10 @@ _SDK_BYTES_MAX: Final = 2 * LARGE_BYTES + RPC_CALL_BYTES_MAX
 _FILES_AT: Final = re.compile(r"params\.arguments\.files\.[0-9]+\.base64")
 
 
-def handlers(api: Api) -> Mapping[tuple[str, str], Handler]:
-    """See `doors.routes.Door`."""
-
-    async def post(api: Api, request: Request, caller: Caller) -> Response:
-        call = await rpc.read(api, request, caller, _FILES_AT)
-        backend = LocalBackend(api.ctx, caller, state_of(request.scope), call.texts)
-        return _Answer(backend, call.body)
-
-    return {("POST", "/mcp"): post}
+async def post(api: Api, request: Request, caller: Caller) -> Response:
+    call = await rpc.read(api, request, caller, _FILES_AT)
+    backend = LocalBackend(api.ctx, caller, state_of(request.scope), call.contents)
+    return _Answer(backend, call.body)
 
 
 class _Answer(Response):

@@ -1,6 +1,6 @@
 """The backend of a caller at this server: the use cases themselves."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -9,6 +9,7 @@ import msgspec
 
 from agentpost.accounts import admission, list_places
 from agentpost.accounts.scope_rules import Scope
+from agentpost.api.long_texts import LongText
 from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.contract.errors import in_words
@@ -16,7 +17,6 @@ from agentpost.contract.shape import Shape
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.limits import RPC_PAGE_BYTES_MAX
 from agentpost.doors import sending
-from agentpost.doors.bodies import FileTexts
 from agentpost.doors.mcp.backend import BackendError, Change, Json
 from agentpost.doors.rpc import refusals_as
 from agentpost.doors.writing import read
@@ -35,26 +35,21 @@ from agentpost.messages import idempotency_rules, lists
 from agentpost.messages.filter_rules import ListFilter
 from agentpost.messages.new_messages import from_fields
 from agentpost.messages.shapes import FileObject, MessageItemShape, MessageListShape, MessageShape
-from agentpost.record.records import EntryRecord
 from agentpost.storage.base import BlobMissing
 from agentpost.uploads.attachments import InlineFile
-
-_ENDINGS = frozenset({"result", "turn_failed", "turn_busy"})
-_PAGES_MAX = 50
-"""Of a message's log; a job may tell of very many steps."""
 
 
 class LocalBackend:
     """See `Backend`. What belongs to others is not found, as everywhere."""
 
     def __init__(
-        self, ctx: AppContext, caller: Caller, state: RequestState, texts: FileTexts
+        self, ctx: AppContext, caller: Caller, state: RequestState, contents: Mapping[str, LongText]
     ) -> None:
-        """``state``: that of the request; ``texts``: the contents of the files of the call."""
+        """``state``: that of the request; ``contents``: see `doors.rpc.Call`."""
         self._ctx = ctx
         self._caller = caller
         self._state = state
-        self._texts = texts
+        self._contents = contents
 
     async def send(self, fields: Json, idempotency_key: str | None) -> Json:
         with self._refusals_translated(Scope.SEND):
@@ -66,38 +61,22 @@ class LocalBackend:
     def _files(self, fields: Json) -> list[InlineFile]:
         files = [InlineFile.of(each) for each in fields.get("files") or ()]
         return [
-            replace(file, base64=self._texts.contents(file.base64))
-            if isinstance(file.base64, str)
-            else file
+            replace(file, base64=self._contents.get(str(file.base64), file.base64))
             for file in files
         ]
 
     async def message(self, message_id: str) -> Json:
-        return self._message(await self._look(message_id))
-
-    async def entries(self, message_id: str) -> list[Json]:
-        endings: list[EntryRecord] = []
-        after = 0
-        for _ in range(_PAGES_MAX):
-            moment = await self._look(message_id, after)
-            endings += [entry for entry in moment.entries if entry.type in _ENDINGS]
-            if not moment.entries:
-                break
-            after = moment.entries[-1].seq
-        return [_json(EntryShape.of(entry, self._ctx.links)) for entry in endings]
+        with self._refusals_translated(Scope.READ):
+            return self._message(await followers.look(self._ctx, self._caller, message_id))
 
     async def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
-        ctx, account_id = self._ctx, self._caller.account_id
-        with self._refusals_translated(Scope.READ), ctx.streams.count(account_id):
-            ctx.streams.check(account_id, ctx.settings.streams_max + 1)
-            await admission.wait(self._ctx, self._caller)
-            source = followers.follow(self._ctx, self._caller, message_id, texts=True)
+        with self._refusals_translated(Scope.READ):
+            await admission.held_call(self._ctx, self._caller)
+            source = sending.hold(self._ctx, self._caller, message_id, texts=True)
             async with aclosing(source) as moments:
                 async for moment in moments:
                     entries = [_json(EntryShape.of(e, self._ctx.links)) for e in moment.entries]
                     yield Change(entries, [read(piece) for piece in moment.texts])
-                    if moment.waits_for_credits:
-                        return
 
     async def stop(self, message_id: str) -> None:
         with self._refusals_translated(Scope.SEND):
@@ -168,10 +147,6 @@ class LocalBackend:
             yield
         if scope is Scope.SEND:
             self._state.reads = False
-
-    async def _look(self, message_id: str, after: int = 0) -> Moment:
-        with self._refusals_translated(Scope.READ):
-            return await followers.look(self._ctx, self._caller, message_id, after)
 
     def _message(self, moment: Moment) -> Json:
         return _json(MessageShape.of(moment.snapshot, self._ctx.links))

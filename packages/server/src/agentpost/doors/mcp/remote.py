@@ -9,7 +9,7 @@ import anyio
 
 from agentpost.clock import SystemClock, new_id
 from agentpost.contract.errors import in_words
-from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
+from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.limits import STREAM_KEEP_ALIVE_SECONDS
 from agentpost.doors.mcp.backend import BackendError, Change, Json
 from agentpost.doors.writing import Said
@@ -30,8 +30,6 @@ _SECONDS_MAX: Final = 90.0
 """For an answer; the server holds some for 45 seconds."""
 _RETRIES: Final = RetryPolicy(retries=2, retry_after_max=5.0)
 """An assistant hears of a longer pause, and decides itself what to do meanwhile."""
-_PAUSE_SECONDS: Final = 1.0
-_ENDINGS: Final = frozenset({"result", "turn_failed", "turn_busy"})
 _OTHER_SERVER: Final = "Check AGENTPOST_URL."
 
 
@@ -63,17 +61,6 @@ class HttpBackend:
 
     async def message(self, message_id: str) -> Json:
         return await self._ask("GET", "messages", message_id)
-
-    async def entries(self, message_id: str) -> list[Json]:
-        message = await self.message(message_id)
-        if not message["jobs"] and message["status"] != "failed":
-            return []  # its log says nothing more; reading one is counted
-        endings: list[Json] = []
-        page: Json = {"cursor": None, "has_more": True}
-        while page["has_more"]:
-            page = await self._page(message_id, page["cursor"])
-            endings += [entry for entry in page["data"] if entry["type"] in _ENDINGS]
-        return endings
 
     async def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
         """See `Backend`; from the event stream, or by polls where there is none."""
@@ -133,17 +120,6 @@ class HttpBackend:
     async def content(self, file_id: str) -> bytes:
         with _refusals_translated():
             return await self._client.files.read(file_id)
-
-    async def _page(self, message_id: str, cursor: str | None) -> Json:
-        """A page of the log; another reader of it is waited for."""
-        query = {"wait": 0, "cursor": cursor}
-        while True:
-            try:
-                return await self._ask("GET", "messages", message_id, "events", query=query)
-            except BackendError as error:
-                if error.code != ErrorCode.POLL_IN_PROGRESS:
-                    raise
-                await anyio.sleep(_PAUSE_SECONDS)
 
 
 def _change(part: Entry | TextDelta | TextReset) -> Change:

@@ -67,9 +67,9 @@ def next_step(status: str, reason: str | None, final: bool) -> str:
     return _NEXT.get(status, _NEXT["failed"])
 
 
-def of_message(message: Json, entries: Sequence[Json]) -> mcp.CallToolResult:
-    """The result of a tool that is about a message; ``entries`` say how its jobs ended."""
-    fields = summary(message, entries)
+def of_message(message: Json, failure: str = "") -> mcp.CallToolResult:
+    """The result of a tool that is about a message; ``failure`` says how its turn failed."""
+    fields = summary(message, failure)
     links = [files.link(file) for file in message["files"]]
     return mcp.CallToolResult(
         content=[mcp.TextContent(type="text", text=_readable(fields)), *links],
@@ -84,8 +84,20 @@ def of_value(value: Json, text: str, links: Sequence[mcp.ResourceLink] = ()) -> 
     )
 
 
-def summary(message: Json, entries: Sequence[Json]) -> Json:
+def summary(message: Json, failure: str = "") -> Json:
     """A message in short, see `MESSAGE_SCHEMA`."""
+    results = [
+        {
+            "job_id": job["job_id"],
+            "title": job["title"],
+            "outcome": job["status"],
+            "text": _cut(job["text"]),
+        }
+        for job in message["jobs"]
+        if job["text"]
+    ]
+    if failure:
+        results.append({"job_id": None, "title": "", "outcome": "failed", "text": failure})
     return {
         "message_id": message["id"],
         "conversation": message.get("conversation"),
@@ -94,16 +106,7 @@ def summary(message: Json, entries: Sequence[Json]) -> Json:
         "final": message["final"],
         "question": message["question"],
         "reply": _cut(message["reply"]),
-        "results": [
-            {
-                "job_id": entry.get("job_id"),
-                "title": entry.get("title", ""),
-                "outcome": entry.get("outcome") or entry.get("state") or "failed",
-                "text": _cut(entry.get("text", "")),
-            }
-            for entry in entries
-            if entry["type"] in ("result", "turn_failed", "turn_busy")
-        ],
+        "results": results,
         "jobs": [
             {name: job[name] for name in ("job_id", "work_id", "title", "status", "reason")}
             for job in message["jobs"]

@@ -319,7 +319,7 @@ async def _send(
     except BackendError as error:
         if error.code != "forbidden":
             raise
-        result = results.of_message(message, ())  # a key that may send but not read
+        result = results.of_message(message)  # a key that may send but not read
     result.structured_content["conversation"] = conversation
     return result
 
@@ -333,7 +333,19 @@ async def _until(
             async with aclosing(backend.changes(message_id)) as changes:
                 await _report(changes, tell)
     message = await backend.message(message_id)
-    return results.of_message(message, await backend.entries(message_id))
+    has_failed = message["final"] and message["reason"] in ("turn_failed", "agent_busy")
+    return results.of_message(message, await _failure(backend, message_id) if has_failed else "")
+
+
+async def _failure(backend: Backend, message_id: str) -> str:
+    """How the turn of a message that is final has failed, as its log says."""
+    text = ""
+    async with aclosing(backend.changes(message_id)) as changes:
+        async for change in changes:
+            for entry in change.entries:
+                if entry["type"] in ("turn_failed", "turn_busy"):
+                    text = entry["text"]
+    return text
 
 
 async def _report(changes: AsyncGenerator[Change, None], tell: Progress) -> None:

@@ -8,7 +8,6 @@ from urllib.parse import unquote_to_bytes
 
 from agentpost.api.long_texts import LongText
 from agentpost.domain import ids
-from agentpost.doors.bodies import FileText
 from agentpost.doors.openai.errors import NotInThisApi, wrong
 from agentpost.uploads.attachments import InlineFile, InPieces
 
@@ -109,12 +108,12 @@ def _audio(value: Any, where: str) -> InlineFile:
     if not isinstance(value, dict):
         raise wrong(where, "must be an object")
     form = _string(value, "format", where)
-    contents = _contents(_string(value, "data", where))
+    contents = _contents(value, "data", where)
     return InlineFile(f"audio.{form}", None, contents, f"audio/{form}")
 
 
 def _take_file(part: Mapping[str, Any], url: str, where: str, utterance: Utterance) -> None:
-    if url == "image_url" and isinstance(part.get("url"), str):
+    if url == "image_url" and isinstance(part.get("url"), str | LongText):
         part = {**part, "image_url": part["url"]}
     name = part.get("filename")
     if name is not None and not isinstance(name, str):
@@ -123,41 +122,41 @@ def _take_file(part: Mapping[str, Any], url: str, where: str, utterance: Utteran
     if len(sources) != 1:
         raise wrong(where, f"needs one of file_id, file_data and {url}")
     source = sources[0]
-    value = _string(part, source, where)
-    if source == "file_id":
+    value = _contents(part, source, where)
+    if source == "file_id" and isinstance(value, str):
         if not value.startswith(ids.UPLOAD):
             raise wrong(f"{where}.file_id", "must be a finished upload (POST /v1/uploads)")
         utterance.upload_ids.append(value)
     elif _start(value).startswith("data:"):
         utterance.files.append(_data_file(value, name, f"{where}.{source}"))
     elif source == "file_data":
-        utterance.files.append(InlineFile(name, None, _contents(value), None))
-    elif isinstance(value, FileText):
+        utterance.files.append(InlineFile(name, None, value, None))
+    elif isinstance(value, LongText):
         raise wrong(f"{where}.{source}", "is too long for an address")
     else:
         utterance.files.append(InlineFile(name, value, None, None))
 
 
-def _data_file(url: str, name: str | None, where: str) -> InlineFile:
+def _data_file(url: str | LongText, name: str | None, where: str) -> InlineFile:
     """A file by its data URL."""
     match = _DATA_URL.match(_start(url)[:500])
     if match is None:
         raise wrong(where, "is no data URL")
     if ";base64" not in match[2].lower():
         raise wrong(where, "must be in base64")
-    contents = _contents(url)
-    if isinstance(contents, str):
-        return InlineFile(name, None, _unquote(contents[match.end() :]), match[1] or None)
-    return InlineFile(name, None, DataOfUrl(contents, match.end()), match[1] or None)
+    if isinstance(url, str):
+        return InlineFile(name, None, _unquote(url[match.end() :]), match[1] or None)
+    return InlineFile(name, None, DataOfUrl(url, match.end()), match[1] or None)
 
 
-def _start(text: str) -> str:
-    """The first characters of a text, or of the contents that it stands for."""
-    return text.contents.start() if isinstance(text, FileText) else text
+def _start(text: str | LongText) -> str:
+    """The first characters of a text."""
+    return text if isinstance(text, str) else text.start()
 
 
-def _contents(text: str) -> str | LongText:
-    return text.contents if isinstance(text, FileText) else text
+def _contents(part: Mapping[str, Any], name: str, where: str) -> str | LongText:
+    value = part.get(name)
+    return value if isinstance(value, LongText) else _string(part, name, where)
 
 
 def _unquote(text: str) -> str:

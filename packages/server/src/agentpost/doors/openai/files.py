@@ -11,13 +11,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from agentpost.accounts import list_places
-from agentpost.api.operation import Api
+from agentpost.api.operation import Api, Query
 from agentpost.api.post_form import PostedForm
+from agentpost.api.query import choice_param, int_param, text_param
 from agentpost.caller import Caller
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
 from agentpost.domain.file_names import content_disposition
-from agentpost.domain.limits import OPENAI_FILES_LIST_MAX
+from agentpost.domain.limits import INT_PARAM_MAX, OPENAI_FILES_LIST_MAX
 from agentpost.domain.times import SECOND
 from agentpost.doors import bodies
 from agentpost.http.headers import header
@@ -29,10 +30,12 @@ from agentpost.uploads import actions as uploads
 from agentpost.uploads.actions import NewUpload
 
 _UPLOADED, _MADE = "user_data", "assistants_output"
+_LIMIT = Query("limit", "", 1, INT_PARAM_MAX, OPENAI_FILES_LIST_MAX)
 
 
 async def create(api: Api, request: Request, caller: Caller) -> Response:
-    pieces = await bodies.read_form(api, request, caller)
+    body = await bodies.read(api, request, caller, _Pieces)
+    pieces = [bytes(body)] if isinstance(body, bytearray) else body
     read = partial(_parse_form, header(request, b"content-type") or "", pieces)
     form, data = await api.ctx.account_threads.run(caller.account_id, read)
     if not data:
@@ -41,6 +44,14 @@ async def create(api: Api, request: Request, caller: Caller) -> Response:
     upload = await uploads.take(api.ctx, caller.account_id, new, data)
     purpose = form.fields.get("purpose", _UPLOADED)
     return JSONResponse({**_shape(upload), "purpose": purpose})
+
+
+class _Pieces(list[bytes]):
+    """A large body as it came."""
+
+    def feed(self, data: bytes | bytearray) -> None:
+        """The next bytes."""
+        self.append(bytes(data))
 
 
 def _parse_form(content_type: str, pieces: list[bytes]) -> tuple[PostedForm, bytes]:
@@ -58,25 +69,14 @@ def _parse_form(content_type: str, pieces: list[bytes]) -> tuple[PostedForm, byt
 
 async def list_page(api: Api, request: Request, caller: Caller) -> Response:
     """Uploaded files; those that the agent has made are found with the message or the work."""
-    query = request.query_params
-    limit = query.get("limit", str(OPENAI_FILES_LIST_MAX))
-    if not (limit.isascii() and limit.isdigit() and len(limit) < 6 and int(limit)):
-        raise InvalidRequest(Problem("limit", "must be a whole number from 1 on"))
-    after = query.get("after", "")
+    most = min(int_param(request, _LIMIT), OPENAI_FILES_LIST_MAX)
+    after = text_param(request, "after") or ""
     if after and not ids.is_id(ids.UPLOAD, after):
         raise InvalidRequest(Problem("after", list_places.NOT_LISTED))
-    if query.get("order", "desc") not in ("asc", "desc"):
-        raise InvalidRequest(Problem("order", "must be asc or desc"))
-    if query.get("purpose", _UPLOADED) != _UPLOADED:
-        raise InvalidRequest(Problem("purpose", f"must be {_UPLOADED}, which all uploads have"))
+    order = choice_param(request, "order", ("asc", "desc"))
+    choice_param(request, "purpose", (_UPLOADED,))
     await list_places.check(api.ctx, caller, "after", after)
-    records, more = await uploads.page(
-        api.ctx,
-        caller,
-        after,
-        min(int(limit), OPENAI_FILES_LIST_MAX),
-        oldest_first=query.get("order") == "asc",
-    )
+    records, more = await uploads.page(api.ctx, caller, after, most, oldest_first=order == "asc")
     data = [_shape(upload) for upload in records]
     first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
     page = {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": more}

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from agentpost.agents.caller_context import (
     CONTEXT_FILE,
@@ -21,7 +21,7 @@ from agentpost.agents.caller_context import (
     with_context_file,
 )
 from agentpost.domain.limits import MESSAGE_CHARACTERS_MAX
-from agentpost.doors.openai.content import Utterance
+from agentpost.doors.openai.content import Utterance, take_content, text_of
 from agentpost.doors.openai.errors import NotInThisApi
 from agentpost.uploads.attachments import InlineFile, InPieces, pieces_of
 
@@ -42,6 +42,19 @@ class Transcript:
         if not self.utterances or self.utterances[-1].role != role:
             self.utterances.append(Utterance(role))
         return self.utterances[-1]
+
+    def take(self, role: Any, content: Any, where: str) -> None:
+        """Add the ``content`` of a message in the role; ``where`` is the message's place. Raises
+        ``invalid_request`` and `NotInThisApi`."""
+        place = f"{where}.content"
+        if role in ("system", "developer"):
+            self.instructions.append(text_of(content, place))
+        elif role in ("user", "assistant"):
+            take_content(content, place, self.side(role))
+        else:
+            raise NotInThisApi(
+                "unsupported_value", f"{where}.role", "must be user, assistant, system or developer"
+            )
 
     def message(self, where: str) -> Utterance:
         """The new message. Raises `NotInThisApi` when the agent's answer is the last word;

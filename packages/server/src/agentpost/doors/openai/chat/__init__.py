@@ -1,1 +1,0 @@
-"""OpenAI's Chat Completions API, which most front ends and libraries speak."""
