@@ -15,7 +15,7 @@ from agentpost.domain.times import seconds
 from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
 from agentpost.operations import health_state
-from agentpost.runtime.owners import retry_until_recorded
+from agentpost.runtime.effects import retry_until_recorded
 from agentpost.runtime.runs import Run
 
 log = structlog.get_logger(__name__)

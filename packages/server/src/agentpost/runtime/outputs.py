@@ -10,7 +10,6 @@ import structlog
 from agentpost.author.bodies import Spilled
 from agentpost.blobs import actions as blobs, space
 from agentpost.clock import new_id
-from agentpost.context import AppContext
 from agentpost.domain import backoff
 from agentpost.domain.errors import reason_of
 from agentpost.files.executable_rules import HEAD_BYTES
@@ -36,7 +35,6 @@ class Place:
 
 
 async def store(
-    ctx: AppContext,
     journal: Journal,
     data: bytes | Path,
     path: str,
@@ -52,8 +50,8 @@ async def store(
         raise TypeError(f"contents are bytes, text or a Path, not {type(data).__name__}")
     try:
         head = data[:HEAD_BYTES] if isinstance(data, bytes) else await to_thread(_head, data)
-        blob = f"files/{new_id('', ctx.clock.now())}"
-        info = await _store(ctx, journal, blob, data)
+        blob = f"files/{new_id('', journal.ctx.clock.now())}"
+        info = await _store(journal, blob, data)
     finally:
         if isinstance(data, Spilled):
             data.unlink(missing_ok=True)
@@ -76,13 +74,13 @@ async def store(
     )
 
 
-async def _store(ctx: AppContext, journal: Journal, blob: str, data: bytes | Path) -> BlobInfo:
+async def _store(journal: Journal, blob: str, data: bytes | Path) -> BlobInfo:
     """Store the bytes, as often as it takes: what was made to get them is not to be made again.
 
     The second try that fails is told to the client and the operator. A run that leaves this node
     is ended while it waits; its next owner makes the call again. Raises `OSError` as `store`.
     """
-    tries, is_reported = 0, False
+    ctx, tries, is_reported = journal.ctx, 0, False
     try:
         while True:
             journal.go_on()

@@ -32,11 +32,9 @@ from agentpost.record.records import FileRecord
 from agentpost.record.tickets import JobTicket
 from agentpost.runtime import traced
 from agentpost.runtime.changed_code import ChangedCode, JobCodeMissing, wait_for_code
-from agentpost.runtime.deltas import Deltas
-from agentpost.runtime.effects import Effects
-from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
+from agentpost.runtime.effects import Effects, retry_until_recorded
+from agentpost.runtime.journal import Slot, StopCause
 from agentpost.runtime.outputs import Place
-from agentpost.runtime.owners import JobOwner, retry_until_recorded
 from agentpost.runtime.runs import Run
 from agentpost.runtime.steps import Steps
 
@@ -47,104 +45,34 @@ async def run_job(
     ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run, find: FindJob = values.resolve
 ) -> None:
     """Run a job's function once and record how it ended (design: How a job ends). Cancelled (a
-    stop, a shutdown) it leaves without a word: what is to be recorded already was."""
-    steps = steps.for_account(ticket.job.account_id)
-    claim = JobClaim(ticket.job.id, ticket.job.account_id, ticket.epoch)
-    owner = JobOwner(ctx, partial(confirm_job, ctx, claim), claim)
-    journal = Journal(
-        ticket.calls,
-        steps.blobs,
-        run,
-        owner,
-        ticket.confirmed_at,
-        steps.rebuild,
-        has_waited=ticket.job.diverged_at is not None,
-    )
-    journal.enter()
-    effects = JobEffects(ctx, steps, ticket, claim, journal)
+    stop, a shutdown) it leaves without a word: what is to be recorded already was. A parked or lost
+    run writes nothing, and one whose code changed waits for it."""
+    effects = JobEffects(ctx, steps, ticket, run)
+    effects.enter()
     structlog.contextvars.clear_contextvars()
-    job_id = ticket.job.id
-    change: ChangedCode | None = None
-    async with output_kept(ctx, job_id, message_id=ticket.job.message_id, job_id=job_id):
+    record, claim = ticket.job, effects.claim
+    outcome: Ending | JobFailed | ChangedCode | None = None
+    async with output_kept(ctx, record.id, message_id=record.message_id, job_id=record.id):
         try:
-            change = await _run(ctx, ticket, effects, run, find)
+            with traced.run(traces.JOB, record.id, record.message_id, ticket.traceparent):
+                outcome = await effects.work(find)
+            with run.recording():
+                if isinstance(outcome, JobFailed):
+                    text = agent_text(str(outcome)[:SAID_CHARACTERS_MAX])
+                    failure = (
+                        text or job_rules.GENERIC_FAILURE,
+                        effects.cause,
+                        is_lasting(outcome),
+                    )
+                    await retry_until_recorded(partial(jobs.fail, ctx, claim, *failure), record.id)
+                elif isinstance(outcome, tuple):
+                    await retry_until_recorded(
+                        partial(jobs.finish, ctx, claim, *outcome), record.id
+                    )
         except Fenced:
             log.info("job_fenced", epoch=ticket.epoch)
-    if change is not None:
-        await wait_for_code(ctx, claim, change, run)
-
-
-async def _run(
-    ctx: AppContext, ticket: JobTicket, effects: JobEffects, run: Run, find: FindJob
-) -> ChangedCode | None:
-    """Run the function and write down how it ended; a parked or lost run writes nothing, and
-    neither does one whose code changed, which is returned."""
-    claim, record, said = effects.claim, ticket.job, ticket.message
-    if said.files:
-        said = replace(said, files=tuple(map(effects.readable, said.files)))
-    ids_of = (record.id, record.work_id, record.title)
-    inputs = JobInputs(*ids_of, said, ticket.state_json, ticket.response_schema_json)
-    author = AuthorJob(effects, inputs)
-    with traced.run(traces.JOB, record.id, record.message_id, ticket.traceparent):
-        outcome = await _outcome(ctx, ticket, author, effects, find)
     if isinstance(outcome, ChangedCode):
-        return outcome
-    with run.recording():
-        if isinstance(outcome, JobFailed):
-            text = agent_text(str(outcome)[:SAID_CHARACTERS_MAX]) or job_rules.GENERIC_FAILURE
-            cause = effects.journal.cause
-            failing = partial(jobs.fail, ctx, claim, text, cause, is_lasting(outcome))
-            await retry_until_recorded(failing, claim.job_id)
-        elif outcome is not None:
-            await retry_until_recorded(partial(jobs.finish, ctx, claim, *outcome), claim.job_id)
-    return None
-
-
-async def _outcome(
-    ctx: AppContext, ticket: JobTicket, author: AuthorJob, effects: JobEffects, find: FindJob
-) -> Ending | JobFailed | ChangedCode | None:
-    """How it ended, a failure, or None when nothing is to be written."""
-    journal = effects.journal
-    try:
-        fn = find(ticket.job.fn)
-        args = values.load(ticket.job.args_json, journal)
-    except values.MissingFunction as error:
-        return _missing(ticket, error)
-    failed: BaseException | None = None
-    try:
-        ending = _ending(author, effects, await fn(author, **args))
-        journal.note_return()
-    except BaseException as error:
-        if is_cancelled(error):
-            raise
-        failed = error
-    finally:
-        effects.deltas.close()
-    # The run was stopped, even if the author's code swallowed, grouped or replaced the exception.
-    if journal.divergence is not None:
-        divergence = journal.divergence
-        return ChangedCode(
-            divergence.waiting_text, divergence.cause, job_rules.CODE_CHANGED_FAILURE
-        )
-    if journal.stopped is StopCause.OUTPUT_INVALID:
-        return JobFailed(job_rules.OUTPUT_INVALID_FAILURE)
-    if journal.over:
-        return None
-    if isinstance(failed, JobCodeMissing):
-        return _missing(ticket, failed)
-    if failed is None or isinstance(failed, JobFailed):
-        return failed or ending
-    journal.cause = cause_of(failed)
-    # Its author did not expect this: its user reads where the operator finds it.
-    log_id = new_id(ids.REQUEST, ctx.clock.now())
-    log.error("job_failed", log_id=log_id, exc_info=failed)
-    return JobFailed(f"{job_rules.GENERIC_FAILURE} (log id {log_id})")
-
-
-def _missing(ticket: JobTicket, error: Exception) -> ChangedCode:
-    log.error("job_code_missing", fn=ticket.job.fn, error=str(error))
-    text = f"Waits for its code: its function {ticket.job.fn} is not there."
-    return ChangedCode(text, str(error), job_rules.MISSING_CODE_FAILURE)
+        await wait_for_code(ctx, claim, outcome, run)
 
 
 FindJob = Callable[[str], Callable[..., Any]]
@@ -153,43 +81,75 @@ Ending = tuple[str, str | None, str, str | None]
 """Result, question, JSON of the memory, and of what the question asks for."""
 
 
-def _ending(author: AuthorJob, effects: JobEffects, text: object) -> Ending | JobFailed:
-    """How the job ends when its function returned; checks it."""
-    result = agent_text(text) if text is not None else ""
-    if effects.output.is_missing and author.question is None:
-        return JobFailed(job_rules.OUTPUT_MISSING_FAILURE)
-    return result, author.question, values.dump(author.state), author.answer_format
-
-
 class JobEffects(Effects):
-    """Makes the calls of a job."""
+    """Makes the calls of a job. Interruptions are counted in its row, so over restarts as well."""
 
-    def __init__(
-        self, ctx: AppContext, steps: Steps, ticket: JobTicket, claim: JobClaim, journal: Journal
-    ) -> None:
+    def __init__(self, ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run) -> None:
         record = ticket.job
-        deltas = Deltas(ctx.wakeups, record.message_id, record.id, ticket.epoch)
         place = Place(record.account_id, record.message_id, record.work_id, record.id)
-        super().__init__(ctx, steps, journal, deltas, place)
-        self.claim = claim
+        has_waited = record.diverged_at is not None
+        super().__init__(ctx, steps, ticket, run, place, has_waited=has_waited)
+        self.claim = JobClaim(record.id, record.account_id, ticket.epoch)
         self.output = outputs.Output(ticket.response_schema_json)
         self._ticket = ticket
         self._inbox_read = 0
         self.calls |= {
             "files": self._files,
-            "progress": self._progress,
+            "progress": partial(self._perform, jobs.progress, self.claim),
             "output": self._output,
             "inbox": self._inbox,
             "charge": self._charge,
         }
+
+    async def work(self, find: FindJob) -> Ending | JobFailed | ChangedCode | None:
+        """How the function ended, a failure, or None when nothing is to be written."""
+        ticket, record, said = self._ticket, self._ticket.job, self._ticket.message
+        if said.files:
+            said = replace(said, files=tuple(map(self.readable, said.files)))
+        ids_of = (record.id, record.work_id, record.title)
+        inputs = JobInputs(*ids_of, said, ticket.state_json, ticket.response_schema_json)
+        author = AuthorJob(self, inputs)
+        try:
+            fn, args = find(record.fn), values.load(record.args_json, self)
+        except values.MissingFunction as error:
+            return _missing(record.fn, error)
+        outcome = await self.outcome_of(self._end(author, fn, args))
+        if self.divergence is not None:
+            how = self.divergence
+            return ChangedCode(how.waiting_text, how.cause, job_rules.CODE_CHANGED_FAILURE)
+        if self.stopped is StopCause.OUTPUT_INVALID:
+            return JobFailed(job_rules.OUTPUT_INVALID_FAILURE)
+        if self.over:
+            return None
+        if isinstance(outcome, JobCodeMissing):
+            return _missing(record.fn, outcome)
+        if isinstance(outcome, JobFailed | tuple):
+            return outcome
+        self.cause = cause_of(outcome)
+        # Its author did not expect this: its user reads where the operator finds it.
+        log_id = new_id(ids.REQUEST, self.ctx.clock.now())
+        log.error("job_failed", log_id=log_id, exc_info=outcome)
+        return JobFailed(f"{job_rules.GENERIC_FAILURE} (log id {log_id})")
+
+    async def _end(
+        self, author: AuthorJob, fn: Callable[..., Any], args: dict[str, Any]
+    ) -> Ending | JobFailed:
+        """How the job ends when its function has returned; checks it."""
+        text = await fn(author, **args)
+        ending: Ending | JobFailed = JobFailed(job_rules.OUTPUT_MISSING_FAILURE)
+        result = agent_text(text) if text is not None else ""
+        if author.question is not None or not self.output.is_missing:
+            ending = (result, author.question, author.changed_state(), author.answer_format)
+        self.note_return()
+        return ending
 
     def call(self, request: Request) -> Awaitable[Any]:
         """Number the call now; made when it is awaited, unless its answer is recorded. In the body
         of a step, `progress` and `charge` have no number."""
         match request.name:
             case "progress" | "charge":
-                self.journal.go_on()
-                body = self.journal.calling(request.name)
+                self.go_on()
+                body = self.calling(request.name)
                 return super().call(request) if body is None else self._call_in(body, request)
             case "output":
                 return self._take_output(super().call(request), outputs.as_json(request.head[0]))
@@ -201,20 +161,16 @@ class JobEffects(Effects):
     def _call_in(self, body: StepBody, request: Request) -> Awaitable[None]:
         if request.name == "charge":
             return body.charge(*request.head)
-        return self.journal.guard(jobs.progress(self.ctx, self.claim, None, *request.head))
+        return self.guard(jobs.progress(self.ctx, self.claim, None, *request.head))
 
     # --- the calls --------------------------------------------------------------------------------
     async def _files(self, _: Request, slot: Slot) -> list[File]:
-        files = await self.journal.guard(jobs.list_files(self.ctx, self._ticket))
-        await self.journal.guard(self._record(slot.call(CallState.DONE, values.dump(files)), 0, ()))
+        files = await self.guard(jobs.list_files(self.ctx, self._ticket))
+        await self.guard(self._record(slot.call(CallState.DONE, values.dump(files)), 0, ()))
         return [self.readable(file) for file in files]
 
-    async def _progress(self, request: Request, slot: Slot) -> None:
-        call = slot.call(CallState.DONE)
-        await self.journal.guard(jobs.progress(self.ctx, self.claim, call, *request.head))
-
     async def _output(self, request: Request, slot: Slot) -> None:
-        self.journal.go_on()
+        self.go_on()
         text = outputs.as_json(request.head[0])
         if len(text) > schemas.SMALL_CHARACTERS:
             error = await asyncio.to_thread(self.output.check, text)
@@ -222,7 +178,7 @@ class JobEffects(Effects):
             error = self.output.check(text)
         if error is None:
             call = slot.call(CallState.DONE)
-            await self.journal.guard(jobs.set_output(self.ctx, self.claim, call, text))
+            await self.guard(jobs.set_output(self.ctx, self.claim, call, text))
         elif self.output.is_hopeless:
             self.give_output(text, error)
         else:
@@ -249,11 +205,11 @@ class JobEffects(Effects):
                 reading = jobs.read_inbox(
                     self.ctx, self.claim, call, self._inbox_read, keep_empty=last_look
                 )
-                value: str | None = await self.journal.guard(reading)
+                value: str | None = await self.guard(reading)
                 if value is not None:
                     follow_ups: dict[str, Any] = values.load(value, None)
                     return follow_ups
-                with self.journal.idle():
+                with self.idle():
                     await waiting.wait(left)
 
     async def _read_on(self, answer: Awaitable[dict[str, Any]]) -> dict[str, Any]:
@@ -264,12 +220,27 @@ class JobEffects(Effects):
     async def _charge(self, request: Request, slot: Slot) -> None:
         if request.price:
             call, note = slot.call(CallState.DONE), request.head[1]
-            await self.journal.guard(jobs.charge(self.ctx, self.claim, call, request.price, note))
+            await self.guard(jobs.charge(self.ctx, self.claim, call, request.price, note))
 
     # --- what is recorded -------------------------------------------------------------------------
+    def _confirm(self) -> Coroutine[Any, Any, float]:
+        return confirm_job(self.ctx, self.claim)
+
+    async def _count_interruption(self, reason: str, times: int, failure: str) -> bool:
+        return await jobs.note_interruption(self.ctx, self.claim, reason, failure)
+
+    async def _show_waiting(self, text: str) -> None:
+        await jobs.progress(self.ctx, self.claim, None, text)
+
+    async def _note_code_fits(self) -> None:
+        await jobs.code_fits(self.ctx, self.claim)
+
+    async def _charge_owed(self, n: int) -> None:
+        await jobs.charge_owed(self.ctx, self.claim, n)
+
     async def _hold(self, slot: Slot, price: int) -> None:
         call = slot.call(CallState.HELD)
-        await self.journal.guard(jobs.hold(self.ctx, self.claim, call, price))
+        await self.guard(jobs.hold(self.ctx, self.claim, call, price))
 
     def _record(
         self, call: Call, price: int, charges: Sequence[Charge], file: FileRecord | None = None
@@ -277,3 +248,9 @@ class JobEffects(Effects):
         if file is None:
             return jobs.record_call(self.ctx, self.claim, call, price, charges)
         return jobs.write_file(self.ctx, self.claim, call, file, price, charges)
+
+
+def _missing(fn: str, error: Exception) -> ChangedCode:
+    log.error("job_code_missing", fn=fn, error=str(error))
+    text = f"Waits for its code: its function {fn} is not there."
+    return ChangedCode(text, str(error), job_rules.MISSING_CODE_FAILURE)

@@ -66,65 +66,6 @@ async def unless_killed(call: Callable[[], Awaitable[T]], run: Run, key: str) ->
             await run.on_killed_worker(killed, key)
 
 
-async def _sleep(run: Run, seconds: float) -> None:
-    await asyncio.sleep(seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class Blobs:
-    """How a `File` inside a turn or job reaches its bytes (see `FileSource`): files are read on
-    that account's share of the worker pool."""
-
-    storage: Storage
-    pool: WorkerPool
-    account: str | None = None
-    read_seconds: float = _FILE_READ_SECONDS
-
-    async def path(self, file: File) -> Path:
-        """See `FileSource.path`; raises `BlobMissing`, and `InfrastructureError` when the storage
-        fails."""
-        try:
-            return await self.storage.local(file.blob)
-        except BlobMissing:
-            raise
-        except Exception as error:
-            raise InfrastructureError(f"{file.id} cannot be read now: {error!r}") from error
-
-    async def text(self, file: File) -> str:
-        """See `FileSource.text`: files are hostile, so they are read in a worker process, within
-        limits of their own."""
-        assert self.account is not None, "reading takes an account's share of the pool"
-        local = replace(file, local_path=await self.path(file))
-        seconds = self.read_seconds
-        try:
-            text: str = await self.pool.call(
-                *(TEXT_OF, [local]),
-                account=self.account,
-                key=file.id,
-                timeout=seconds,
-                cpu_seconds=seconds,
-            )
-        except (NoWorker, WorkerKilled):
-            raise
-        except TimeoutError as error:
-            why = f"reading it takes longer than {seconds:g} seconds"
-            raise Unreadable(f"{file.name} could not be read: {why}") from error
-        except WorkerDied as error:
-            why = "it takes too much memory or time, or is damaged"
-            raise Unreadable(f"{file.name} could not be read: {why}") from error
-        return text
-
-    async def localize(self, value: Any) -> Any:
-        """The value with every file in it given a local path, for a worker process."""
-        if isinstance(value, File):
-            return replace(value, local_path=await self.path(value))
-        if isinstance(value, list | tuple):
-            return [await self.localize(item) for item in value]
-        if isinstance(value, dict):
-            return {key: await self.localize(item) for key, item in value.items()}
-        return value
-
-
 @dataclass(frozen=True, slots=True)
 class Invocation:
     """A body with what it is called with, the number of its call, and the key that tells its step
@@ -139,27 +80,77 @@ class Invocation:
     """Whether it runs in this process, on the agent loop."""
 
 
+async def _sleep(run: Run, seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Runs bodies for turns and jobs: those of one account, once `for_account` has named it.
+    """Runs bodies and reads files for turns and jobs: those of one account, once `for_account` has
+    named it, on that account's share of the worker pool.
 
-    All of them raise what the body raises, `TimeoutError`, one of `INFRASTRUCTURE_ERRORS`, and what
+    All calls raise what the body raises, `TimeoutError`, one of `INFRASTRUCTURE_ERRORS`, and what
     the run raises. A ``timeout`` is in seconds, for a run of the body that nobody interrupted,
     without the wait for a worker. ``pause`` lets a run wait that many seconds before another try.
     """
 
     pool: WorkerPool
-    blobs: Blobs
+    storage: Storage
     account: str | None = None
     rebuild: Rebuild = values.rebuild_error
     """Makes the exception of a recorded error."""
     pause: Callable[[Run, float], Awaitable[object]] = _sleep
+    read_seconds: float = _FILE_READ_SECONDS
 
     def for_account(self, account: str) -> "Steps":
-        """The same, on that account's share of the worker pool."""
-        blobs = Blobs(self.blobs.storage, self.pool, account, self.blobs.read_seconds)
-        return Steps(self.pool, blobs, account, self.rebuild, self.pause)
+        """The same for one account."""
+        return replace(self, account=account)
 
+    # --- files ------------------------------------------------------------------------------------
+    async def path(self, file: File) -> Path:
+        """See `FileSource.path`; raises `BlobMissing`, and `InfrastructureError` when the storage
+        fails."""
+        try:
+            return await self.storage.local(file.blob)
+        except BlobMissing:
+            raise
+        except Exception as error:
+            raise InfrastructureError(f"{file.id} cannot be read now: {error!r}") from error
+
+    async def text(self, file: File) -> str:
+        """See `FileSource.text`: files are hostile, so they are read in a worker process, within
+        limits of their own."""
+        local = replace(file, local_path=await self.path(file))
+        seconds = self.read_seconds
+        try:
+            text: str = await self.pool.call(
+                *(TEXT_OF, [local]),
+                account=self._account,
+                key=file.id,
+                timeout=seconds,
+                cpu_seconds=seconds,
+            )
+        except (NoWorker, WorkerKilled):
+            raise
+        except TimeoutError as error:
+            why = f"reading it takes longer than {seconds:g} seconds"
+            raise Unreadable(f"{file.name} could not be read: {why}") from error
+        except WorkerDied as error:
+            why = "it takes too much memory or time, or is damaged"
+            raise Unreadable(f"{file.name} could not be read: {why}") from error
+        return text
+
+    async def _localize(self, value: Any) -> Any:
+        """The value with every file in it given a local path, for a worker process."""
+        if isinstance(value, File):
+            return replace(value, local_path=await self.path(value))
+        if isinstance(value, list | tuple):
+            return [await self._localize(item) for item in value]
+        if isinstance(value, dict):
+            return {key: await self._localize(item) for key, item in value.items()}
+        return value
+
+    # --- bodies -----------------------------------------------------------------------------------
     async def run(
         self, call: Invocation, run: Run, timeout: float | None, into: Path | None = None
     ) -> Any:
@@ -173,7 +164,7 @@ class Steps:
                     return await call.fn(*call.args, **call.kwargs)
 
         async def attempt() -> Any:
-            args, kwargs = await self.blobs.localize([list(call.args), call.kwargs])
+            args, kwargs = await self._localize([list(call.args), call.kwargs])
             return await self.pool.call(
                 *(values.function_ref(call.fn), args, kwargs),
                 account=self._account,
@@ -260,8 +251,7 @@ def make_steps(
         prefix=prefix,
         interpreter=Interpreter(settings.agent_python),
     )
-    blobs = Blobs(storage, pool, read_seconds=settings.file_read_seconds)
-    return Steps(pool, blobs, rebuild=rebuild)
+    return Steps(pool, storage, rebuild=rebuild, read_seconds=settings.file_read_seconds)
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:

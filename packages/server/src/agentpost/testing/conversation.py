@@ -34,7 +34,7 @@ from agentpost.messages.shapes import MessageShape
 from agentpost.processes.pool import Ready, WorkerPool
 from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
-from agentpost.runtime.steps import Blobs, Run, Steps
+from agentpost.runtime.steps import Run, Steps
 from agentpost.settings import Settings, load_settings
 from agentpost.testing.faults import CrashPoint, FaultyDatabase, NotRepeatable
 from agentpost.testing.outcome import Outcome, Read, outcome
@@ -191,7 +191,7 @@ class Conversation:
         key = (await accounts.create_key(ctx, account.id, "test")).record
         self._caller = Caller(key.id, key.name, account.id, rules_of(settings))
         pool = Threads(folder / "scratch")
-        steps = Steps(pool, Blobs(ctx.storage, pool), pause=self._pause)
+        steps = Steps(pool, ctx.storage, pause=self._pause)
         ctx.turns = self._turns = TurnRunner(self._loop, self._agent, steps)
         self._jobs = JobRunner(ctx, self._loop, steps)
         self._db.runs = (self._turns.runs, self._jobs.runs)
