@@ -16,7 +16,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.following.followers import was_cancelled
 from agentpost.messages import lists, rows as message_rows
-from agentpost.messages.filter_rules import ListFilter
+from agentpost.messages.filter_rules import MessageFilter
 from agentpost.record.records import MessageRecord, Snapshot
 
 _PREFIX: Final = "chain/"
@@ -73,7 +73,7 @@ async def newest(
 ) -> list[Chain]:
     """The chains that begin with one of the key's newest messages, of one conversation or of all,
     newest first."""
-    list_filter = ListFilter(conversation=conversation)
+    list_filter = MessageFilter(conversation=conversation)
     page = await lists.list_page(ctx, caller, list_filter, before=None, limit=limit)
     firsts = [each.message for each in page.messages if not _goes_on(each.message)]
 

@@ -7,7 +7,7 @@ from typing import Final
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.messages import list_rows, rows as message_rows
+from agentpost.messages import list_rows
 from agentpost.messages.filter_rules import MessageFilter
 from agentpost.transactions import read_transaction
 
@@ -76,6 +76,6 @@ def messages_about(
         return newest, len(newest) == _MESSAGES_MAX
     if subject != NOTHING:
         return subject.message_ids, False
-    fits, now = MessageFilter(text=text), ctx.clock.now()
-    page, more = message_rows.filter_page(tx, account_id, fits, now, limit=_MESSAGES_MAX)
-    return tuple(message.id for message in page), more is not None
+    owner, fits, now = ("account_id", account_id), MessageFilter(text=text), ctx.clock.now()
+    rows, more = list_rows.page(tx, owner, fits, now, ("id",), limit=_MESSAGES_MAX)
+    return tuple(row[0] for row in rows), more is not None

@@ -7,7 +7,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
-from agentpost.messages import rows as message_rows
+from agentpost.messages import list_rows, rows as message_rows
 from agentpost.messages.filter_rules import MessageFilter
 from agentpost.record import history_rows
 from agentpost.record.records import AttachmentRecord, MessageSummary, Snapshot
@@ -93,7 +93,8 @@ def page(
 ) -> tuple[list[MessageSummary], str | None]:
     """The account's messages that fit, of whichever key, newest first, their texts cut; and what to
     give as ``before`` for the next page, None at the end. Only ids from ``since`` on."""
-    now = ctx.clock.now()
-    return message_rows.filter_page(
-        tx, account_id, filters, now, before=before, since=since, limit=limit
+    owner, now, columns = ("account_id", account_id), ctx.clock.now(), message_rows.SUMMARY
+    rows, more = list_rows.page(
+        tx, owner, filters, now, columns, before=before, since=since, limit=limit
     )
+    return [message_rows.summary_of(row) for row in rows], more
