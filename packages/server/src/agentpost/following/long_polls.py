@@ -6,6 +6,7 @@ for lost hints: it asks the database about every id that somebody waits for.
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agentpost.caller import Caller
 from agentpost.context import AppContext
@@ -21,7 +22,7 @@ from agentpost.domain.times import SECOND, seconds
 from agentpost.following.held_calls import HeldCall, HungUp
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS, TurnState
-from agentpost.record import reading, reading as messages, writer
+from agentpost.record import reading, writer
 from agentpost.record.records import EntryRecord, MessageRecord, Snapshot
 from agentpost.transactions import write_transaction
 from agentpost.turns import actions as turns
@@ -47,7 +48,7 @@ async def until_changed(
     """
     until = ctx.clock.passed() + seconds(wait_seconds)
     with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up) as wait:
-        state = await messages.get_once_settled(ctx, caller, message_id, has_seen)
+        state = await reading.get_once_settled(ctx, caller, message_id, has_seen)
         if isinstance(state, Snapshot):
             return state
         version, state_version = state
@@ -55,12 +56,12 @@ async def until_changed(
             if not await wait.wait(left):
                 continue
             snapshot = _from_handover(ctx, wait, version)
-            snapshot = snapshot or await messages.get(ctx, caller, message_id)
+            snapshot = snapshot or await reading.get(ctx, caller, message_id)
             if snapshot.message.final or snapshot.message.state_version != state_version:
                 return snapshot
             version = snapshot.message.version
             del snapshot  # a quarter of what a held call takes; it is not looked at again
-        return await messages.get(ctx, caller, message_id)
+        return await reading.get(ctx, caller, message_id)
 
 
 def _from_handover(ctx: AppContext, wait: Wait, version: int) -> Snapshot | None:
@@ -79,11 +80,11 @@ def _from_handover(ctx: AppContext, wait: Wait, version: int) -> Snapshot | None
 class Page:
     """A page of the log."""
 
-    entries: list[EntryRecord]
-    has_more: bool
-    done: bool
-    cursor: str
-    cursor_expired: bool
+    entries: Sequence[EntryRecord] = ()
+    has_more: bool = False
+    done: bool = False
+    cursor: str = ""
+    cursor_expired: bool = False
     deltas: Sequence[str] = ()
 
 
@@ -97,7 +98,7 @@ async def events(
 ) -> Page:
     """The next page of a message's log; an empty one comes after at least a second. Raises
     `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`."""
-    await messages.get(ctx, caller, message_id)
+    await reading.get(ctx, caller, message_id)
     oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
     seq, expired = _position(ctx, caller, message_id, cursor, oldest)
     if expired:  # what is still kept of the log is given now, with a fresh cursor
@@ -135,7 +136,7 @@ async def begin_stream(
     ctx: AppContext, caller: Caller, message_id: str, cursor: str | None
 ) -> StreamStart:
     """Where a stream of a message's log begins. Raises ``not_found``, ``bad_cursor``."""
-    snapshot = await messages.get(ctx, caller, message_id)
+    snapshot = await reading.get(ctx, caller, message_id)
     oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
     seq, expired = _position(ctx, caller, message_id, cursor, oldest)
     return StreamStart(seq, expired, cursor is not None and not snapshot.message.final)
@@ -155,7 +156,7 @@ async def follow(
     with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, texts=True) as wait:
         while not wait.over:
             if deltas := wait.texts():  # they were told before the entries that are read now
-                yield Page([], False, False, "", False, deltas)
+                yield Page(deltas=deltas)
             if is_hinted:
                 async with ctx.streams.reading(caller.account_id):
                     page = await _next_page(ctx, caller, message_id, seq)
@@ -168,7 +169,7 @@ async def follow(
                     continue
             is_hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
             if not is_hinted and not wait.over and not wait.has_texts:
-                yield Page([], False, False, "", False)
+                yield Page()
 
 
 async def _next_page(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> Page:
@@ -176,7 +177,7 @@ async def _next_page(ctx: AppContext, caller: Caller, message_id: str, seq: int)
     entries, snapshot = await ctx.db.read(lambda tx: _entries(tx, ctx, caller, message_id, seq))
     page_entries = entries[:EVENTS_PAGE_ENTRIES]
     has_more = len(entries) > len(page_entries)
-    return Page(page_entries, has_more, bool(snapshot.message.final) and not has_more, "", False)
+    return Page(page_entries, has_more, bool(snapshot.message.final) and not has_more)
 
 
 def cursor_at(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> str:
@@ -203,34 +204,28 @@ class Recheck:
         commits = ctx.db.external_commits
         if commits is not None and commits == self._external_commits:
             return
-        changes, versions = _Changes([], [], {}), self._seen
-        if subjects := ctx.wakeups.waited_for():
-            changes = await ctx.db.read(lambda tx: _find_changes(tx, subjects, versions))
+        known, subjects = self._seen, ctx.wakeups.waited_for()
+        look = partial(_find_changes, subjects=subjects, known=known)
+        accounts, changed, seen = await ctx.db.read(look) if subjects else ([], [], {})
         if commits is not None:  # else notices tell, and reconnecting does
-            ctx.wakeups.hint(*changes.accounts)
-        for message_id in changes.messages:
+            ctx.wakeups.hint(*accounts)
+        for message_id in changed:
             # Looks that are far apart have not seen most of what is waited for now.
-            if commits is not None or message_id in versions:
+            if commits is not None or message_id in known:
                 ctx.handover.give(message_id, None)
                 ctx.wakeups.hint(message_id)
-        self._seen, self._external_commits = changes.seen, commits  # not before: the look may fail
+        self._seen, self._external_commits = seen, commits  # not before: the look may fail
 
 
-@dataclass(frozen=True, slots=True)
-class _Changes:
-    """``messages``: those with another version than was seen; ``seen``: all versions now."""
-
-    accounts: list[str]
-    messages: list[str]
-    seen: dict[str, int]
-
-
-def _find_changes(tx: Tx, subjects: list[str], known_versions: Mapping[str, int]) -> _Changes:
-    """On the database's thread: there may be thousands of them."""
+def _find_changes(
+    tx: Tx, subjects: list[str], known: Mapping[str, int]
+) -> tuple[list[str], list[str], dict[str, int]]:
+    """The accounts, the messages with another version than was seen, and all versions now. On the
+    database's thread: there may be thousands of them."""
     accounts = [i for i in subjects if i.startswith(ids.ACCOUNT)]
-    versions = {i: known_versions.get(i, _UNSEEN) for i in subjects if i.startswith(ids.MESSAGE)}
+    versions = {i: known.get(i, _UNSEEN) for i in subjects if i.startswith(ids.MESSAGE)}
     new_versions = message_rows.other_versions(tx, versions)
-    return _Changes(accounts, list(new_versions), versions | new_versions)
+    return accounts, list(new_versions), versions | new_versions
 
 
 def _position(

@@ -159,11 +159,10 @@ async def _answer_replay(
     ctx: AppContext, caller: Caller, replay: Acceptance, hung_up: HungUp
 ) -> tuple[Snapshot, bool]:
     """The answer to a call whose message was there already: see `send`."""
-    if not replay.is_rearmed:
-        return await reading.get_settled(ctx, replay.message.id), False
-    with HeldCall(ctx.held_calls, caller.holds, replay.message.id, hung_up, stays=True) as wait:
-        snapshot = await reading.get_settled(ctx, replay.message.id)
-        if snapshot.message.turn_state in OPEN_TURNS:
+    message_id = replay.message.id
+    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, stays=True) as wait:
+        snapshot = await reading.get_settled(ctx, message_id)
+        if replay.is_rearmed and snapshot.message.turn_state in OPEN_TURNS:
             snapshot = await until_turn_ends(ctx, snapshot.message, wait)
     return snapshot, False
 

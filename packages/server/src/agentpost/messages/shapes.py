@@ -35,17 +35,8 @@ class FileFacts(Shape):
     @classmethod
     def of(cls, record: FileRecord, **more: Any) -> Self:
         """From its record."""
-        return cls(
-            file_id=record.file_id,
-            name=record.name,
-            content_type=record.content_type,
-            kind=record.kind,
-            size=record.size,
-            revision=record.revision,
-            work_id=record.work_id,
-            label=record.label,
-            **more,
-        )
+        fields = {name: getattr(record, name) for name in FileFacts.__struct_fields__}
+        return cls(**fields, **more)
 
 
 class FileShape(FileFacts):

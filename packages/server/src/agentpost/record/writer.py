@@ -131,10 +131,7 @@ def add_reply_file(tx: Tx, ctx: AppContext, message: MessageRecord, file: FileRe
     """A turn wrote a file: it belongs to the reply."""
     work_rows.put_file(tx, file)
     message.reply_files += 1
-    landed = Entry(
-        EntryType.PROGRESS,
-        {"step": f"Wrote {file.name}", "status": "done", "file_names": [file.name]},
-    )
+    landed = transitions.file_written(s.FileWritten(file.name))
     _settle(
         tx, ctx, message, landed, None, file.created_at, visible_change=False, work_id=file.work_id
     )

@@ -17,7 +17,7 @@ from agentpost.domain.credits import to_credits
 from agentpost.domain.times import seconds
 from agentpost.jobs import actions as jobs, rows as job_rows
 from agentpost.jobs.rules import JobState
-from agentpost.jobs.starting import fence, fence_last, home_of
+from agentpost.jobs.starting import fence, home_of
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import TurnFailure, TurnState
 from agentpost.nodes import poison_rules
@@ -190,7 +190,7 @@ def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None
     """The agent returned. Raises `Fenced`."""
     now = ctx.clock.now()
     conversation_rows.end_turn(tx, ticket.message.conversation_id)
-    message, waits = fence_last(tx, ticket)
+    message, waits = fence(tx, ticket)
     if _abandon_late(tx, ctx, message, now):
         return  # it held up the loop that would have ended it
     # The POST call waits for a turn that has run once only, until its deadline or our closing;
@@ -219,7 +219,7 @@ def fail(
     `Fenced`."""
     now = ctx.clock.now()
     conversation_rows.end_turn(tx, ticket.message.conversation_id)
-    message, waits = fence_last(tx, ticket)
+    message, waits = fence(tx, ticket)
     writer.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
     if waits:
         next_turn(tx, ctx, message.conversation_id, now)
@@ -241,7 +241,7 @@ def join_job(
     now = ctx.clock.now()
     conversation_rows.lock(tx, ticket.message.conversation_id)
     job = job_rows.lock(tx, job_id)
-    message = fence(tx, ticket)
+    message, _ = fence(tx, ticket)
     can_join = (
         job is not None
         and job.account_id == message.account_id
@@ -294,4 +294,4 @@ def _lock(tx: Tx, message_id: str) -> tuple[ConversationRecord, MessageRecord]:
 
 def _lock_owned(tx: Tx, ticket: TurnTicket) -> tuple[ConversationRecord, MessageRecord]:
     conversation = conversation_rows.lock(tx, ticket.message.conversation_id)
-    return conversation, fence(tx, ticket)
+    return conversation, fence(tx, ticket)[0]
