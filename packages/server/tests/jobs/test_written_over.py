@@ -202,7 +202,7 @@ async def test_a_reply_written_over_goes_after_its_turn(harness: Harness) -> Non
     old, new = await reply(harness, ticket), await reply(harness, ticket)
     assert await which_remain(harness, old, new, after=2 * HOUR) == [True, True]
     assert len(shown_files(harness, ticket.message.id)) == 1
-    await turns.fail(harness.ctx, ticket, TurnFailure.ERROR)
+    await turns.end(harness.ctx, ticket, TurnFailure.ERROR)
     assert await which_remain(harness, old, new, after=HOUR) == [False, True]
     assert rows(harness) == 1
 

@@ -19,7 +19,7 @@ from agentpost.domain.limits import (
     STREAM_KEEP_ALIVE_SECONDS,
 )
 from agentpost.domain.times import SECOND, seconds
-from agentpost.following.held_calls import HeldCall, HungUp
+from agentpost.following.held_calls import HungUp
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS, TurnState
 from agentpost.record import reading, writer
@@ -47,7 +47,7 @@ async def until_changed(
     Raises ``not_found`` and `KeyEnded`.
     """
     until = ctx.clock.passed() + seconds(wait_seconds)
-    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up) as wait:
+    with ctx.held_calls.hold(caller.holds, message_id, hung_up) as wait:
         state = await reading.get_once_settled(ctx, caller, message_id, has_seen)
         if isinstance(state, Snapshot):
             return state
@@ -108,7 +108,7 @@ async def events(
             raise PollInProgress(cursor or cursor_at(ctx, caller, message_id, 0))
         wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
         began = ctx.clock.passed()
-        with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up) as wait:
+        with ctx.held_calls.hold(caller.holds, message_id, hung_up) as wait:
             while True:
                 page = await _next_page(ctx, caller, message_id, seq)
                 # Once it is final nothing more can come: only the least wait is kept.
@@ -153,7 +153,7 @@ async def follow(
     stops. Raises `KeyEnded`, and ``not_found`` once the message is gone.
     """
     is_hinted = True
-    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, texts=True) as wait:
+    with ctx.held_calls.hold(caller.holds, message_id, hung_up, texts=True) as wait:
         while not wait.over:
             if deltas := wait.texts():  # they were told before the entries that are read now
                 yield Page(deltas=deltas)

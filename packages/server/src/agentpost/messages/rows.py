@@ -114,10 +114,6 @@ SUMMARY = (
     "user_id",
     "conversation",
 )
-_NEWEST = (
-    f"SELECT {', '.join(SUMMARY)} FROM messages WHERE account_id = ? AND expires_at > ?"
-    " ORDER BY id DESC LIMIT ?"
-)
 _OTHER_VERSIONS = (
     "SELECT found.key, found.version FROM (SELECT seen.key, seen.value,"
     " (SELECT m.version FROM messages m WHERE m.id = seen.key) AS version"
@@ -316,11 +312,6 @@ waiting_for_nobody = Firsts[()](
 turn_runs = Whether[str]("SELECT 1 FROM messages WHERE id = ? AND turn_state = 'running'")
 # The trace context that a message came with.
 traceparent = Value[str, str]("SELECT traceparent FROM messages WHERE id = ?")
-
-
-def newest(tx: Tx, account_id: str, now: int, limit: int) -> list[MessageSummary]:
-    """The account's newest messages, of whichever key, newest first."""
-    return [summary_of(row) for row in tx.all(_NEWEST, (account_id, now, limit))]
 
 
 def ends(tx: Tx, account_id: str, since: str) -> list[tuple[MessageStatus, Reason | None, int]]:

@@ -29,7 +29,7 @@ from agentpost.domain.errors import (
     not_found,
 )
 from agentpost.domain.times import seconds
-from agentpost.following.held_calls import HeldCall, HungUp
+from agentpost.following.held_calls import HungUp
 from agentpost.following.long_polls import until_turn_ends
 from agentpost.messages import repeats, rows as message_rows
 from agentpost.messages.new_messages import (
@@ -128,7 +128,7 @@ async def send(
         return await _answer_replay(ctx, caller, admitted, hung_up)
     message_id = new_id(ids.MESSAGE, ctx.clock.now())
     # It begins before the message exists, so nothing of it is missed.
-    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, stays=True) as wait:
+    with ctx.held_calls.hold(caller.holds, message_id, hung_up, stays=True) as wait:
         acceptance = await accept(ctx, caller, admitted, message_id)
         if acceptance.is_new:
             message, snapshot = acceptance.message, acceptance.snapshot
@@ -160,7 +160,7 @@ async def _answer_replay(
 ) -> tuple[Snapshot, bool]:
     """The answer to a call whose message was there already: see `send`."""
     message_id = replay.message.id
-    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, stays=True) as wait:
+    with ctx.held_calls.hold(caller.holds, message_id, hung_up, stays=True) as wait:
         snapshot = await reading.get_settled(ctx, message_id)
         if replay.is_rearmed and snapshot.message.turn_state in OPEN_TURNS:
             snapshot = await until_turn_ends(ctx, snapshot.message, wait)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
@@ -27,7 +28,7 @@ from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
 from agentpost.runtime.outputs import Place
 from agentpost.runtime.runs import Run
-from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, unless_killed
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -50,9 +51,8 @@ class Effects(Journal):
         *,
         has_waited: bool = False,
     ) -> None:
-        super().__init__(
-            ctx, steps.for_account(place.account_id), ticket, run, has_waited=has_waited
-        )
+        super().__init__(ctx, steps.rebuild, ticket, run, has_waited=has_waited)
+        self._steps = steps.for_account(place.account_id)
         self.files = self
         self.deltas = Deltas(ctx.wakeups, place.message_id, place.job_id, ticket.epoch)
         self.delta = self.deltas.add
@@ -92,6 +92,20 @@ class Effects(Journal):
         """What was said before, oldest first; blocks. A job is not told."""
         return ()
 
+    async def path(self, file: File) -> Path:
+        """See `FileSource.path`."""
+        try:
+            return await self._steps.path(file)
+        except INFRASTRUCTURE_ERRORS as error:
+            self.fault(error)
+
+    async def text(self, file: File) -> str:
+        """See `FileSource.text`."""
+        try:
+            return await unless_killed(lambda: self._steps.text(file), self, file.id)
+        except INFRASTRUCTURE_ERRORS as error:
+            self.fault(error)
+
     # --- for turns and jobs -----------------------------------------------------------------------
     async def _perform(
         self,
@@ -120,7 +134,7 @@ class Effects(Journal):
         step = await self._begin(request, slot)
         assert step is not None, "a step has a function"
         with self.body(step.key, here=step.here) as body:
-            running = self.steps.run_with_retries(step, self, request.retry, request.seconds)
+            running = self._steps.run_with_retries(step, self, request.retry, request.seconds)
             value = await self._or_record_error(running, request, slot, body)
         call = slot.call(CallState.DONE, value)
         await self.guard(self._record(call, request.price, body.charges))
@@ -146,7 +160,7 @@ class Effects(Journal):
         path, label = request.head[0], request.tail[1] if request.tail else None
         data = maker or request.data
         assert data is not None, "a function makes what is not given"
-        async with self.steps.contents(data, self, request.seconds) as contents:
+        async with self._steps.contents(data, self, request.seconds) as contents:
             return await outputs.store(self, contents, path, label, self._place)
 
     async def _or_record_error(

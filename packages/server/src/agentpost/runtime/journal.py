@@ -2,17 +2,17 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import structlog
 
-from agentpost.agents import File, values
+from agentpost.agents import values
 from agentpost.agents.deaths import WorkerKilled
+from agentpost.agents.files import FileSource
 from agentpost.author.scope import Scope
 from agentpost.context import AppContext
 from agentpost.domain import backoff
@@ -30,7 +30,6 @@ from agentpost.record.journal_rules import (
 from agentpost.record.tickets import JobTicket, TurnTicket
 from agentpost.runtime import traced
 from agentpost.runtime.runs import Run
-from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Steps, unless_killed
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -99,18 +98,19 @@ class Slot:
         return Call(self.n, self.fingerprint, state, value, self.summary)
 
 
-class Journal(Scope, ABC):
+class Journal(Scope, FileSource, ABC):
     """The calls of one run. Once that is over, every further call stops it again: what an author
     does to clean up is in no other run, so a re-run would miss it in its record.
 
-    It is also how the run's files reach their bytes (`FileSource`). ``has_waited``: an earlier run
-    made another call than the one recorded.
+    Args:
+        rebuild: makes the exception of a recorded error.
+        has_waited: an earlier run made another call than the one recorded.
     """
 
     def __init__(
         self,
         ctx: AppContext,
-        steps: Steps,
+        rebuild: Callable[[Mapping[str, str]], Exception],
         ticket: TurnTicket | JobTicket,
         run: Run,
         *,
@@ -118,7 +118,7 @@ class Journal(Scope, ABC):
     ) -> None:
         super().__init__()
         self.ctx = ctx
-        self.steps = steps
+        self._rebuild = rebuild
         self.owner = run.owner
         """The id of its job or message."""
         self._calls = ticket.calls
@@ -241,7 +241,8 @@ class Journal(Scope, ABC):
             self.go_on()
 
     async def on_killed_worker(self, error: WorkerKilled, key: str) -> None:
-        """See `runtime.steps.Run.on_killed_worker`. Several that were killed at once count as one:
+        """The worker that ran the body with this key was killed. Returns when it is to run again,
+        raises when that has happened too often. Several that were killed at once count as one:
         only the call that was killed most often is counted on."""
         self.go_on()
         before = max(self._kills.values(), default=0)
@@ -319,24 +320,10 @@ class Journal(Scope, ABC):
         """The recorded answer: returned, or raised when the body had raised."""
         value = values.load(call.value, self)
         if call.state is CallState.ERROR:
-            raise self.steps.rebuild(value)
+            raise self._rebuild(value)
         return value
 
     def idle(self) -> AbstractContextManager[None]:
         """Inside, a call waits for something that the next owner of the run can wait for as well:
         a run that is leaving is ended there."""
         return self._run.idle()
-
-    async def path(self, file: File) -> Path:
-        """See `FileSource.path`."""
-        try:
-            return await self.steps.path(file)
-        except INFRASTRUCTURE_ERRORS as error:
-            self.fault(error)
-
-    async def text(self, file: File) -> str:
-        """See `FileSource.text`."""
-        try:
-            return await unless_killed(lambda: self.steps.text(file), self, file.id)
-        except INFRASTRUCTURE_ERRORS as error:
-            self.fault(error)

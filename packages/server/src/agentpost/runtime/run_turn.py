@@ -75,11 +75,9 @@ class TurnRunner:
                         outcome = await effects.attend(self.agent)
                 finally:
                     ticket.has_returned.set()
-                if isinstance(outcome, TurnFailure):
-                    failing = partial(turns.fail, ctx, ticket, outcome, effects.cause)
-                    await retry_until_recorded(failing, message.id)
-                elif outcome is not None:
-                    await retry_until_recorded(partial(turns.end, ctx, ticket, outcome), message.id)
+                if outcome is not None:
+                    ending = partial(turns.end, ctx, ticket, outcome, effects.cause)
+                    await retry_until_recorded(ending, message.id)
             except Fenced:
                 log.info("turn_fenced", epoch=ticket.epoch)
         if run.again:  # when this fails, a sweep finds that nobody runs it

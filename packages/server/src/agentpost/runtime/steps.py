@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
 
@@ -19,6 +19,7 @@ from agentpost.processes import bytecode
 from agentpost.processes.interpreter import Interpreter
 from agentpost.processes.pool import WorkerPool
 from agentpost.processes.prefix import CommandPrefix
+from agentpost.runtime.journal import Journal
 from agentpost.settings import Settings
 from agentpost.storage.base import BlobMissing, Storage
 
@@ -38,26 +39,7 @@ INFRASTRUCTURE_ERRORS: Final = (InfrastructureError, NoWorker)
 """Errors that keep a body from running at all."""
 
 
-class Run(Protocol):
-    """The run whose bodies these are (see `runtime.journal.Journal`)."""
-
-    @property
-    def owner(self) -> str:
-        """The id of its job or message."""
-
-    def go_on(self) -> None:
-        """Raises when the run is over."""
-
-    async def ready(self) -> None:
-        """Awaited right before a body begins; raises when the run is over, or another node owns
-        it."""
-
-    async def on_killed_worker(self, error: WorkerKilled, key: str) -> None:
-        """The worker that ran this body was killed. Returns when it is to run again, raises when
-        that has happened too often."""
-
-
-async def unless_killed(call: Callable[[], Awaitable[T]], run: Run, key: str) -> T:
+async def unless_killed(call: Callable[[], Awaitable[T]], run: Journal, key: str) -> T:
     """What the call returns, made again each time its worker was killed from outside."""
     while True:
         try:
@@ -80,7 +62,7 @@ class Invocation:
     """Whether it runs in this process, on the agent loop."""
 
 
-async def _sleep(run: Run, seconds: float) -> None:
+async def _sleep(run: Journal, seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
@@ -99,7 +81,7 @@ class Steps:
     account: str | None = None
     rebuild: Rebuild = values.rebuild_error
     """Makes the exception of a recorded error."""
-    pause: Callable[[Run, float], Awaitable[object]] = _sleep
+    pause: Callable[[Journal, float], Awaitable[object]] = _sleep
     read_seconds: float = _FILE_READ_SECONDS
 
     def for_account(self, account: str) -> "Steps":
@@ -152,7 +134,7 @@ class Steps:
 
     # --- bodies -----------------------------------------------------------------------------------
     async def run(
-        self, call: Invocation, run: Run, timeout: float | None, into: Path | None = None
+        self, call: Invocation, run: Journal, timeout: float | None, into: Path | None = None
     ) -> Any:
         """What a body returns. With ``into`` a worker process writes a file there instead."""
         if call.here:
@@ -178,7 +160,7 @@ class Steps:
             return await unless_killed(attempt, run, call.key)
 
     async def run_with_retries(
-        self, call: Invocation, run: Run, retry: Retry, timeout: float | None
+        self, call: Invocation, run: Journal, retry: Retry, timeout: float | None
     ) -> str:
         """What a step's body returns as recorded JSON, with more tries after a failed one."""
         tries = 0
@@ -207,7 +189,7 @@ class Steps:
 
     @asynccontextmanager
     async def contents(
-        self, data: bytes | str | Path | Invocation, run: Run, timeout: float | None
+        self, data: bytes | str | Path | Invocation, run: Journal, timeout: float | None
     ) -> AsyncIterator[bytes | Path]:
         """The contents of a file to write; valid inside the context."""
         if isinstance(data, Invocation) and not data.here:

@@ -33,8 +33,9 @@ from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.shapes import MessageShape
 from agentpost.processes.pool import Ready, WorkerPool
 from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.journal import Journal
 from agentpost.runtime.run_turn import TurnRunner
-from agentpost.runtime.steps import Run, Steps
+from agentpost.runtime.steps import Steps
 from agentpost.settings import Settings, load_settings
 from agentpost.testing.faults import CrashPoint, FaultyDatabase, NotRepeatable
 from agentpost.testing.outcome import Outcome, Read, outcome
@@ -203,7 +204,7 @@ class Conversation:
         await self._ctx.egress.aclose()
         await close(self._ctx)
 
-    async def _pause(self, run: Run, seconds: float) -> None:
+    async def _pause(self, run: Journal, seconds: float) -> None:
         """Between two tries of a step: the clock moves, and nobody waits.
 
         A turn that still runs ends first: for its message that time would have passed as well, and

@@ -186,13 +186,36 @@ class TurnResult:
 
 
 @write_transaction
-def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
-    """The agent returned. Raises `Fenced`."""
+def end(
+    tx: Tx,
+    ctx: AppContext,
+    ticket: TurnTicket,
+    outcome: TurnResult | TurnFailure,
+    cause: str | None = None,
+) -> None:
+    """The agent returned; or the turn broke, ``cause`` says why to the operator, and jobs that it
+    started go on. Raises `Fenced`."""
     now = ctx.clock.now()
     conversation_rows.end_turn(tx, ticket.message.conversation_id)
     message, waits = fence(tx, ticket)
-    if _abandon_late(tx, ctx, message, now):
+    if isinstance(outcome, TurnFailure):
+        writer.apply_turn(tx, ctx, message, s.TurnBroken(outcome, cause), now)
+    elif _abandon_late(tx, ctx, message, now):
         return  # it held up the loop that would have ended it
+    else:
+        _reply(tx, ctx, ticket, message, outcome, now)
+    if waits:
+        next_turn(tx, ctx, message.conversation_id, now)
+
+
+def _reply(
+    tx: Tx,
+    ctx: AppContext,
+    ticket: TurnTicket,
+    message: MessageRecord,
+    result: TurnResult,
+    now: int,
+) -> None:
     # The POST call waits for a turn that has run once only, until its deadline or our closing;
     # it reads through the same lock, so what is said here is what happens (design: The POST
     # window).
@@ -207,22 +230,6 @@ def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None
         conversation_rows.set_asking(tx, message.conversation_id, message.id)
     if result.state_json is not None:
         conversation_rows.set_state(tx, message.conversation_id, result.state_json)
-    if waits:
-        next_turn(tx, ctx, message.conversation_id, now)
-
-
-@write_transaction
-def fail(
-    tx: Tx, ctx: AppContext, ticket: TurnTicket, detail: TurnFailure, cause: str | None = None
-) -> None:
-    """The turn broke, ``cause`` says why to the operator; jobs it started go on. Raises
-    `Fenced`."""
-    now = ctx.clock.now()
-    conversation_rows.end_turn(tx, ticket.message.conversation_id)
-    message, waits = fence(tx, ticket)
-    writer.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
-    if waits:
-        next_turn(tx, ctx, message.conversation_id, now)
 
 
 # --- recorded calls -------------------------------------------------------------------------------
