@@ -1,9 +1,9 @@
 """Making the calls of a run in the server: each takes effect once and is recorded."""
 
 import asyncio
-import inspect
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
 from agentpost.runtime.outputs import Place
 from agentpost.runtime.runs import Run
-from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Invocation, Steps, unless_killed
+from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Steps, runs_here, unless_killed
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -131,20 +131,18 @@ class Effects(Journal):
         """Hold what the call costs."""
 
     async def _step(self, request: Request, slot: Slot) -> Any:
-        step = await self._begin(request, slot)
-        assert step is not None, "a step has a function"
-        with self.body(step.key, here=step.here) as body:
-            running = self._steps.run_with_retries(step, self, request.retry, request.seconds)
+        await self._begin(request, slot)
+        with self._body(request, slot) as body:
+            running = self._steps.run_with_retries(request, slot.n, self)
             value = await self._or_record_error(running, request, slot, body)
         call = slot.call(CallState.DONE, value)
         await self.guard(self._record(call, request.price, body.charges))
         return self.replay(call)
 
     async def _write(self, request: Request, slot: Slot) -> File:
-        maker = await self._begin(request, slot)
-        key, is_here = (maker.key, maker.here) if maker else (None, False)
-        with self.body(key, here=is_here) as body:
-            storing = self._store(request, maker)
+        await self._begin(request, slot)
+        with self._body(request, slot) as body:
+            storing = self._store(request, slot)
             record = await self._or_record_error(storing, request, slot, body)
         call = slot.call(CallState.DONE)
         recording = self._record(call, request.price, body.charges, record)
@@ -156,11 +154,21 @@ class Effects(Journal):
             raise
         return self.readable(agent_file(record))
 
-    async def _store(self, request: Request, maker: Invocation | None) -> FileRecord:
+    async def _begin(self, request: Request, slot: Slot) -> None:
+        """Hold what the call costs, unless an earlier run does."""
+        self.go_on()
+        if request.price and not slot.is_held:
+            await self._hold(slot, request.price)
+
+    def _body(self, request: Request, slot: Slot) -> AbstractContextManager[StepBody]:
+        """The function of a call runs inside, if it has one."""
+        if request.fn is None:
+            return self.body(None, here=False)
+        return self.body(self.key_of(slot.n), here=runs_here(request.fn))
+
+    async def _store(self, request: Request, slot: Slot) -> FileRecord:
         path, label = request.head[0], request.tail[1] if request.tail else None
-        data = maker or request.data
-        assert data is not None, "a function makes what is not given"
-        async with self._steps.contents(data, self, request.seconds) as contents:
+        async with self._steps.contents(request, slot.n, self) as contents:
             return await outputs.store(self, contents, path, label, self._place)
 
     async def _or_record_error(
@@ -182,17 +190,6 @@ class Effects(Journal):
         text = values.dump(values.describe_error(error))
         failed = slot.call(CallState.ERROR, text)
         await self.guard(self._record(failed, request.price, charges))
-
-    async def _begin(self, request: Request, slot: Slot) -> Invocation | None:
-        """Hold what the call costs, unless an earlier run does; its function, if it has one."""
-        self.go_on()
-        if request.price and not slot.is_held:
-            await self._hold(slot, request.price)
-        if request.fn is None:
-            return None
-        key = f"{self.owner}:{slot.n}"
-        is_here = inspect.iscoroutinefunction(request.fn)
-        return Invocation(request.fn, request.args or (), slot.n, key, request.kwargs, is_here)
 
     def readable(self, file: File) -> File:
         """The file as the run's code reads it."""

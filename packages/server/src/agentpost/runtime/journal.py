@@ -126,7 +126,6 @@ class Journal(Scope, FileSource, ABC):
         self._confirmed = ticket.confirmed_at
         self._waited = has_waited
         self._kills: dict[str, int] = {}
-        self._made = 0
         self.stopped: StopCause | None = None
         self.cause: str | None = None
         """Why it was stopped, for the operator, where that is more than the cause's name."""
@@ -154,6 +153,10 @@ class Journal(Scope, FileSource, ABC):
         `OutOfCredits`."""
 
     # --- its calls --------------------------------------------------------------------------------
+    def key_of(self, n: int) -> str:
+        """The key of the step with that number, which is the same in each run."""
+        return f"{self.owner}:{n}"
+
     @property
     def over(self) -> bool:
         """Whether the run was stopped or cancelled, even if its function ignored that."""
@@ -186,20 +189,17 @@ class Journal(Scope, FileSource, ABC):
         self.go_on()
         self.refuse_in_body(name)
         fingerprint, summary = values.identify(name, *parts)
-        self._made += 1
-        self._run.calls = self._made
-        call = self._calls.get(self._made)
+        n = self._run.calls = self._run.calls + 1
+        call = self._calls.get(n)
         answer = find_recorded(call, fingerprint, summary)
         if isinstance(answer, Divergence):
             self._diverge(answer)
         is_held = call is not None and answer is None
-        return Slot(
-            self._made, fingerprint, answer, is_held, summary, owes=-self._made in self._calls
-        )
+        return Slot(n, fingerprint, answer, is_held, summary, owes=-n in self._calls)
 
     def note_return(self) -> None:
         """The run's function has returned; raises `RunStopped` when it left out recorded calls."""
-        how = left_out(self._calls.values(), self._made)
+        how = left_out(self._calls.values(), self._run.calls)
         if how is not None and not self.over:
             self._diverge(how)
 

@@ -36,7 +36,7 @@ class Place:
 
 async def store(
     journal: Journal,
-    data: bytes | Path,
+    data: bytes | Path | None,
     path: str,
     label: str | None,
     place: Place,

@@ -1,6 +1,7 @@
 """Running the bodies of steps and writes: coroutines here, plain functions in a worker process."""
 
 import asyncio
+import inspect
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -13,8 +14,8 @@ import structlog
 from agentpost.agents import File, Unreadable, values
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.author.bodies import Body, name_of
+from agentpost.author.objects import Request
 from agentpost.author.output import Capture
-from agentpost.author.retrying import Retry
 from agentpost.processes import bytecode
 from agentpost.processes.interpreter import Interpreter
 from agentpost.processes.pool import WorkerPool
@@ -48,18 +49,9 @@ async def unless_killed(call: Callable[[], Awaitable[T]], run: Journal, key: str
             await run.on_killed_worker(killed, key)
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """A body with what it is called with, the number of its call, and the key that tells its step
-    apart."""
-
-    fn: Body
-    args: tuple[Any, ...]
-    n: int
-    key: str
-    kwargs: dict[str, Any]
-    here: bool
-    """Whether it runs in this process, on the agent loop."""
+def runs_here(fn: Body) -> bool:
+    """Whether a body runs in this process, on the agent loop."""
+    return inspect.iscoroutinefunction(fn)
 
 
 async def _sleep(run: Journal, seconds: float) -> None:
@@ -133,54 +125,52 @@ class Steps:
         return value
 
     # --- bodies -----------------------------------------------------------------------------------
-    async def run(
-        self, call: Invocation, run: Journal, timeout: float | None, into: Path | None = None
-    ) -> Any:
-        """What a body returns. With ``into`` a worker process writes a file there instead."""
-        if call.here:
+    async def run(self, call: Request, n: int, run: Journal, into: Path | None = None) -> Any:
+        """What the body of a call with that number returns. With ``into`` a worker process writes a
+        file there instead."""
+        fn, args, kwargs = call.fn, call.args or (), call.kwargs
+        assert fn is not None, "a call without a function is not run"
+        if runs_here(fn):
             await run.ready()
-            with Capture({"call": call.n}):
-                if timeout is None:
-                    return await call.fn(*call.args, **call.kwargs)
-                async with asyncio.timeout(timeout):
-                    return await call.fn(*call.args, **call.kwargs)
+            with Capture({"call": n}):
+                async with asyncio.timeout(call.seconds):
+                    return await fn(*args, **kwargs)
 
         async def attempt() -> Any:
-            args, kwargs = await self._localize([list(call.args), call.kwargs])
+            local_args, local_kwargs = await self._localize([list(args), kwargs])
             return await self.pool.call(
-                *(values.function_ref(call.fn), args, kwargs),
+                *(values.function_ref(fn), local_args, local_kwargs),
                 account=self._account,
-                key=call.key,
+                key=run.key_of(n),
                 into=into,
-                timeout=timeout,
+                timeout=call.seconds,
                 ready=run.ready,
             )
 
-        with Capture({"call": call.n}):
-            return await unless_killed(attempt, run, call.key)
+        with Capture({"call": n}):
+            return await unless_killed(attempt, run, run.key_of(n))
 
-    async def run_with_retries(
-        self, call: Invocation, run: Journal, retry: Retry, timeout: float | None
-    ) -> str:
+    async def run_with_retries(self, call: Request, n: int, run: Journal) -> str:
         """What a step's body returns as recorded JSON, with more tries after a failed one."""
+        assert call.fn is not None, "a step has a function"
         tries = 0
         while True:
             try:
-                return values.dump(await self.run(call, run, timeout))
+                return values.dump(await self.run(call, n, run))
             except INFRASTRUCTURE_ERRORS:
                 raise
             except Exception as error:
-                if not retry.is_worth(error, tries):
+                if not call.retry.is_worth(error, tries):
                     raise
                 failed = error
             run.go_on()
-            pause = retry.backoff.seconds(tries)
+            pause = call.retry.backoff.seconds(tries)
             log.info(
                 "step_retried",
-                call=call.n,
+                call=n,
                 function=name_of(call.fn),
                 attempt=(tries + 1),
-                retries=retry.most,
+                retries=call.retry.most,
                 reason=f"{type(failed).__name__}: {failed}"[:_REASON_CHARACTERS_MAX],
                 pause_ms=round(pause * 1000),
             )
@@ -189,16 +179,16 @@ class Steps:
 
     @asynccontextmanager
     async def contents(
-        self, data: bytes | str | Path | Invocation, run: Journal, timeout: float | None
-    ) -> AsyncIterator[bytes | Path]:
+        self, call: Request, n: int, run: Journal
+    ) -> AsyncIterator[bytes | Path | None]:
         """The contents of a file to write; valid inside the context."""
-        if isinstance(data, Invocation) and not data.here:
+        if call.fn is not None and not runs_here(call.fn):
             with _folder() as folder:
                 into = Path(folder) / "contents"
-                await self.run(data, run, timeout, into)
+                await self.run(call, n, run, into)
                 yield into
             return
-        contents = await self.run(data, run, timeout) if isinstance(data, Invocation) else data
+        contents = call.data if call.fn is None else await self.run(call, n, run)
         yield contents.encode() if isinstance(contents, str) else contents
 
     @property
