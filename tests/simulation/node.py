@@ -25,7 +25,7 @@ from agentpost.nodes.quarantine import Quarantine
 from agentpost.nodes.reconciler import RunReconciler
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.requests.actions import RequestLog
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Steps
 from agentpost.secrets.encryption import SecretCipher

@@ -22,7 +22,7 @@ from agentpost.operations.metrics import Metrics
 from agentpost.operations.routes import handler as metrics_handler
 from agentpost.processes.pool import WorkerPool
 from agentpost.runtime.isolated.pool import AgentProcesses
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import make_steps
 from agentpost.settings import Settings

@@ -15,7 +15,7 @@ from agentpost.messages.rules import WhenBusy
 from agentpost.nodes import actions as nodes, upkeep
 from agentpost.nodes.membership import Nodes
 from agentpost.nodes.quarantine import Quarantine
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.turns import actions as turns
 from tests.harness.context import NODE, Harness, open_harness
 

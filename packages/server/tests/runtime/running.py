@@ -27,7 +27,7 @@ from agentpost.messages.shapes import MessageShape
 from agentpost.nodes.quarantine import Quarantine
 from agentpost.nodes.reconciler import RunReconciler
 from agentpost.processes.pool import WorkerPool
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Steps
 from agentpost.threads.loop import AgentLoop

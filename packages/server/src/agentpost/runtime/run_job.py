@@ -1,9 +1,10 @@
-"""Running a job: its function on the agent loop, its calls recorded one by one."""
+"""Running jobs: the functions on the agent loop, their calls recorded one by one."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from agentpost.domain.text import agent_text
 from agentpost.explain.agent_lines import output_kept
 from agentpost.jobs import actions as jobs, rules as job_rules
 from agentpost.jobs.actions import JobClaim
+from agentpost.nodes import actions as nodes
 from agentpost.nodes.ownership import confirm_job
 from agentpost.observability import traces
 from agentpost.record.journal_rules import Call, CallState
@@ -35,50 +37,117 @@ from agentpost.runtime.changed_code import ChangedCode, JobCodeMissing, wait_for
 from agentpost.runtime.effects import Effects, retry_until_recorded
 from agentpost.runtime.journal import Slot, StopCause
 from agentpost.runtime.outputs import Place
-from agentpost.runtime.runs import Run
+from agentpost.runtime.runs import Run, Runner
 from agentpost.runtime.steps import Steps
+from agentpost.threads.loop import AgentLoop
 
 log = structlog.get_logger(__name__)
 
 
-async def run_job(
-    ctx: AppContext, steps: Steps, ticket: JobTicket, run: Run, find: FindJob = values.resolve
-) -> None:
-    """Run a job's function once and record how it ended (design: How a job ends). Cancelled (a
-    stop, a shutdown) it leaves without a word: what is to be recorded already was. A parked or lost
-    run writes nothing, and one whose code changed waits for it."""
-    effects = JobEffects(ctx, steps, ticket, run)
-    effects.enter()
-    structlog.contextvars.clear_contextvars()
-    record, claim = ticket.job, effects.claim
-    outcome: Ending | JobFailed | ChangedCode | None = None
-    async with output_kept(ctx, record.id, message_id=record.message_id, job_id=record.id):
-        try:
-            with traced.run(traces.JOB, record.id, record.message_id, ticket.traceparent):
-                outcome = await effects.work(find)
-            with run.recording():
-                if isinstance(outcome, JobFailed):
-                    text = agent_text(str(outcome)[:SAID_CHARACTERS_MAX])
-                    failure = (
-                        text or job_rules.GENERIC_FAILURE,
-                        effects.cause,
-                        is_lasting(outcome),
-                    )
-                    await retry_until_recorded(partial(jobs.fail, ctx, claim, *failure), record.id)
-                elif isinstance(outcome, tuple):
-                    await retry_until_recorded(
-                        partial(jobs.finish, ctx, claim, *outcome), record.id
-                    )
-        except Fenced:
-            log.info("job_fenced", epoch=ticket.epoch)
-    if isinstance(outcome, ChangedCode):
-        await wait_for_code(ctx, claim, outcome, run)
-
-
+_TURN_FIRST_SECONDS = 0.02
+"""How long a job lets the turn that starts it return first. Then the reply, which most turns give
+right after, stands in the log before what the job writes."""
 FindJob = Callable[[str], Callable[..., Any]]
 """The job function of an import name; raises `MissingFunction`."""
 Ending = tuple[str, str | None, str, str | None]
 """Result, question, JSON of the memory, and of what the question asks for."""
+
+
+class JobRunner(Runner):
+    """Runs jobs on the agent loop, one task each. Safe on any thread."""
+
+    def __init__(
+        self, ctx: AppContext, loop: AgentLoop, steps: Steps, find: FindJob = values.resolve
+    ) -> None:
+        super().__init__(loop)
+        self._ctx = ctx
+        self._steps = steps
+        self._loop = loop
+        self._find = find
+
+    def run(self, job_id: str, epoch: int | None) -> None:
+        """See `JobExecutor.run`."""
+        if epoch is None:
+            self._claim(job_id, None, may_be_suspect=False)
+        else:
+            claim = partial(jobs.open_, self._ctx, job_id, epoch)
+            self.runs.submit(job_id, epoch, partial(self._run, claim))
+
+    def reclaim(self, job_id: str, node: str | None) -> None:
+        """Go on with a job that this node owned when it went away, or lost it; or with one that
+        nobody owns, even when it is suspected of ending its process."""
+        self._claim(job_id, node)
+
+    async def leave(self) -> None:
+        """Begin no more jobs; each that runs records the calls that are under way and is handed
+        over. Returns when none is left; on any loop but the agent loop."""
+        self.runs.close()
+        await self._loop.run(self.runs.leave())
+
+    def _claim(self, job_id: str, node: str | None, *, may_be_suspect: bool = True) -> None:
+        if not self.runs.claiming(job_id):  # while the loop is blocked, each sweep asks again
+            claim = partial(jobs.claim, self._ctx, job_id, node, may_be_suspect=may_be_suspect)
+            self.runs.submit(job_id, None, partial(self._run, claim))
+
+    async def _run(self, claim: Callable[[], Awaitable[JobTicket | None]], run: Run) -> None:
+        try:
+            ticket = await claim()
+        except Exception as error:  # still nobody's, or ours and missing: found by a sweep
+            log.warning("job_not_claimed", job_id=run.owner, error=repr(error))
+            return
+        if ticket is None:
+            return
+        # Its owner is this node's at that epoch.
+        run.epoch = ticket.epoch
+        run.on_change()
+        if ticket.epoch > 1:
+            self.runs.cancel(run.owner, before=ticket.epoch)  # fenced by our claim
+        try:
+            if ticket.turn is not None:
+                # Wait for the event, but no longer.
+                if not ticket.turn.is_set():
+                    await asyncio.sleep(0)  # it is about to be, most often
+                if not ticket.turn.is_set():
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_TURN_FIRST_SECONDS):  # `wait_for` makes a task
+                            await ticket.turn.wait()
+            await self._perform(ticket, run)
+        except asyncio.CancelledError:
+            log.info("job_aborted", job_id=run.owner)
+            raise
+        finally:
+            if run.leaving and run.cancelled:
+                await nodes.hand_over_job(self._ctx, run.owner, ticket.epoch)
+        if run.again:
+            self.reclaim(run.owner, self._ctx.node)
+
+    async def _perform(self, ticket: JobTicket, run: Run) -> None:
+        """Run a job's function once and record how it ended (design: How a job ends). Cancelled (a
+        stop, a shutdown) it leaves without a word: what is to be recorded already was. A parked or
+        lost run writes nothing, and one whose code changed waits for it."""
+        ctx, record = self._ctx, ticket.job
+        effects = JobEffects(ctx, self._steps, ticket, run)
+        effects.enter()
+        structlog.contextvars.clear_contextvars()
+        claim = effects.claim
+        outcome: Ending | JobFailed | ChangedCode | None = None
+        async with output_kept(ctx, record.id, message_id=record.message_id, job_id=record.id):
+            try:
+                with traced.run(traces.JOB, record.id, record.message_id, ticket.traceparent):
+                    outcome = await effects.work(self._find)
+                with run.recording():
+                    if isinstance(outcome, JobFailed):
+                        text = agent_text(str(outcome)[:SAID_CHARACTERS_MAX])
+                        failure = (text or job_rules.GENERIC_FAILURE, effects.cause)
+                        fail = partial(jobs.fail, ctx, claim, *failure, is_lasting(outcome))
+                        await retry_until_recorded(fail, record.id)
+                    elif isinstance(outcome, tuple):
+                        finish = partial(jobs.finish, ctx, claim, *outcome)
+                        await retry_until_recorded(finish, record.id)
+            except Fenced:
+                log.info("job_fenced", epoch=ticket.epoch)
+        if isinstance(outcome, ChangedCode):
+            await wait_for_code(ctx, claim, outcome, run)
 
 
 class JobEffects(Effects):

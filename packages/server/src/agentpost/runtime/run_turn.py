@@ -28,7 +28,7 @@ from agentpost.runtime import traced
 from agentpost.runtime.effects import Effects, retry_until_recorded
 from agentpost.runtime.journal import RunStopped, Slot, StopCause
 from agentpost.runtime.outputs import Place
-from agentpost.runtime.runs import Run, Runs
+from agentpost.runtime.runs import Run, Runner
 from agentpost.runtime.steps import Steps
 from agentpost.threads.loop import AgentLoop
 from agentpost.turns import actions as turns
@@ -38,28 +38,20 @@ from agentpost.uploads import attachments
 log = structlog.get_logger(__name__)
 
 
-class TurnRunner:
+class TurnRunner(Runner):
     """Runs the turns of this process on the agent loop (see `context.TurnRunner`)."""
 
     def __init__(self, loop: AgentLoop, agent: AgentFn, steps: Steps) -> None:
+        super().__init__(loop)
         self.agent = agent
         """What answers the turns that begin from now on."""
         self._steps = steps
-        self.runs = Runs(loop)
 
     def run(self, ctx: AppContext, ticket: TurnTicket) -> None:
         """See `context.TurnRunner.run`."""
         if ticket.epoch > 1:
             self.runs.cancel(ticket.message.id, before=ticket.epoch)  # fenced by our claim
         self.runs.submit(ticket.message.id, ticket.epoch, partial(self._run, ctx, ticket))
-
-    def abort(self, message_id: str) -> None:
-        """See `context.TurnRunner.abort`."""
-        self.runs.cancel(message_id)
-
-    async def stop(self, seconds: float) -> None:
-        """End what runs; the next owner continues it from its recorded calls."""
-        await self.runs.stop(seconds)
 
     async def _run(self, ctx: AppContext, ticket: TurnTicket, run: Run) -> None:
         """Run the agent once for a message and record how its turn ended (design: How a turn ends).

@@ -219,6 +219,22 @@ class Runs:
         self._note_change()
 
 
+class Runner:
+    """What runs turns, or jobs, of this process on the agent loop."""
+
+    def __init__(self, loop: AgentLoop) -> None:
+        self.runs = Runs(loop)
+
+    def abort(self, owner: str) -> None:
+        """Stop running it within a second, if it runs here. One that is only being claimed is known
+        here already: its claim either comes too late, or is cancelled with the rest."""
+        self.runs.cancel(owner)
+
+    async def stop(self, seconds: float) -> None:
+        """End what runs; the next owner continues it from its recorded calls."""
+        await self.runs.stop(seconds)
+
+
 async def _later(
     event: asyncio.Event, work: Callable[[Run], Coroutine[Any, Any, None]], run: Run
 ) -> None:

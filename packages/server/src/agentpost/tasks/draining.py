@@ -8,7 +8,7 @@ import structlog
 
 from agentpost.context import AppContext
 from agentpost.nodes import actions as nodes
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.tasks.background import Background
 from agentpost.webhooks.dispatcher import Deliveries

@@ -32,8 +32,8 @@ from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.shapes import MessageShape
 from agentpost.processes.pool import Ready, WorkerPool
-from agentpost.runtime.job_runner import JobRunner
 from agentpost.runtime.journal import Journal
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import Steps
 from agentpost.settings import Settings, load_settings
