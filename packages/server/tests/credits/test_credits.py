@@ -14,6 +14,7 @@ from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.nodes import upkeep
 from agentpost.record.journal_rules import CallState
 from tests.harness.context import NODE, Harness
+from tests.harness.ends import fail, finish
 
 CREDIT = 1_000_000
 LEDGER = "SELECT kind, SUM(amount) FROM ledger GROUP BY kind"
@@ -159,7 +160,7 @@ async def test_a_parked_job_frees_its_slot_at_once(harness: Harness) -> None:
     _, [spender] = await harness.working("Spend")
     await charge(harness, spender, 100)
     waiting, _ = await harness.working("waits")
-    await jobs.finish(harness.ctx, spender, "", None, "{}")
+    await finish(harness.ctx, spender, "", None, "{}")
     await accounts.set_hosting_fees(harness.ctx, harness.account_id, True)
     await add(harness, 10)
     await accounts.set_hosting_fees(harness.ctx, harness.account_id, False)
@@ -172,7 +173,7 @@ async def test_a_parked_job_frees_its_slot_at_once(harness: Harness) -> None:
 async def test_credits_held_for_a_job_go_back_when_it_ends(harness: Harness) -> None:
     _, [job] = await harness.working()
     await hold(harness, job, 30)
-    await jobs.fail(harness.ctx, job, "No.")
+    await fail(harness.ctx, job, "No.")
     assert wallet(harness) == (100, 0)
 
 

@@ -291,30 +291,16 @@ async def list_files(ctx: AppContext, ticket: JobTicket) -> list[File]:
 
 
 # --- ending ---------------------------------------------------------------------------------------
-async def finish(
+@write_transaction
+def end(
+    tx: Tx,
     ctx: AppContext,
     claim: JobClaim,
-    text: str,
-    question: str | None,
-    state_json: str,
-    answer_format: str | None = None,
+    signal: s.Finished | s.Failed,
+    state_json: str | None = None,
 ) -> None:
-    """The job's function returned. Raises `Fenced`."""
-    await _end_job(ctx, claim, s.Finished(text, question, answer_format), state_json)
-
-
-async def fail(
-    ctx: AppContext, claim: JobClaim, text: str, cause: str | None = None, is_lasting: bool = False
-) -> None:
-    """The job's function raised; ``text`` is shown to the user, ``cause`` to the operator.
-    ``is_lasting``: see `signals.Failed`. Raises `Fenced`."""
-    await _end_job(ctx, claim, s.Failed(text, cause, is_lasting), None)
-
-
-@write_transaction
-def _end_job(
-    tx: Tx, ctx: AppContext, claim: JobClaim, signal: s.Finished | s.Failed, state_json: str | None
-) -> None:
+    """The job's function returned, or raised; ``state_json``: what the memory of its work is now,
+    None: what it was. Raises `Fenced`."""
     asks = isinstance(signal, s.Finished) and signal.answer_format is not None
     job = job_rows.get(tx, claim.job_id) if asks else None
     if job is not None:

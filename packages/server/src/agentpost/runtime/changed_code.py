@@ -15,6 +15,7 @@ from agentpost.domain.times import seconds
 from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
 from agentpost.operations import health_state
+from agentpost.record import signals as s
 from agentpost.runtime.effects import retry_until_recorded
 from agentpost.runtime.runs import Run
 
@@ -48,8 +49,8 @@ async def wait_for_code(ctx: AppContext, claim: JobClaim, change: ChangedCode, r
         since = await jobs.code_changed(ctx, claim, change.text, change.cause) if limit else 0
         so_far = ctx.clock.now() - since
         if so_far >= limit:
-            failing = partial(jobs.fail, ctx, claim, change.failure, change.cause)
-            await retry_until_recorded(failing, claim.job_id)
+            failed = s.Failed(change.failure, change.cause)
+            await retry_until_recorded(partial(jobs.end, ctx, claim, failed), claim.job_id)
             return
     except Fenced:
         log.info("job_fenced", epoch=claim.epoch)

@@ -29,6 +29,7 @@ from agentpost.jobs.actions import JobClaim
 from agentpost.nodes import actions as nodes
 from agentpost.nodes.ownership import confirm_job
 from agentpost.observability import traces
+from agentpost.record import signals as s
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
 from agentpost.record.tickets import JobTicket
@@ -49,8 +50,8 @@ _TURN_FIRST_SECONDS = 0.02
 right after, stands in the log before what the job writes."""
 FindJob = Callable[[str], Callable[..., Any]]
 """The job function of an import name; raises `MissingFunction`."""
-Ending = tuple[str, str | None, str, str | None]
-"""Result, question, JSON of the memory, and of what the question asks for."""
+Ending = tuple[s.Finished | s.Failed, str | None]
+"""How a job ends, and JSON of the memory that its function leaves."""
 
 
 class JobRunner(Runner):
@@ -130,20 +131,15 @@ class JobRunner(Runner):
         effects.enter()
         structlog.contextvars.clear_contextvars()
         claim = effects.claim
-        outcome: Ending | JobFailed | ChangedCode | None = None
+        outcome: Ending | ChangedCode | None = None
         async with output_kept(ctx, record.id, message_id=record.message_id, job_id=record.id):
             try:
                 with traced.run(traces.JOB, record.id, record.message_id, ticket.traceparent):
                     outcome = await effects.work(self._find)
                 with run.recording():
-                    if isinstance(outcome, JobFailed):
-                        text = agent_text(str(outcome)[:SAID_CHARACTERS_MAX])
-                        failure = (text or job_rules.GENERIC_FAILURE, effects.cause)
-                        fail = partial(jobs.fail, ctx, claim, *failure, is_lasting(outcome))
-                        await retry_until_recorded(fail, record.id)
-                    elif isinstance(outcome, tuple):
-                        finish = partial(jobs.finish, ctx, claim, *outcome)
-                        await retry_until_recorded(finish, record.id)
+                    if isinstance(outcome, tuple):
+                        ending = partial(jobs.end, ctx, claim, *outcome)
+                        await retry_until_recorded(ending, record.id)
             except Fenced:
                 log.info("job_fenced", epoch=ticket.epoch)
         if isinstance(outcome, ChangedCode):
@@ -170,7 +166,7 @@ class JobEffects(Effects):
             "charge": self._charge,
         }
 
-    async def work(self, find: FindJob) -> Ending | JobFailed | ChangedCode | None:
+    async def work(self, find: FindJob) -> Ending | ChangedCode | None:
         """How the function ended, a failure, or None when nothing is to be written."""
         ticket, record, said = self._ticket, self._ticket.job, self._ticket.message
         if said.files:
@@ -187,28 +183,30 @@ class JobEffects(Effects):
             how = self.divergence
             return ChangedCode(how.waiting_text, how.cause, job_rules.CODE_CHANGED_FAILURE)
         if self.stopped is StopCause.OUTPUT_INVALID:
-            return JobFailed(job_rules.OUTPUT_INVALID_FAILURE)
+            return s.Failed(job_rules.OUTPUT_INVALID_FAILURE, self.cause), None
         if self.over:
             return None
         if isinstance(outcome, JobCodeMissing):
             return _missing(record.fn, outcome)
-        if isinstance(outcome, JobFailed | tuple):
+        if isinstance(outcome, tuple):
             return outcome
+        if isinstance(outcome, JobFailed):
+            text = agent_text(str(outcome)[:SAID_CHARACTERS_MAX]) or job_rules.GENERIC_FAILURE
+            return s.Failed(text, self.cause, is_lasting(outcome)), None
         self.cause = cause_of(outcome)
         # Its author did not expect this: its user reads where the operator finds it.
         log_id = new_id(ids.REQUEST, self.ctx.clock.now())
         log.error("job_failed", log_id=log_id, exc_info=outcome)
-        return JobFailed(f"{job_rules.GENERIC_FAILURE} (log id {log_id})")
+        return s.Failed(f"{job_rules.GENERIC_FAILURE} (log id {log_id})", self.cause), None
 
-    async def _end(
-        self, author: AuthorJob, fn: Callable[..., Any], args: dict[str, Any]
-    ) -> Ending | JobFailed:
+    async def _end(self, author: AuthorJob, fn: Callable[..., Any], args: dict[str, Any]) -> Ending:
         """How the job ends when its function has returned; checks it."""
         text = await fn(author, **args)
-        ending: Ending | JobFailed = JobFailed(job_rules.OUTPUT_MISSING_FAILURE)
-        result = agent_text(text) if text is not None else ""
-        if author.question is not None or not self.output.is_missing:
-            ending = (result, author.question, author.changed_state(), author.answer_format)
+        result, is_missing = agent_text(text) if text is not None else "", self.output.is_missing
+        ending: Ending = (s.Failed(job_rules.OUTPUT_MISSING_FAILURE), None)
+        if author.question is not None or not is_missing:
+            finished = s.Finished(result, author.question, author.answer_format)
+            ending = (finished, author.changed_state())
         self.note_return()
         return ending
 
