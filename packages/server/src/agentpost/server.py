@@ -30,7 +30,7 @@ from agentpost.db.lock import FolderLock
 from agentpost.http.application import Application
 from agentpost.observability import traces
 from agentpost.operations import maintenance, step_places
-from agentpost.processes.interpreter import Interpreter
+from agentpost.processes.environment import Interpreter
 from agentpost.runtime.isolated.description import describe
 from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner

@@ -28,7 +28,7 @@ from agentpost.jobs.rules import (
 )
 from agentpost.messages import rows as message_rows
 from agentpost.nodes import poison_rules
-from agentpost.record import history, job_changes, journal_rows, lifecycle, signals as s, writer
+from agentpost.record import history, journal_rows, lifecycle, signals as s, writer
 from agentpost.record.journal_rules import Call
 from agentpost.record.records import AccountRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.record.tickets import JobTicket
@@ -96,7 +96,7 @@ def claim(
     if seen_job is None or seen_job.state not in EXECUTING:
         return None
     confirmed_at = ctx.lease.now()  # before anything is read that says whose it is
-    if not may_be_suspect and poison_rules.is_suspect(job_changes.deaths_before(seen_job)):
+    if not may_be_suspect and poison_rules.is_suspect(writer.deaths_before(seen_job)):
         return None
     may_end = _is_poison(seen_job) and owner not in (None, ctx.node)
     account = account_rows.lock(tx, seen_job.account_id) if may_end else None
@@ -115,7 +115,7 @@ def claim(
 
 def _is_poison(job: JobRecord) -> bool:
     """Whether this death is one too many since a call was recorded."""
-    return poison_rules.is_poison(job_changes.deaths(job))
+    return poison_rules.is_poison(writer.deaths(job))
 
 
 # --- recorded calls -------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from agentpost.agents import values
 from agentpost.agents.deaths import NotBegun, NoWorker, OutOfMemory, WorkerDied, WorkerKilled
 from agentpost.author.worker_process import frame
 from agentpost.processes import capacity
-from agentpost.processes.interpreter import OWN, Interpreter
+from agentpost.processes.environment import OWN, Interpreter
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.slots import FairSemaphore
 from agentpost.processes.starting import Starter

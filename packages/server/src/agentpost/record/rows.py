@@ -14,7 +14,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.rules import JobRole
 from agentpost.messages.rows import ENTRIES, JOBS, MESSAGES
-from agentpost.record.records import JobRecord, MessageRecord
+from agentpost.record.records import EntryRecord, JobRecord, MessageRecord
 from agentpost.record.signals import JobSignal, TurnSignal
 
 _WRITTEN_APART = (
@@ -115,7 +115,9 @@ release_ownership = Change[str, int, str](
 )
 
 
-append_entry = ENTRIES.insert_unchecked
+def append_entry(tx: Tx, entry: EntryRecord) -> None:
+    """A line of the log."""
+    ENTRIES.insert_unchecked(tx, entry)
 
 
 def link_job(tx: Tx, message_id: str, job_id: str, role: JobRole, now: int) -> bool:

@@ -73,7 +73,7 @@ def _result_entry(text: str, outcome: Outcome) -> Entry:
     return Entry(EntryType.RESULT, {"text": text, "outcome": outcome.value}, with_files=True)
 
 
-def _stalled(signal: s.ShortOfCredits) -> Entry:
+def _stalled_entry(signal: s.ShortOfCredits) -> Entry:
     text = STALLED_TEXT if signal.ceiling is None else CEILING_TEXTS[signal.ceiling]
     return _result_entry(text, Outcome.STALLED_CREDITS)
 
@@ -128,7 +128,7 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     (J.RUNNING, s.FileWritten): Row(J.RUNNING, file_written),
     (J.RUNNING, s.Finished): Row(J.COMPLETED, _FINISHED, EventName.JOB_COMPLETED),
     (J.RUNNING, s.Failed): Row(J.FAILED, _FAILED, EventName.JOB_FAILED),
-    (J.RUNNING, s.ShortOfCredits): Row(J.QUEUED, _stalled, EventName.JOB_BLOCKED),
+    (J.RUNNING, s.ShortOfCredits): Row(J.QUEUED, _stalled_entry, EventName.JOB_BLOCKED),
     (J.RUNNING, s.Stopped): Row(J.STOPPED, _state(JobStateWord.STOPPED), EventName.JOB_FAILED),
     (J.RUNNING, s.WatchTimedOut): Row(J.OVERDUE, _EXPIRED, EventName.JOB_EXPIRED),
     # queued for credits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,18 +23,19 @@ from agentpost.domain.credits import Charge
 from agentpost.domain.errors import Fenced
 from agentpost.domain.limits import SAID_CHARACTERS_MAX
 from agentpost.domain.text import agent_text
+from agentpost.domain.times import seconds
 from agentpost.explain.agent_lines import output_kept
 from agentpost.jobs import actions as jobs, rules as job_rules
 from agentpost.jobs.actions import JobClaim
 from agentpost.nodes import actions as nodes
 from agentpost.nodes.ownership import confirm_job
 from agentpost.observability import traces
+from agentpost.operations import health_state
 from agentpost.record import signals as s
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
 from agentpost.record.tickets import JobTicket
 from agentpost.runtime import traced
-from agentpost.runtime.changed_code import ChangedCode, JobCodeMissing, wait_for_code
 from agentpost.runtime.effects import Effects, retry_until_recorded
 from agentpost.runtime.journal import Slot, StopCause
 from agentpost.runtime.outputs import Place
@@ -52,6 +53,23 @@ FindJob = Callable[[str], Callable[..., Any]]
 """The job function of an import name; raises `MissingFunction`."""
 Ending = tuple[s.Finished | s.Failed, str | None]
 """How a job ends, and JSON of the memory that its function leaves."""
+_PAUSE_SECONDS = 15.0
+_PAUSE_SECONDS_MAX = 600.0
+"""Between two runs of a job whose code changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedCode:
+    """``text``: what differs, for the log of the message; ``cause``: the same with values, for the
+    operator; ``failure``: what a job that waited in vain says."""
+
+    text: str
+    cause: str
+    failure: str
+
+
+class JobCodeMissing(Exception):
+    """The process that was to run a job's function cannot find it."""
 
 
 class JobRunner(Runner):
@@ -143,7 +161,43 @@ class JobRunner(Runner):
             except Fenced:
                 log.info("job_fenced", epoch=ticket.epoch)
         if isinstance(outcome, ChangedCode):
-            await wait_for_code(ctx, claim, outcome, run)
+            await _wait_for_code(ctx, claim, outcome, run)
+
+
+async def _wait_for_code(ctx: AppContext, claim: JobClaim, change: ChangedCode, run: Run) -> None:
+    """A wrong deploy must not end work that rolling back would let go on (design: Code that
+    changed): tell that the job waits, and have it run again after a pause that grows with the time
+    it has waited; fail it after `code_changed_wait_seconds`.
+
+    A run that is ended while it waits was stopped, is taken by another node, or leaves this one.
+    """
+    limit = seconds(ctx.settings.code_changed_wait_seconds)
+    try:
+        since = await jobs.code_changed(ctx, claim, change.text, change.cause) if limit else 0
+        so_far = ctx.clock.now() - since
+        if so_far >= limit:
+            failed = s.Failed(change.failure, change.cause)
+            await retry_until_recorded(partial(jobs.end, ctx, claim, failed), claim.job_id)
+            return
+    except Fenced:
+        log.info("job_fenced", epoch=claim.epoch)
+        return
+    except Exception as error:  # the database; `nodes.reconciler` finds that nothing runs it
+        log.warning("run_interrupted", owner=claim.job_id, error=repr(error))
+        return
+    pause = min(
+        max(so_far, seconds(_PAUSE_SECONDS)),
+        seconds(_PAUSE_SECONDS_MAX),
+        limit - so_far,
+    )
+    run.wait()
+    key = f"{claim.job_id}:{claim.epoch}"
+    ctx.health.waits(key, claim.job_id, change.text, health_state.CODE)
+    try:
+        await asyncio.sleep(pause / seconds(1))
+    finally:
+        ctx.health.waits_no_longer(key)
+    run.again = True
 
 
 class JobEffects(Effects):

@@ -16,8 +16,7 @@ from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.author.bodies import Body, name_of
 from agentpost.author.objects import Request
 from agentpost.author.output import Capture
-from agentpost.processes import bytecode
-from agentpost.processes.interpreter import Interpreter
+from agentpost.processes.environment import Interpreter, bytecode_folder
 from agentpost.processes.pool import WorkerPool
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.runtime.journal import Journal
@@ -218,7 +217,7 @@ def make_steps(
         cpu_seconds=settings.step_cpu_seconds,
         env=settings.worker_env,
         imports=imports,
-        bytecode_folder=bytecode.folder(settings.data_path),
+        bytecode_folder=bytecode_folder(settings.data_path),
         rebuild=rebuild,
         prefix=prefix,
         interpreter=Interpreter(settings.agent_python),

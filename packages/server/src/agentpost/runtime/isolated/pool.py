@@ -18,14 +18,14 @@ from agentpost.author.frames import Frame, inputs_frame
 from agentpost.author.objects import AuthorJob, AuthorTurn
 from agentpost.author.worker_process import frame
 from agentpost.nodes import poison_rules
-from agentpost.processes import bytecode, capacity
-from agentpost.processes.interpreter import Interpreter
+from agentpost.processes import capacity
+from agentpost.processes.environment import Interpreter, bytecode_folder
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.starting import Starter
 from agentpost.processes.worker import CallLimits
-from agentpost.runtime.changed_code import JobCodeMissing
 from agentpost.runtime.isolated.process import AgentProcess, Death, ProcessDied, Talk
 from agentpost.runtime.journal import Journal, StopCause
+from agentpost.runtime.run_job import JobCodeMissing
 from agentpost.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -53,7 +53,7 @@ class AgentProcesses:
             scratch=scratch,
             threads=1,
             env=settings.worker_env,
-            bytecode_folder=bytecode.folder(settings.data_path),
+            bytecode_folder=bytecode_folder(settings.data_path),
             prefix=CommandPrefix.parse(settings.worker_command_prefix),
             first=1 + (settings.pool_workers or capacity.default_workers()),
             interpreter=Interpreter(settings.agent_python),
