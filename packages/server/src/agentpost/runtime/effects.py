@@ -2,9 +2,10 @@
 
 import asyncio
 from abc import abstractmethod
+from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,34 +13,50 @@ from typing import Any, TypeVar
 import structlog
 
 from agentpost.agents import File, OutputInvalid, Said, StorageFull, values
+from agentpost.author.bodies import Spilled
 from agentpost.author.objects import Request
 from agentpost.author.scope import StepBody
-from agentpost.blobs import actions as blobs
+from agentpost.blobs import actions as blobs, space
+from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.domain import backoff
 from agentpost.domain.credits import Charge
-from agentpost.domain.errors import Fenced
+from agentpost.domain.errors import Fenced, reason_of
+from agentpost.files.executable_rules import HEAD_BYTES
+from agentpost.operations import health_state
 from agentpost.record.history import agent_file
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
 from agentpost.record.tickets import JobTicket, TurnTicket
-from agentpost.runtime import outputs
 from agentpost.runtime.deltas import Deltas
 from agentpost.runtime.journal import Journal, Slot, StopCause, is_cancelled
-from agentpost.runtime.outputs import Place
 from agentpost.runtime.runs import Run
 from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Steps, runs_here, unless_killed
+from agentpost.storage import sniff
+from agentpost.storage.base import BlobInfo
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 RETRY_SECONDS_FIRST = 0.2
 _RETRY_SECONDS_MAX = 10.0
+_AGAIN_SECONDS = 0.5
+_AGAIN_SECONDS_MAX = 4.0
 Effect = Callable[[Request, Slot], Awaitable[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose files a run writes; no job or work for a turn's."""
+
+    account_id: str
+    message_id: str
+    work_id: str = ""
+    job_id: str | None = None
+
+
 class Effects(Journal):
-    """Makes the calls of one turn or job (see `author.objects.Backend`). ``job_id``: of the job,
-    whose streams show what it writes. ``place``: whose files the run writes."""
+    """Makes the calls of one turn or job (see `author.objects.Backend`). ``place``: whose files
+    the run writes, and whose streams show its text."""
 
     def __init__(
         self,
@@ -167,9 +184,76 @@ class Effects(Journal):
         return self.body(self.key_of(slot.n), here=runs_here(request.fn))
 
     async def _store(self, request: Request, slot: Slot) -> FileRecord:
+        """Put the bytes and describe them: the record is written by the transaction after. A file
+        that an agent process left for that goes.
+
+        What is wrong with the contents is the author's and is raised: `TypeError`, or `OSError` for
+        a path that cannot be read.
+        """
+        async with self._steps.contents(request, slot.n, self) as data:
+            if not isinstance(data, bytes | Path):
+                kind = type(data).__name__
+                raise TypeError(f"contents are bytes, text or a Path, not {kind}")
+            try:
+                head = (
+                    data[:HEAD_BYTES] if isinstance(data, bytes) else await to_thread(_head, data)
+                )
+                blob = f"files/{new_id('', self.ctx.clock.now())}"
+                info = await self._put(blob, data)
+            finally:
+                if isinstance(data, Spilled):
+                    data.unlink(missing_ok=True)
         path, label = request.head[0], request.tail[1] if request.tail else None
-        async with self._steps.contents(request, slot.n, self) as contents:
-            return await outputs.store(self, contents, path, label, self._place)
+        name, place = path.rpartition("/")[2], self._place
+        content_type, kind = sniff.describe(name, head, None)
+        return FileRecord(
+            work_id=place.work_id,
+            path=path,
+            account_id=place.account_id,
+            message_id=place.message_id,
+            job_id=place.job_id,
+            name=name,
+            content_type=content_type,
+            kind=kind,
+            size=info.size,
+            revision=f'"{info.sha256[:32]}"',
+            blob=blob,
+            label=label,
+        )
+
+    async def _put(self, blob: str, data: bytes | Path) -> BlobInfo:
+        """Store the bytes, as often as it takes: what was made to get them is not to be made again.
+
+        The second try that fails is told to the client and the operator. A run that leaves this
+        node is ended while it waits; its next owner makes the call again. Raises `OSError` as
+        `_store`.
+        """
+        tries, is_reported = 0, False
+        try:
+            while True:
+                self.go_on()
+                try:
+                    info = await blobs.store(self.ctx, blob, data)
+                    break
+                except Exception as error:
+                    fault = error
+                if isinstance(data, Path):
+                    await to_thread(_head, data)
+                if tries == 1:
+                    reason = reason_of(fault)
+                    self.ctx.health.waits(blob, self.owner, reason, health_state.STORAGE)
+                    log.warning("file_waits", owner=self.owner, reason=reason)
+                if tries and not is_reported:
+                    is_reported = await self.tell_waiting(space.waiting_text(fault))
+                with self.idle():
+                    await asyncio.sleep(backoff.pause(tries, _AGAIN_SECONDS, _AGAIN_SECONDS_MAX))
+                await self.ready()
+                tries += 1
+        finally:
+            self.ctx.health.waits_no_longer(blob)
+        if tries > 1:
+            log.info("file_wait_over", owner=self.owner, tries=tries + 1)
+        return info
 
     async def _or_record_error(
         self, work: Coroutine[Any, Any, Any], request: Request, slot: Slot, body: StepBody
@@ -194,6 +278,11 @@ class Effects(Journal):
     def readable(self, file: File) -> File:
         """The file as the run's code reads it."""
         return replace(file, source=self)
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEAD_BYTES)
 
 
 async def retry_until_recorded(write: Callable[[], Awaitable[None]], owner: str) -> None:

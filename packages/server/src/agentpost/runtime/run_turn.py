@@ -25,9 +25,8 @@ from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import FileRecord
 from agentpost.record.tickets import TurnTicket
 from agentpost.runtime import traced
-from agentpost.runtime.effects import Effects, retry_until_recorded
+from agentpost.runtime.effects import Effects, Place, retry_until_recorded
 from agentpost.runtime.journal import RunStopped, Slot, StopCause
-from agentpost.runtime.outputs import Place
 from agentpost.runtime.runs import Run, Runner
 from agentpost.runtime.steps import Steps
 from agentpost.threads.loop import AgentLoop
