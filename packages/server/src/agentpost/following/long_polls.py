@@ -88,101 +88,105 @@ class Page:
     deltas: Sequence[str] = ()
 
 
-async def events(
-    ctx: AppContext,
-    caller: Caller,
-    message_id: str,
-    cursor: str | None,
-    wait_seconds: int,
-    hung_up: HungUp,
-) -> Page:
-    """The next page of a message's log; an empty one comes after at least a second. Raises
-    `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`."""
-    await reading.get(ctx, caller, message_id)
-    oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
-    seq, expired = _position(ctx, caller, message_id, cursor, oldest)
-    if expired:  # what is still kept of the log is given now, with a fresh cursor
-        wait_seconds = 0
-    async with ctx.wakeups.reader_lock(message_id) as ours:
-        if not ours:
-            raise PollInProgress(cursor or cursor_at(ctx, caller, message_id, 0))
-        wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
-        began = ctx.clock.passed()
-        with ctx.held_calls.hold(caller.holds, message_id, hung_up) as wait:
-            while True:
-                page = await _next_page(ctx, caller, message_id, seq)
-                # Once it is final nothing more can come: only the least wait is kept.
-                hold_seconds = EVENTS_WAIT_SECONDS_MIN if page.done else wait_seconds
-                left = hold_seconds - (ctx.clock.passed() - began) / SECOND
-                if page.entries or left <= 0 or wait.over:
-                    break
-                await wait.wait(left)
-    last = page.entries[-1].seq if page.entries else seq
-    place = cursor_at(ctx, caller, message_id, last)
-    return replace(page, cursor=place, cursor_expired=expired)
-
-
 @dataclass(frozen=True, slots=True)
-class StreamStart:
-    """After which entry a stream begins. ``expired``: the cursor is too old, entries may be
-    missing. ``missed``: it continues, and text told meanwhile is lost."""
+class Log:
+    """A message's log as one key reads it."""
 
-    seq: int
-    expired: bool
-    missed: bool
+    ctx: AppContext
+    caller: Caller
+    message_id: str
 
+    async def events(self, cursor: str | None, wait_seconds: int, hung_up: HungUp) -> Page:
+        """The next page; an empty one comes after at least a second. Raises `Refusal`:
+        ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`."""
+        ctx = self.ctx
+        _, seq, expired = await self._position(cursor)
+        if expired:  # what is still kept of the log is given now, with a fresh cursor
+            wait_seconds = 0
+        async with ctx.wakeups.reader_lock(self.message_id) as ours:
+            if not ours:
+                raise PollInProgress(cursor or self.cursor_at(0))
+            wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
+            began = ctx.clock.passed()
+            with ctx.held_calls.hold(self.caller.holds, self.message_id, hung_up) as wait:
+                while True:
+                    page = await self._page(seq)
+                    # Once it is final nothing more can come: only the least wait is kept.
+                    hold_seconds = EVENTS_WAIT_SECONDS_MIN if page.done else wait_seconds
+                    left = hold_seconds - (ctx.clock.passed() - began) / SECOND
+                    if page.entries or left <= 0 or wait.over:
+                        break
+                    await wait.wait(left)
+        last = page.entries[-1].seq if page.entries else seq
+        return replace(page, cursor=self.cursor_at(last), cursor_expired=expired)
 
-async def begin_stream(
-    ctx: AppContext, caller: Caller, message_id: str, cursor: str | None
-) -> StreamStart:
-    """Where a stream of a message's log begins. Raises ``not_found``, ``bad_cursor``."""
-    snapshot = await reading.get(ctx, caller, message_id)
-    oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
-    seq, expired = _position(ctx, caller, message_id, cursor, oldest)
-    return StreamStart(seq, expired, cursor is not None and not snapshot.message.final)
+    async def begin_stream(self, cursor: str | None) -> tuple[int, bool, bool]:
+        """After which entry a stream begins; whether the cursor is too old, so that entries may be
+        missing; and whether the stream continues, and text told meanwhile is lost. Raises
+        ``not_found``, ``bad_cursor``."""
+        snapshot, seq, expired = await self._position(cursor)
+        return seq, expired, cursor is not None and not snapshot.message.final
 
+    async def follow(self, seq: int, hung_up: HungUp) -> AsyncGenerator[Page]:
+        """Pages as their entries come, the last one ``done``; an empty one when none came for a
+        while. Pages without entries may have ``deltas``, which are JSON as `runtime.deltas` writes
+        it.
 
-async def follow(
-    ctx: AppContext, caller: Caller, message_id: str, seq: int, hung_up: HungUp
-) -> AsyncGenerator[Page]:
-    """Pages of a message's log as its entries come, the last one ``done``; an empty one when none
-    came for a while. Pages without entries may have ``deltas``, which are JSON as `runtime.deltas`
-    writes it.
+        Several may follow one message. Ends before that when the client hangs up and when the
+        server stops. Raises `KeyEnded`, and ``not_found`` once the message is gone.
+        """
+        is_hinted, hold = True, self.ctx.held_calls.hold
+        with hold(self.caller.holds, self.message_id, hung_up, texts=True) as wait:
+            while not wait.over:
+                if deltas := wait.texts():  # they were told before the entries that are read now
+                    yield Page(deltas=deltas)
+                if is_hinted:
+                    async with self.ctx.streams.reading(self.caller.account_id):
+                        page = await self._page(seq)
+                    seq = page.entries[-1].seq if page.entries else seq
+                    if page.entries or page.done:
+                        yield page
+                    if page.done:
+                        return
+                    if page.has_more:
+                        continue
+                is_hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
+                if not is_hinted and not wait.over and not wait.has_texts:
+                    yield Page()
 
-    Several may follow one message. Ends before that when the client hangs up and when the server
-    stops. Raises `KeyEnded`, and ``not_found`` once the message is gone.
-    """
-    is_hinted = True
-    with ctx.held_calls.hold(caller.holds, message_id, hung_up, texts=True) as wait:
-        while not wait.over:
-            if deltas := wait.texts():  # they were told before the entries that are read now
-                yield Page(deltas=deltas)
-            if is_hinted:
-                async with ctx.streams.reading(caller.account_id):
-                    page = await _next_page(ctx, caller, message_id, seq)
-                seq = page.entries[-1].seq if page.entries else seq
-                if page.entries or page.done:
-                    yield page
-                if page.done:
-                    return
-                if page.has_more:
-                    continue
-            is_hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
-            if not is_hinted and not wait.over and not wait.has_texts:
-                yield Page()
+    def cursor_at(self, seq: int) -> str:
+        """The cursor of the place after an entry."""
+        ctx = self.ctx
+        now = ctx.clock.now() // SECOND
+        return ctx.cursors.make(self.message_id, self.caller.key_id, seq, now)
 
+    async def _page(self, seq: int) -> Page:
+        """What the log has after an entry; without a cursor."""
 
-async def _next_page(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> Page:
-    """What the log has after an entry; without a cursor."""
-    entries, snapshot = await ctx.db.read(lambda tx: _entries(tx, ctx, caller, message_id, seq))
-    page_entries = entries[:EVENTS_PAGE_ENTRIES]
-    has_more = len(entries) > len(page_entries)
-    return Page(page_entries, has_more, bool(snapshot.message.final) and not has_more)
+        def look(tx: Tx) -> tuple[MessageRecord, list[EntryRecord]]:
+            now, key_id = self.ctx.clock.now(), self.caller.key_id
+            message = message_rows.of_key(tx, self.message_id, key_id, now)
+            limit = EVENTS_PAGE_ENTRIES + 1
+            return message, message_rows.entries_after(tx, self.message_id, seq, limit)
 
+        message, entries = await self.ctx.db.read(look)
+        has_more = len(entries) > EVENTS_PAGE_ENTRIES
+        is_done = bool(message.final) and not has_more
+        return Page(entries[:EVENTS_PAGE_ENTRIES], has_more, is_done)
 
-def cursor_at(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> str:
-    """The cursor of the place after an entry."""
-    return ctx.cursors.make(message_id, caller.key_id, seq, ctx.clock.now() // SECOND)
+    async def _position(self, cursor: str | None) -> tuple[Snapshot, int, bool]:
+        """The message, the last entry that was seen, and whether the cursor is too old."""
+        ctx = self.ctx
+        snapshot = await reading.get(ctx, self.caller, self.message_id)
+        if cursor is None:
+            return snapshot, 0, False
+        read = ctx.cursors.read(cursor)
+        if read is None or read[:2] != (self.message_id, self.caller.key_id):
+            text = "This cursor was not issued for this message and key."
+            raise Refusal(ErrorCode.BAD_CURSOR, text)
+        _, _, seq, given_at = read
+        oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
+        return snapshot, seq, given_at * SECOND < oldest
 
 
 class Recheck:
@@ -226,28 +230,6 @@ def _find_changes(
     versions = {i: known.get(i, _UNSEEN) for i in subjects if i.startswith(ids.MESSAGE)}
     new_versions = message_rows.other_versions(tx, versions)
     return accounts, list(new_versions), versions | new_versions
-
-
-def _position(
-    ctx: AppContext, caller: Caller, message_id: str, cursor: str | None, oldest: int
-) -> tuple[int, bool]:
-    """(last entry seen, whether the cursor is too old)."""
-    if cursor is None:
-        return 0, False
-    read = ctx.cursors.read(cursor)
-    if read is None or read[:2] != (message_id, caller.key_id):
-        raise Refusal(ErrorCode.BAD_CURSOR, "This cursor was not issued for this message and key.")
-    _, _, seq, given_at = read
-    return seq, given_at * SECOND < oldest
-
-
-def _entries(
-    tx: Tx, ctx: AppContext, caller: Caller, message_id: str, seq: int
-) -> tuple[list[EntryRecord], Snapshot]:
-    """Entries and message of one moment, one entry more than a page."""
-    message = message_rows.of_key(tx, message_id, caller.key_id, ctx.clock.now())
-    entries = message_rows.entries_after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
-    return entries, Snapshot(message, [], [])
 
 
 async def until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -> Snapshot:
