@@ -82,22 +82,19 @@ def delete(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> None:
         conversation_rows.set_home(tx, conversation.id, None)
 
 
-async def get_file(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
+@read_transaction
+def get_file(tx: Tx, ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
     """A file of the account by its public id; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
-
-    def fn(tx: Tx) -> FileRecord | None:
-        if work_rows.get(tx, work_id, account_id) is None:
-            return None
-        return work_rows.file(tx, work_id, path)
-
-    return require_file(await ctx.db.read(fn))
+    work = work_rows.get(tx, work_id, account_id)
+    return require_file(None if work is None else work_rows.file(tx, work_id, path))
 
 
-async def linked_file(ctx: AppContext, file_id: str) -> FileRecord:
+@read_transaction
+def linked_file(tx: Tx, ctx: AppContext, file_id: str) -> FileRecord:
     """A file by its public id, for the holder of a signed link; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
-    return require_file(await ctx.db.read(lambda tx: work_rows.live_file(tx, work_id, path)))
+    return require_file(work_rows.live_file(tx, work_id, path))
 
 
 def require_file(file: FileRecord | None) -> FileRecord:

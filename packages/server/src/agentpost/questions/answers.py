@@ -25,6 +25,7 @@ from agentpost.messages.rules import MessageStatus, TurnState
 from agentpost.questions import rules as question_rules
 from agentpost.record import writer
 from agentpost.record.records import ConversationRecord, MessageRecord, Snapshot
+from agentpost.transactions import read_transaction
 from agentpost.turns import conversation_rows
 
 _NOT_ASKING = "that message does not ask anything (any more)"
@@ -147,12 +148,10 @@ def _may_answer(
     return message.key_id == caller.key_id or message.conversation_id == conversation_id
 
 
-async def _read(ctx: AppContext, message_id: str) -> Snapshot | None:
-    def fn(tx: Tx) -> Snapshot | None:
-        message = message_rows.get(tx, message_id)
-        return None if message is None else message_rows.snapshot(tx, message)
-
-    return await ctx.db.read(fn) if ids.is_id(ids.MESSAGE, message_id) else None
+@read_transaction
+def _read(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot | None:
+    message = message_rows.get(tx, message_id) if ids.is_id(ids.MESSAGE, message_id) else None
+    return None if message is None else message_rows.snapshot(tx, message)
 
 
 def asked_by(tx: Tx, message: MessageRecord) -> tuple[str, AnswerFormat] | None:

@@ -203,15 +203,14 @@ class AgentProcesses:
         }
         try:
             answer = await process.ask(frame(hello), CallLimits("it is late", _BOOT_SECONDS_MAX))
-        except (TimeoutError, WorkerDied) as error:
+            if "unknown" in answer:
+                raise NoAgentProcess(answer["unknown"])
+        except BaseException as error:
             process.kill()
-            raise NoAgentProcess(f"an agent process could not be started: {error!r}") from error
-        except BaseException:
-            process.kill()
+            if isinstance(error, TimeoutError | WorkerDied):
+                why = f"an agent process could not be started: {error!r}"
+                raise NoAgentProcess(why) from error
             raise
-        if "unknown" in answer:
-            process.kill()
-            raise NoAgentProcess(answer["unknown"])
         process.output.begin({"agent_process": process.pid})
         process.begin(self._stall_seconds, self._cpu_seconds, self._note_death)
         process.is_alone = alone
