@@ -6,6 +6,7 @@ stand before "every job completed" (6), because all() of nothing is true.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from agentpost.jobs.rules import VIEWS, JobState, JobStatus, Reason
 from agentpost.messages.rules import OPEN_TURNS, MessageStatus, TurnState
@@ -71,6 +72,23 @@ def derive(turn: TurnState, question: str | None, jobs: Sequence[JobFacts]) -> D
         question: what the agent asked in its turn, if it did.
         jobs: the message's jobs, those it joined included, oldest first.
     """
+    asks = question is not None or any(job.question is not None for job in jobs)
+    if not asks and len(jobs) <= _JOBS_LOOKED_UP:
+        return _plain(turn, tuple(jobs))
+    return _derive_status(turn, question, jobs)
+
+
+_JOBS_LOOKED_UP = 2
+
+
+@lru_cache(maxsize=1024)
+def _plain(turn: TurnState, jobs: tuple[JobFacts, ...]) -> Derived:
+    """Without questions and with few jobs, as most messages are: by the rules, worked out once, since
+    that takes ten times as long as to find it, and each change of a message asks."""
+    return _derive_status(turn, None, jobs)
+
+
+def _derive_status(turn: TurnState, question: str | None, jobs: Sequence[JobFacts]) -> Derived:
     asked = _question(question, jobs)
     facts = _Facts(turn, asked, jobs)
     rule, status = next((n, status) for n, status, holds in RULES if holds(facts))
