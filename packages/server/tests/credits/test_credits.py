@@ -149,7 +149,9 @@ async def test_a_step_that_ends_after_its_job_was_parked_is_fenced(harness: Harn
             await settle(harness, job, n, 60, failed=failed)
     held = harness.call(job.job_id, n=n)
     with pytest.raises(Fenced):
-        await jobs.write_file(harness.ctx, job, held, await harness.file(job, "a.txt"), 60 * CREDIT)
+        await jobs.record_call(
+            harness.ctx, job, held, 60 * CREDIT, (), await harness.file(job, "a.txt")
+        )
     assert wallet(harness) == (100, 0)
     assert harness.all("SELECT * FROM calls WHERE owner = ?", job.job_id) == []
     assert harness.all("SELECT * FROM files") == []

@@ -154,7 +154,9 @@ async def test_nothing_of_a_final_message_changes_when_its_work_goes_on(harness:
     await jobs.progress(harness.ctx, job, harness.call(job.job_id), "Still at it")
     held = harness.call(job.job_id)
     await jobs.hold(harness.ctx, job, held, 2_000_000)
-    await jobs.write_file(harness.ctx, job, held, await harness.file(job, "late.txt"), 2_000_000)
+    await jobs.record_call(
+        harness.ctx, job, held, 2_000_000, (), await harness.file(job, "late.txt")
+    )
     await jobs.charge(harness.ctx, job, harness.call(job.job_id), 3_000_000, "")
     assert harness.view(message_id) == before
     harness.tick()

@@ -39,7 +39,7 @@ async def write(harness: Harness, owned: JobClaim, path: str = A) -> str:
     harness.tick()
     file = await harness.file(owned, path)
     call = harness.call(owned.job_id)
-    await jobs.write_file(harness.ctx, owned, call, file, 0)
+    await jobs.record_call(harness.ctx, owned, call, 0, (), file)
     return file.blob
 
 
@@ -48,7 +48,7 @@ async def reply(harness: Harness, ticket: TurnTicket) -> str:
     blob = f"replies/{harness.tick()}"
     await blobs.store(harness.ctx, blob, b"x")
     file = file_record(blob, account_id=harness.account_id, message_id=ticket.message.id)
-    await turns.write_file(harness.ctx, ticket, harness.call(ticket.message.id), file)
+    await turns.record_call(harness.ctx, ticket, harness.call(ticket.message.id), file)
     return blob
 
 

@@ -68,7 +68,7 @@ async def _start_beside_a_file(harness: Harness, ticket: TurnTicket) -> None:
         owned = harness.owned((await harness.start(ticket, f"Work {n}")).job_id)
         file = replace(await harness.file(owned, path), job_id=None)
         call = harness.call(ticket.message.id)
-        await turns.write_file(harness.ctx, ticket, call, file)
+        await turns.record_call(harness.ctx, ticket, call, file)
     await harness.start(ticket, "The last")
     await harness.end(ticket, "On them.")
 
@@ -77,7 +77,7 @@ async def _write(harness: Harness, ticket: TurnTicket) -> None:
     owned = harness.owned((await harness.start(ticket)).job_id)
     for path in ("a.txt", "b.txt"):
         file = await harness.file(owned, path)
-        await turns.write_file(
+        await turns.record_call(
             harness.ctx, ticket, harness.call(ticket.message.id), replace(file, job_id=None)
         )
     await harness.end(ticket, "Written.")
@@ -174,7 +174,7 @@ async def followed(
 
 async def _finish(harness: Harness, job: JobClaim) -> None:
     file = await harness.file(job, "out/a.txt")
-    await jobs.write_file(harness.ctx, job, harness.call(job.job_id), file, 0)
+    await jobs.record_call(harness.ctx, job, harness.call(job.job_id), 0, (), file)
     await finish(harness.ctx, job, "Done.", "Which one?", "{}")
 
 

@@ -33,7 +33,7 @@ async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
         partial(jobs.charge, call=harness.call(old.job_id), amount=1, note=""),
         partial(jobs.progress, call=harness.call(old.job_id), step="x"),
         partial(
-            jobs.write_file,
+            jobs.record_call,
             call=harness.call(old.job_id),
             file=await harness.file(old, "x"),
             cost=0,

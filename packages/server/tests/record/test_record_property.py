@@ -273,7 +273,7 @@ class Account(RuleBasedStateMachine):
         file = self.run(self.harness.file(job, f"{number}.txt"))
         try:
             if how == "write":
-                self.run(jobs.write_file(self.ctx, job, call, file, cost))
+                self.run(jobs.record_call(self.ctx, job, call, cost, (), file))
             else:
                 self.run(jobs.record_call(self.ctx, job, call, cost))
         except Fenced:

@@ -81,7 +81,7 @@ async def test_the_works_a_turn_is_shown_are_frozen_with_it(harness: Harness) ->
     memory = {"größe": 3, "$file": "mine", "said": 'a "quote"'}
     _, [job] = await harness.working("Zeichnung „A“")
     file = await harness.file(job, "out/a.txt")
-    await jobs.write_file(harness.ctx, job, harness.call(job.job_id), file, 0)
+    await jobs.record_call(harness.ctx, job, harness.call(job.job_id), 0, (), file)
     await finish(harness.ctx, job, "done \\ über", "Which?", values.dump(memory))
     ticket = await harness.begin_turn("more")
     [work] = values.load(ticket.message.turn_inputs_json or "", None)["works"]

@@ -84,7 +84,7 @@ async def write(harness: Harness, owned: JobClaim, path: str = "a.txt") -> FileR
     """`job.write` of one byte."""
     harness.tick()
     file = await harness.file(owned, path)
-    await jobs.write_file(harness.ctx, owned, harness.call(owned.job_id), file, 0)
+    await jobs.record_call(harness.ctx, owned, harness.call(owned.job_id), 0, (), file)
     return file
 
 

@@ -127,17 +127,32 @@ def record_call(
     call: Call,
     cost: int = 0,
     charges: Sequence[Charge] = (),
+    file: FileRecord | None = None,
 ) -> bool:
     """Record an answer; a held cost becomes a charge, or is given back on an error. ``charges`` are
-    those that the call's body made. Raises `Fenced`, and `OutOfCredits` when charges found none:
-    the call is recorded, and the job parked until the rest can be charged (`charge_owed`)."""
+    those that the call's body made. A ``file`` that the call has written lands in the work, and the
+    log says so.
+
+    Raises `Fenced`; `StorageFull`: then nothing happened; and `OutOfCredits` when charges found
+    none: the call is recorded, and the job parked until the rest can be charged (`charge_owed`).
+    """
     now = ctx.clock.now()
     account = account_rows.lock(tx, claim.account_id) if cost or charges else None
-    writer.count_call(tx, claim.job_id, claim.epoch)
+    if file is None:
+        writer.count_call(tx, claim.job_id, claim.epoch)
+    else:
+        file.created_at, signal = now, s.FileWritten(file.name)
+        writer.apply_job(tx, ctx, claim.job_id, signal, now, epoch=claim.epoch)
+        work_rows.put_file(tx, file)
+        call = replace(call, value=values.dump(history.agent_file(file)))
+        lifecycle.file_written(tx, file, call.n)
     if account is not None and cost:
         _settle_hold(tx, ctx, claim, account, call, cost, now)
     journal_rows.put(tx, claim.job_id, call, now)
-    return account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
+    is_paid = account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
+    if file is not None:
+        space.count_written(tx, ctx, file)
+    return is_paid
 
 
 @_may_park
@@ -237,34 +252,6 @@ def set_output(tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, output_json
     """Record the job's output. Raises `Fenced`."""
     writer.set_output(tx, claim.job_id, claim.epoch, output_json)
     journal_rows.put(tx, claim.job_id, call, ctx.clock.now())
-
-
-@_may_park
-def write_file(
-    tx: Tx,
-    ctx: AppContext,
-    claim: JobClaim,
-    call: Call,
-    file: FileRecord,
-    cost: int,
-    charges: Sequence[Charge] = (),
-) -> bool:
-    """A file lands in the work, its cost is charged, the log says so. Raises as `record_call`, and
-    `StorageFull`: then nothing happened."""
-    now = ctx.clock.now()
-    file.created_at = now
-    account = account_rows.lock(tx, claim.account_id) if cost or charges else None
-    signal = s.FileWritten(file.name)
-    writer.apply_job(tx, ctx, claim.job_id, signal, now, epoch=claim.epoch)
-    work_rows.put_file(tx, file)
-    if account is not None and cost:
-        _settle_hold(tx, ctx, claim, account, call, cost, now)
-    value = values.dump(history.agent_file(file))
-    journal_rows.put(tx, claim.job_id, replace(call, value=value), now)
-    lifecycle.file_written(tx, file, call.n)
-    is_paid = account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
-    space.count_written(tx, ctx, file)
-    return is_paid
 
 
 @write_transaction

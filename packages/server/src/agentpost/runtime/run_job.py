@@ -365,9 +365,7 @@ class JobEffects(Effects):
     def _record(
         self, call: Call, price: int, charges: Sequence[Charge], file: FileRecord | None = None
     ) -> Coroutine[Any, Any, None]:
-        if file is None:
-            return jobs.record_call(self.ctx, self.claim, call, price, charges)
-        return jobs.write_file(self.ctx, self.claim, call, file, price, charges)
+        return jobs.record_call(self.ctx, self.claim, call, price, charges, file)
 
 
 def _missing(fn: str, error: Exception) -> ChangedCode:

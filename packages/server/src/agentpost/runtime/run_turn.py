@@ -186,6 +186,4 @@ class TurnEffects(Effects):
     def _record(
         self, call: Call, price: int, charges: Sequence[Charge], file: FileRecord | None = None
     ) -> Coroutine[Any, Any, None]:
-        if file is None:
-            return turns.record_call(self.ctx, self._ticket, call)
-        return turns.write_file(self.ctx, self._ticket, call, file)
+        return turns.record_call(self.ctx, self._ticket, call, file)

@@ -234,10 +234,22 @@ def _reply(
 
 # --- recorded calls -------------------------------------------------------------------------------
 @write_transaction
-def record_call(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call) -> None:
-    """Record the result of a call without an effect in the database (a step). Raises `Fenced`."""
-    _lock_owned(tx, ticket)
-    journal_rows.put(tx, ticket.message.id, call, ctx.clock.now())
+def record_call(
+    tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord | None = None
+) -> None:
+    """Record the result of a step; or of a call that has written a file, for the reply, in the
+    conversation's home work: its ``work_id`` and the time are filled in here. Raises `Fenced`, and
+    `StorageFull`: then nothing happened."""
+    now = ctx.clock.now()
+    conversation, message = _lock_owned(tx, ticket)
+    if file is not None:
+        file.work_id, file.created_at = home_of(tx, conversation, now), now
+        writer.add_reply_file(tx, ctx, message, file)
+        call = replace(call, value=values.dump(history.agent_file(file)))
+        lifecycle.file_written(tx, file, call.n)
+    journal_rows.put(tx, message.id, call, now)
+    if file is not None:
+        space.count_written(tx, ctx, file)
 
 
 @write_transaction
@@ -272,21 +284,6 @@ def stop_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, job_id: st
     fence(tx, ticket)
     journal_rows.put(tx, ticket.message.id, replace(call, value=values.dump(stopped)), now)
     return stopped
-
-
-@write_transaction
-def write_file(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord) -> None:
-    """A file for the reply, in the conversation's home work. Raises `Fenced`, and `StorageFull`:
-    then nothing happened. ``file.work_id`` and the times are filled in here."""
-    now = ctx.clock.now()
-    conversation, message = _lock_owned(tx, ticket)
-    file.work_id = home_of(tx, conversation, now)
-    file.created_at = now
-    writer.add_reply_file(tx, ctx, message, file)
-    value = values.dump(history.agent_file(file))
-    journal_rows.put(tx, message.id, replace(call, value=value), now)
-    lifecycle.file_written(tx, file, call.n)
-    space.count_written(tx, ctx, file)
 
 
 # --- parts ----------------------------------------------------------------------------------------
