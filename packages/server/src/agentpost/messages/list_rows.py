@@ -98,9 +98,6 @@ _NAMES: Final = (
     "SELECT r.id, m.conversation FROM requests r JOIN messages m ON m.id = r.message_id"
     " WHERE r.id IN ({})"
 )
-_MESSAGES_OF_CONVERSATIONS: Final = (
-    f"SELECT id FROM messages WHERE conversation_id IN ({{}}) AND {OWNED} ORDER BY id DESC LIMIT ?"
-)
 
 
 def by_id(tx: Tx, account_id: str, prefix: str, one: str) -> str | None:
@@ -128,11 +125,3 @@ def conversation_names(tx: Tx, request_ids: Sequence[str]) -> dict[str, str | No
         return {}
     sql = _NAMES.format(", ".join("?" * len(request_ids)))
     return {row[0]: row[1] for row in tx.all(sql, request_ids)}
-
-
-def of_conversations(
-    tx: Tx, account_id: str, conversation_ids: tuple[str, ...], limit: int
-) -> tuple[str, ...]:
-    """The newest messages of these conversations."""
-    sql = _MESSAGES_OF_CONVERSATIONS.format(", ".join("?" * len(conversation_ids)))
-    return tuple(row[0] for row in tx.all(sql, (*conversation_ids, account_id, limit)))
