@@ -25,9 +25,9 @@ from agentpost.nodes.quarantine import Quarantine
 from agentpost.nodes.reconciler import RunReconciler
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.requests.actions import RequestLog
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
-from agentpost.runtime.steps import Blobs, Steps
+from agentpost.runtime.steps import Steps
 from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings
 from agentpost.storage.signing import CursorSigner
@@ -162,7 +162,7 @@ class Node:
         database = SimulatedDatabase(world, self)
         loop = SimulatedAgentLoop()
         pool = cast("Any", None)  # every step of the agent is a coroutine
-        steps = Steps(pool, Blobs(world.storage, pool))
+        steps = Steps(pool, world.storage)
         effect, sleep = partial(world.effect, self), partial(world.io, self)
         self.turns = TurnRunner(loop, agent_of(effect), steps)
         lease = (

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from threading import Thread
 from typing import ParamSpec, TypeVar
 
@@ -27,20 +28,31 @@ class DaemonThreadExecutor:
         thread cannot be stopped and occupies its slot until it ends."""
         await self._free.acquire()
         loop = asyncio.get_running_loop()
-        answer: Future[T] = Future()
-        answer.set_running_or_notify_cancel()
 
-        def call() -> None:
-            try:
-                answer.set_result(fn(*args, **kwargs))
-            except BaseException as error:
-                answer.set_exception(error)
+        def release() -> None:
             with suppress(RuntimeError):  # the loop is closed: nobody waits for a place
                 loop.call_soon_threadsafe(self._free.release)
 
         try:
-            Thread(target=call, name=self._name, daemon=True).start()
-        except RuntimeError:  # the system has no more threads
+            answer = start_daemon(self._name, partial(fn, *args, **kwargs), release)
+        except RuntimeError:
             self._free.release()
             raise
         return await asyncio.wrap_future(answer)
+
+
+def start_daemon(name: str, fn: Callable[[], T], on_end: Callable[[], None]) -> Future[T]:
+    """Call ``fn`` in a daemon thread of that name, and ``on_end`` there when it has ended. Raises
+    `RuntimeError` when the system has no more threads."""
+    answer: Future[T] = Future()
+    answer.set_running_or_notify_cancel()
+
+    def call() -> None:
+        try:
+            answer.set_result(fn())
+        except BaseException as error:
+            answer.set_exception(error)
+        on_end()
+
+    Thread(target=call, name=name, daemon=True).start()
+    return answer

@@ -30,9 +30,9 @@ from agentpost.db.lock import FolderLock
 from agentpost.http.application import Application
 from agentpost.observability import traces
 from agentpost.operations import maintenance, step_places
-from agentpost.processes.interpreter import Interpreter
+from agentpost.processes.environment import Interpreter
 from agentpost.runtime.isolated.description import describe
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run
 from agentpost.sessions import actions as sessions

@@ -21,8 +21,8 @@ from agentpost.nodes.reconciler import RunReconciler
 from agentpost.operations.metrics import Metrics
 from agentpost.operations.routes import handler as metrics_handler
 from agentpost.processes.pool import WorkerPool
-from agentpost.runtime.isolated.pool import AgentProcesses, make_processes
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.isolated.pool import AgentProcesses
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.steps import make_steps
 from agentpost.settings import Settings
@@ -102,7 +102,7 @@ def wire(
 def _agent_processes(settings: Settings, scratch: Path) -> AgentProcesses | None:
     """None where turns and jobs run in the server's own process."""
     if settings.agent_processes and registry.is_code(settings.agent):
-        return make_processes(settings, scratch / AGENTS)
+        return AgentProcesses(settings, scratch / AGENTS)
     return None
 
 

@@ -14,6 +14,7 @@ from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.nodes import upkeep
 from agentpost.record.journal_rules import CallState
 from tests.harness.context import NODE, Harness
+from tests.harness.ends import fail, finish
 
 CREDIT = 1_000_000
 LEDGER = "SELECT kind, SUM(amount) FROM ledger GROUP BY kind"
@@ -148,7 +149,9 @@ async def test_a_step_that_ends_after_its_job_was_parked_is_fenced(harness: Harn
             await settle(harness, job, n, 60, failed=failed)
     held = harness.call(job.job_id, n=n)
     with pytest.raises(Fenced):
-        await jobs.write_file(harness.ctx, job, held, await harness.file(job, "a.txt"), 60 * CREDIT)
+        await jobs.record_call(
+            harness.ctx, job, held, 60 * CREDIT, (), await harness.file(job, "a.txt")
+        )
     assert wallet(harness) == (100, 0)
     assert harness.all("SELECT * FROM calls WHERE owner = ?", job.job_id) == []
     assert harness.all("SELECT * FROM files") == []
@@ -159,7 +162,7 @@ async def test_a_parked_job_frees_its_slot_at_once(harness: Harness) -> None:
     _, [spender] = await harness.working("Spend")
     await charge(harness, spender, 100)
     waiting, _ = await harness.working("waits")
-    await jobs.finish(harness.ctx, spender, "", None, "{}")
+    await finish(harness.ctx, spender, "", None, "{}")
     await accounts.set_hosting_fees(harness.ctx, harness.account_id, True)
     await add(harness, 10)
     await accounts.set_hosting_fees(harness.ctx, harness.account_id, False)
@@ -172,7 +175,7 @@ async def test_a_parked_job_frees_its_slot_at_once(harness: Harness) -> None:
 async def test_credits_held_for_a_job_go_back_when_it_ends(harness: Harness) -> None:
     _, [job] = await harness.working()
     await hold(harness, job, 30)
-    await jobs.fail(harness.ctx, job, "No.")
+    await fail(harness.ctx, job, "No.")
     assert wallet(harness) == (100, 0)
 
 

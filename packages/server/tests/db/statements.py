@@ -75,10 +75,6 @@ COMPLETED = {
         "SELECT r.id, m.conversation FROM requests r JOIN messages m ON m.id = r.message_id"
         " WHERE r.id IN (?, ?)"
     ),
-    "messages.list_rows._MESSAGES_OF_CONVERSATIONS": (
-        "SELECT id FROM messages WHERE conversation_id IN (?, ?) AND account_id || '' = ?"
-        " ORDER BY id DESC LIMIT ?"
-    ),
     "uploads.rows.lock": "SELECT * FROM uploads WHERE id IN (?, ?) AND account_id = ? ORDER BY id",
     **{
         f"uploads.rows.page {order}": (

@@ -8,6 +8,7 @@ from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
 from agentpost.jobs import actions as jobs, works
 from tests.harness.context import Harness, open_harness
+from tests.harness.ends import finish
 from tests.links import without_links
 
 
@@ -22,7 +23,7 @@ async def test_an_event_when_a_status_becomes_final(harness: Harness) -> None:
     ]
     with pytest.raises(jobs.OutOfCredits):
         await jobs.hold(harness.ctx, second, harness.call(second.job_id), 200_000_000)
-    await jobs.finish(harness.ctx, first, "Done.", None, "{}")
+    await finish(harness.ctx, first, "Done.", None, "{}")
     harness.tick()
     work_id = harness.job(ticket.message.id, 1)["work_id"]
     await works.stop(harness.ctx, harness.account_id, work_id)
@@ -47,7 +48,7 @@ async def test_a_status_that_no_poll_could_see_is_no_event(harness: Harness) -> 
     await credits.add(harness.ctx, harness.account_id, 10)
     await accounts.set_hosting_fees(harness.ctx, harness.account_id, False)
     await harness.working(*"bcde")
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    await finish(harness.ctx, job, "Done.", None, "{}")
     assert harness.job(ticket.message.id, 1)["status"] == "running"
     assert harness.names(ticket.message.id, "message.") == []
 
@@ -71,7 +72,7 @@ async def finished(harness: Harness, **more: Any) -> str:
     ticket = await harness.begin_turn(**more)
     started = await harness.start(ticket)
     await harness.end(ticket)
-    await jobs.finish(harness.ctx, harness.owned(started.job_id), "Done.", None, "{}")
+    await finish(harness.ctx, harness.owned(started.job_id), "Done.", None, "{}")
     return ticket.message.id
 
 

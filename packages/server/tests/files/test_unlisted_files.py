@@ -10,13 +10,13 @@ from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.explain import agent_lines
 from agentpost.explain.timeline_rows import AgentLine
-from agentpost.jobs import actions as jobs
 from agentpost.nodes import upkeep
 from agentpost.operations import doctor
 from agentpost.retention import actions as retention
 from agentpost.turns import actions as turns
 from tests.harness.context import NODE, Harness
 from tests.harness.databases import harness
+from tests.harness.ends import finish
 from tests.waiting import PATIENCE
 
 __all__ = ["harness"]
@@ -90,7 +90,7 @@ async def test_two_nodes_that_purge_leave_no_job(harness: Harness, schema_url: s
     follower = await harness.begin_turn("joins", conversation="another")
     assert await harness.join(follower, job.job_id)
     await harness.end(follower)
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    await finish(harness.ctx, job, "Done.", None, "{}")
     harness.tick(30 * DAY)
     deleted, go_on = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
@@ -125,7 +125,7 @@ async def test_lines_of_a_run_that_ends_after_the_deletion_are_not_kept(harness:
     for owner in owners:
         await agent_lines.keep(harness.ctx, owner, [line])
     assert sorted(harness.all("SELECT owner FROM agent_lines")) == sorted((o,) for o in owners)
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    await finish(harness.ctx, job, "Done.", None, "{}")
     harness.tick(30 * DAY)
     await retention.purge_message(harness.ctx, message_id)
     for owner in owners:

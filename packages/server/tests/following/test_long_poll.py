@@ -34,7 +34,7 @@ async def _read(harness: Harness, message_id: str) -> object:
 
 
 async def _log(harness: Harness, message_id: str) -> object:
-    return await long_polls.events(harness.ctx, harness.caller, message_id, None, 40, _stays)
+    return await long_polls.Log(harness.ctx, harness.caller, message_id).events(None, 40, _stays)
 
 
 @pytest.mark.parametrize("held", [_read, _log])

@@ -189,7 +189,7 @@ class Harness:
     async def break_turn(self, ticket: TurnTicket, detail: TurnFailure = TurnFailure.ERROR) -> None:
         """The agent's function raised, said nothing or took too long."""
         self.tick()
-        await turns.fail(self.ctx, ticket, detail)
+        await turns.end(self.ctx, ticket, detail)
 
     async def working(self, *titles: str) -> tuple[str, list[JobClaim]]:
         """A message whose turn has started these jobs and ended: (message id, its jobs)."""

@@ -14,7 +14,7 @@ from agentpost.caller import Caller
 from agentpost.clock import ManualClock, new_id
 from agentpost.context import AppContext
 from agentpost.domain import ids
-from agentpost.jobs import actions as jobs, starting
+from agentpost.jobs import starting
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.starting import Start
 from agentpost.messages import sending
@@ -28,6 +28,7 @@ from agentpost.record.tickets import TurnTicket
 from agentpost.settings import load_settings
 from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
+from tests.harness.ends import finish
 from tests.servers import empty_sqlite
 
 DAY = 86_400
@@ -116,7 +117,7 @@ class ManualHarness:
 
     async def finish(self, owned: JobClaim, text: str = "the result") -> None:
         """The job ends well."""
-        await jobs.finish(self.ctx, owned, text, None, "{}")
+        await finish(self.ctx, owned, text, None, "{}")
 
     async def snapshot(self, message_id: str) -> Snapshot:
         """The message as last committed, whatever its age."""

@@ -11,6 +11,7 @@ from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.nodes import upkeep
 from tests.harness.context import Harness
 from tests.harness.databases import harness
+from tests.harness.ends import finish
 
 __all__ = ["harness"]
 
@@ -56,7 +57,7 @@ async def test_jobs_of_a_message_never_use_more_than_it_may(harness: Harness) ->
         if harness.owned(owned.job_id).epoch == 1 and harness.one(
             "SELECT state FROM jobs WHERE id = ?", owned.job_id
         ) == ("running",):
-            await jobs.finish(harness.ctx, owned, "done", None, "{}")
+            await finish(harness.ctx, owned, "done", None, "{}")
     shown = harness.view(message_id)
     assert shown["waits_for"] == "max_credits"
     assert (shown["status"], shown["final"]) == ("partial", False)
@@ -84,7 +85,7 @@ async def test_a_start_beyond_the_ceiling_waits(harness: Harness) -> None:
     second = await harness.start(ticket)
     assert (second.state, second.reason) == ("queued", "out_of_credits")
     await harness.end(ticket)
-    await jobs.finish(harness.ctx, harness.owned(first.job_id), "done", None, "{}")
+    await finish(harness.ctx, harness.owned(first.job_id), "done", None, "{}")
     shown = harness.view(ticket.message.id)
     assert (shown["jobs"][1]["status"], shown["waits_for"]) == ("blocked", "max_credits")
 

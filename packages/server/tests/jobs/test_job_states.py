@@ -13,6 +13,7 @@ from agentpost.jobs.rules import JobState
 from agentpost.nodes import upkeep
 from agentpost.record import signals as s, writer
 from tests.harness.context import Harness, Shape
+from tests.harness.ends import finish
 
 DAYS = 86_400
 
@@ -41,7 +42,7 @@ async def without_credits(harness: Harness) -> None:
     rest = harness.one("SELECT balance FROM accounts")[0]
     _, [job] = await harness.working("Spend")
     await jobs.charge(harness.ctx, job, harness.call(job.job_id), rest, "")
-    await jobs.finish(harness.ctx, job, "Spent.", None, "{}")
+    await finish(harness.ctx, job, "Spent.", None, "{}")
 
 
 @pytest.mark.rule("Limits queue-and-cap")
@@ -57,7 +58,7 @@ async def test_queued_work_waits_for_a_slot(harness: Harness) -> None:
     _, running = await harness.working(*"abcde")
     await upkeep.resume_queued(harness.ctx)
     assert {harness.job(m)["status"] for m in (older, newer)} == {"blocked"}
-    await jobs.finish(harness.ctx, running[0], "Done.", None, "{}")
+    await finish(harness.ctx, running[0], "Done.", None, "{}")
     assert [harness.job(m)["status"] for m in (older, newer)] == ["running", "blocked"]
 
 
@@ -153,11 +154,13 @@ async def test_nothing_of_a_final_message_changes_when_its_work_goes_on(harness:
     await jobs.progress(harness.ctx, job, harness.call(job.job_id), "Still at it")
     held = harness.call(job.job_id)
     await jobs.hold(harness.ctx, job, held, 2_000_000)
-    await jobs.write_file(harness.ctx, job, held, await harness.file(job, "late.txt"), 2_000_000)
+    await jobs.record_call(
+        harness.ctx, job, held, 2_000_000, (), await harness.file(job, "late.txt")
+    )
     await jobs.charge(harness.ctx, job, harness.call(job.job_id), 3_000_000, "")
     assert harness.view(message_id) == before
     harness.tick()
-    await jobs.finish(harness.ctx, job, "Late.", "Which one?", "{}")
+    await finish(harness.ctx, job, "Late.", "Which one?", "{}")
     assert harness.view(message_id) == before
     assert harness.events(message_id) == reported
     finished = harness.clock.now()

@@ -11,6 +11,7 @@ from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.jobs.recovery_rules import RecoveryState as R
 from agentpost.nodes import upkeep
 from tests.harness.driver import DAY, ManualHarness
+from tests.harness.ends import fail
 
 
 async def expired(at: ManualHarness) -> tuple[str, JobClaim]:
@@ -39,7 +40,7 @@ async def test_a_result_that_came_late_is_kept_for_a_recover(
     message_id, owned = await expired(at)
     await jobs.hold(at.ctx, owned, at._call(), 1_000_000)
     if status == "failed":
-        await jobs.fail(at.ctx, owned, "late, but there")
+        await fail(at.ctx, owned, "late, but there")
     else:
         await at.finish(owned, "late, but there")
     shape = await at.shape(message_id)

@@ -19,6 +19,7 @@ from agentpost.retention import actions as retention
 from agentpost.storage.base import BlobMissing
 from agentpost.turns import actions as turns
 from tests.harness.context import Harness, file_record, open_harness
+from tests.harness.ends import fail, finish
 
 HOUR, DAY = 3_600, 86_400
 A = "a.txt"
@@ -38,7 +39,7 @@ async def write(harness: Harness, owned: JobClaim, path: str = A) -> str:
     harness.tick()
     file = await harness.file(owned, path)
     call = harness.call(owned.job_id)
-    await jobs.write_file(harness.ctx, owned, call, file, 0)
+    await jobs.record_call(harness.ctx, owned, call, 0, (), file)
     return file.blob
 
 
@@ -47,7 +48,7 @@ async def reply(harness: Harness, ticket: TurnTicket) -> str:
     blob = f"replies/{harness.tick()}"
     await blobs.store(harness.ctx, blob, b"x")
     file = file_record(blob, account_id=harness.account_id, message_id=ticket.message.id)
-    await turns.write_file(harness.ctx, ticket, harness.call(ticket.message.id), file)
+    await turns.record_call(harness.ctx, ticket, harness.call(ticket.message.id), file)
     return blob
 
 
@@ -81,7 +82,7 @@ async def test_a_file_that_a_job_wrote_over_stays_until_it_has_ended(harness: Ha
     assert await which_remain(harness, old, older, new, after=6 * DAY) == [True] * 3
     assert len(shown_files(harness, message_id)) == 1, "the job lists its last"
 
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    await finish(harness.ctx, job, "Done.", None, "{}")
     assert await which_remain(harness, old, older, new, after=HOUR - 1) == [True] * 3, (
         "a step may read it"
     )
@@ -91,7 +92,7 @@ async def test_a_file_that_a_job_wrote_over_stays_until_it_has_ended(harness: Ha
 
 
 async def fails(harness: Harness, job: JobClaim) -> None:
-    await jobs.fail(harness.ctx, job, "No.")
+    await fail(harness.ctx, job, "No.")
 
 
 async def is_stopped(harness: Harness, job: JobClaim) -> None:
@@ -117,7 +118,7 @@ async def ends_late(harness: Harness, job: JobClaim) -> None:
     harness.tick(7 * DAY)
     await upkeep.expire_jobs(harness.ctx)
     assert all(await which_remain(harness, *blobs_of(harness), after=HOUR)), "it goes on"
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    await finish(harness.ctx, job, "Done.", None, "{}")
 
 
 async def is_purged(harness: Harness, job: JobClaim) -> None:
@@ -159,9 +160,9 @@ async def test_it_stays_for_another_job_of_the_work(harness: Harness) -> None:
     ticket = await harness.begin_turn("more")
     second = harness.owned((await harness.start(ticket, work_id=work_of(harness, first))).job_id)
     await harness.end(ticket)
-    await jobs.finish(harness.ctx, first, "Done.", None, "{}")
+    await finish(harness.ctx, first, "Done.", None, "{}")
     assert await which_remain(harness, old, new, after=DAY) == [True, True]
-    await jobs.finish(harness.ctx, second, "Done.", None, "{}")
+    await finish(harness.ctx, second, "Done.", None, "{}")
     assert await which_remain(harness, old, new, after=HOUR) == [False, True]
 
 
@@ -175,14 +176,14 @@ async def test_a_job_lists_a_path_once_whoever_wrote_in_between(harness: Harness
         len(shown_files(harness, message_id)) == len(shown_files(harness, ticket.message.id)) == 1
     )
     for job in (first, second):
-        await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+        await finish(harness.ctx, job, "Done.", None, "{}")
     assert await which_remain(harness, *written, after=HOUR) == [False, True, True]
 
 
 async def test_a_version_of_a_purged_message_stays_for_a_job_of_the_work(harness: Harness) -> None:
     _, [first] = await harness.working()
     old = await write(harness, first)
-    await jobs.finish(harness.ctx, first, "Done.", None, "{}")
+    await finish(harness.ctx, first, "Done.", None, "{}")
     harness.tick(20 * DAY)
     ticket = await harness.begin_turn("more")
     second = harness.owned((await harness.start(ticket, work_id=work_of(harness, first))).job_id)
@@ -192,7 +193,7 @@ async def test_a_version_of_a_purged_message_stays_for_a_job_of_the_work(harness
     await retention.messages(harness.ctx)
     assert harness.all("SELECT id FROM jobs") == [(second.job_id,)], "the first message is gone"
     assert await which_remain(harness, old, new, after=DAY) == [True, True]
-    await jobs.finish(harness.ctx, second, "Done.", None, "{}")
+    await finish(harness.ctx, second, "Done.", None, "{}")
     assert await which_remain(harness, old, new, after=HOUR) == [False, True]
 
 
@@ -202,7 +203,7 @@ async def test_a_reply_written_over_goes_after_its_turn(harness: Harness) -> Non
     old, new = await reply(harness, ticket), await reply(harness, ticket)
     assert await which_remain(harness, old, new, after=2 * HOUR) == [True, True]
     assert len(shown_files(harness, ticket.message.id)) == 1
-    await turns.fail(harness.ctx, ticket, TurnFailure.ERROR)
+    await turns.end(harness.ctx, ticket, TurnFailure.ERROR)
     assert await which_remain(harness, old, new, after=HOUR) == [False, True]
     assert rows(harness) == 1
 
@@ -215,5 +216,5 @@ async def test_a_reply_written_over_stays_for_the_jobs_of_its_turn(harness: Harn
     new = await reply(harness, ticket)
     await harness.end(ticket)
     assert await which_remain(harness, old, new, after=DAY) == [True, True]
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    await finish(harness.ctx, job, "Done.", None, "{}")
     assert await which_remain(harness, old, new, after=HOUR) == [False, True]

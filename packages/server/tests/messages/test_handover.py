@@ -22,6 +22,7 @@ from agentpost.record.records import Snapshot
 from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns
 from tests.harness.context import Harness
+from tests.harness.ends import fail, finish
 from tests.waiting import eventually_async
 
 End = Callable[[Harness, TurnTicket], Awaitable[object]]
@@ -67,7 +68,7 @@ async def _start_beside_a_file(harness: Harness, ticket: TurnTicket) -> None:
         owned = harness.owned((await harness.start(ticket, f"Work {n}")).job_id)
         file = replace(await harness.file(owned, path), job_id=None)
         call = harness.call(ticket.message.id)
-        await turns.write_file(harness.ctx, ticket, call, file)
+        await turns.record_call(harness.ctx, ticket, call, file)
     await harness.start(ticket, "The last")
     await harness.end(ticket, "On them.")
 
@@ -76,7 +77,7 @@ async def _write(harness: Harness, ticket: TurnTicket) -> None:
     owned = harness.owned((await harness.start(ticket)).job_id)
     for path in ("a.txt", "b.txt"):
         file = await harness.file(owned, path)
-        await turns.write_file(
+        await turns.record_call(
             harness.ctx, ticket, harness.call(ticket.message.id), replace(file, job_id=None)
         )
     await harness.end(ticket, "Written.")
@@ -173,12 +174,12 @@ async def followed(
 
 async def _finish(harness: Harness, job: JobClaim) -> None:
     file = await harness.file(job, "out/a.txt")
-    await jobs.write_file(harness.ctx, job, harness.call(job.job_id), file, 0)
-    await jobs.finish(harness.ctx, job, "Done.", "Which one?", "{}")
+    await jobs.record_call(harness.ctx, job, harness.call(job.job_id), 0, (), file)
+    await finish(harness.ctx, job, "Done.", "Which one?", "{}")
 
 
 async def _fail(harness: Harness, job: JobClaim) -> None:
-    await jobs.fail(harness.ctx, job, "No.")
+    await fail(harness.ctx, job, "No.")
 
 
 @pytest.mark.parametrize("end", [_finish, _fail])
@@ -207,7 +208,7 @@ async def test_a_held_read_is_not_read_again_where_all_commits_are_ours(
 
     async with followed(harness, message_id) as reads:
         monkeypatch.setattr(type(harness.ctx.db), "read", counted)
-        await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+        await finish(harness.ctx, job, "Done.", None, "{}")
         assert all([(await held).message.final for held in reads])
     assert bool(seen) == (harness.ctx.db.external_commits is None)
 
@@ -216,7 +217,7 @@ async def test_a_held_read_is_not_read_again_where_all_commits_are_ours(
 async def test_a_job_that_was_placed_here_is_handed_to_its_runner(harness: Harness) -> None:
     """It is the same as one that is read, which it is from the second time on."""
     _, [before] = await harness.working("Chart")
-    await jobs.finish(harness.ctx, before, "Done.", None, '{"color":"red"}')
+    await finish(harness.ctx, before, "Done.", None, '{"color":"red"}')
     work_id = harness.one("SELECT work_id FROM jobs WHERE id = ?", before.job_id)[0]
     ticket = await harness.begin_turn("Bluer")
     for work in (None, work_id):

@@ -4,7 +4,7 @@ import pytest
 
 from agentpost.db import filtered
 from agentpost.messages import lists
-from agentpost.messages.filter_rules import ListFilter
+from agentpost.messages.filter_rules import MessageFilter
 from tests.harness.context import Harness
 from tests.harness.databases import harness
 
@@ -21,7 +21,7 @@ async def test_a_page_that_finds_little_ends_early_and_says_where_to_go_on(
         harness.tick()
         labels = {"order": "7"} if n in (0, 8) else {"order": "70"}
         sent.append((await harness.send(f"message {n}", metadata=labels)).message.id)
-    wanted = ListFilter(metadata=(("order", "7"),))
+    wanted = MessageFilter(metadata=(("order", "7"),))
     pages, before = [], None
     while True:
         page = await lists.list_page(harness.ctx, harness.caller, wanted, before=before, limit=5)
@@ -31,6 +31,6 @@ async def test_a_page_that_finds_little_ends_early_and_says_where_to_go_on(
         if before is None:
             break
     assert pages == [[sent[8]], [sent[0]]]
-    everything = ListFilter()
+    everything = MessageFilter()
     page = await lists.list_page(harness.ctx, harness.caller, everything, before=None, limit=4)
     assert (len(page.messages), page.has_more, page.go_on) == (4, True, None)

@@ -113,7 +113,7 @@ class Place:
         """Whether it may begin; then it runs."""
         admitted = self.quarantine.admit(name, deaths)
         if admitted:
-            getattr(self, kind).runs[name] = Run(name, 1)
+            getattr(self, kind).runs[name] = Run(name, 1, lambda: None)
         return admitted
 
 

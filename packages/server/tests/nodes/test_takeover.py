@@ -15,9 +15,10 @@ from agentpost.messages.rules import WhenBusy
 from agentpost.nodes import actions as nodes, upkeep
 from agentpost.nodes.membership import Nodes
 from agentpost.nodes.quarantine import Quarantine
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.turns import actions as turns
 from tests.harness.context import NODE, Harness, open_harness
+from tests.harness.ends import fail, finish
 
 
 async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
@@ -32,14 +33,14 @@ async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
         partial(jobs.charge, call=harness.call(old.job_id), amount=1, note=""),
         partial(jobs.progress, call=harness.call(old.job_id), step="x"),
         partial(
-            jobs.write_file,
+            jobs.record_call,
             call=harness.call(old.job_id),
             file=await harness.file(old, "x"),
             cost=0,
         ),
         partial(jobs.read_inbox, call=harness.call(old.job_id), after=0, keep_empty=True),
-        partial(jobs.finish, text="", question=None, state_json="{}"),
-        partial(jobs.fail, text=""),
+        partial(finish, text="", question=None, state_json="{}"),
+        partial(fail, text=""),
     ]
     before, log = harness.view(message_id), harness.log(message_id)
     for write in writes:
@@ -47,7 +48,7 @@ async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
             await write(harness.ctx, old)
     assert (harness.view(message_id), harness.log(message_id)) == (before, log)
     assert harness.all("SELECT * FROM calls WHERE owner = ?", old.job_id) == []
-    await jobs.finish(harness.ctx, new, "Done.", None, "{}")
+    await finish(harness.ctx, new, "Done.", None, "{}")
     assert harness.view(message_id)["status"] == "completed"
 
 

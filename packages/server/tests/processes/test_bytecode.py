@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentpost.clock import ManualClock
-from agentpost.processes import bytecode
+from agentpost.processes import environment
 from agentpost.runtime.steps import make_steps
 from tests.harness.databases import open_context
 from tests.processes.pools import Bench, anyio_backend, bench, steps
@@ -25,13 +25,13 @@ def test_loaded_modules_show_whether_byte_code_is_kept(
     (tmp_path / f"{name}.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("sys.dont_write_bytecode", is_forbidden)
-    assert bytecode.is_kept(importlib.import_module(name)) is not is_forbidden
+    assert environment.is_bytecode_kept(importlib.import_module(name)) is not is_forbidden
 
 
 async def test_workers_keep_byte_code_in_the_folder_they_are_given(
     bench: Callable[..., Bench], steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(bytecode.NOT_WRITTEN, "1")
+    monkeypatch.setenv(environment.NOT_WRITTEN, "1")
     kept = tmp_path / "kept"
     one = bench(bytecode_folder=kept)
     await one.call("add", 1, 2)
@@ -42,7 +42,7 @@ async def test_workers_keep_byte_code_in_the_folder_they_are_given(
 async def test_workers_write_no_byte_code_where_the_server_may_not(
     bench: Callable[..., Bench], steps: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(bytecode.NOT_WRITTEN, "1")
+    monkeypatch.setenv(environment.NOT_WRITTEN, "1")
     await bench().call("add", 1, 2)
     assert [found.name for found in steps.iterdir()] == ["some_steps.py"]
 
@@ -51,8 +51,8 @@ async def test_workers_write_no_byte_code_where_the_server_may_not(
 async def test_workers_keep_byte_code_where_nobody_else_does(
     is_kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bytecode, "is_kept", lambda: is_kept)
-    monkeypatch.setenv(bytecode.NOT_WRITTEN, "1")
+    monkeypatch.setattr(environment, "is_bytecode_kept", lambda: is_kept)
+    monkeypatch.setenv(environment.NOT_WRITTEN, "1")
     async with open_context(tmp_path, ManualClock(), None) as ctx:
         pool = make_steps(ctx.settings, ctx.storage, tmp_path / "scratch").pool
         await pool.start()

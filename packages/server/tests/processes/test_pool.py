@@ -17,7 +17,7 @@ from agentpost.agents import File, JobFailed, StepFailed, values
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.agents.values import MissingFunction
 from agentpost.processes import pool
-from agentpost.processes.interpreter import Interpreter
+from agentpost.processes.environment import Interpreter
 from agentpost.processes.starting import Starter
 from agentpost.processes.worker import WorkerProcess
 from tests.processes.pools import ON_BOTH_LOOPS, Bench, anyio_backend, bench, steps

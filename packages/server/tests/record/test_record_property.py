@@ -41,6 +41,7 @@ from agentpost.record.journal_rules import CallState
 from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns
 from tests.harness.context import NODE, open_harness
+from tests.harness.ends import fail, finish
 from tests.harness.invariants import Watch
 from tests.servers import Postgres
 
@@ -272,7 +273,7 @@ class Account(RuleBasedStateMachine):
         file = self.run(self.harness.file(job, f"{number}.txt"))
         try:
             if how == "write":
-                self.run(jobs.write_file(self.ctx, job, call, file, cost))
+                self.run(jobs.record_call(self.ctx, job, call, cost, (), file))
             else:
                 self.run(jobs.record_call(self.ctx, job, call, cost))
         except Fenced:
@@ -303,14 +304,14 @@ class Account(RuleBasedStateMachine):
     @rule(n=which, question=st.sampled_from([None, None, "?"]))
     def finish(self, n: int, question: str | None) -> None:
         job = self.job(n)
-        self.run(jobs.finish(self.ctx, job, "Done.", question, "{}"))
+        self.run(finish(self.ctx, job, "Done.", question, "{}"))
         with pytest.raises(Fenced):
-            self.run(jobs.fail(self.ctx, job, "And failed."))
+            self.run(fail(self.ctx, job, "And failed."))
 
     @there_is(GOING_ON)
     @rule(n=which)
     def fail(self, n: int) -> None:
-        self.run(jobs.fail(self.ctx, self.job(n), "No."))
+        self.run(fail(self.ctx, self.job(n), "No."))
 
     # --- crashes, money, time ---------------------------------------------------------------------
     @there_is(TURNS)
@@ -327,7 +328,7 @@ class Account(RuleBasedStateMachine):
         job = self.job(n)
         self.run(jobs.claim(self.ctx, job.job_id, NODE))
         with pytest.raises(Fenced):
-            self.run(jobs.finish(self.ctx, job, "From the grave.", None, "{}"))
+            self.run(finish(self.ctx, job, "From the grave.", None, "{}"))
 
     @rule(amount=st.integers(1, 5))
     def top_up(self, amount: int) -> None:

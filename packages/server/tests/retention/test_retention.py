@@ -49,7 +49,7 @@ async def assert_unseen(at: ManualHarness, message_id: str) -> None:
         await messages.get(at.ctx, at.caller, message_id)
     assert refused.value.code == "not_found"
     with pytest.raises(Refusal):
-        await long_polls.events(at.ctx, at.caller, message_id, None, 0, lambda wait: None)
+        await long_polls.Log(at.ctx, at.caller, message_id).events(None, 0, lambda wait: None)
 
 
 async def test_logged_bodies_go_with_their_message(at: ManualHarness) -> None:

@@ -27,9 +27,9 @@ from agentpost.messages.shapes import MessageShape
 from agentpost.nodes.quarantine import Quarantine
 from agentpost.nodes.reconciler import RunReconciler
 from agentpost.processes.pool import WorkerPool
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
-from agentpost.runtime.steps import Blobs, Steps
+from agentpost.runtime.steps import Steps
 from agentpost.threads.loop import AgentLoop
 from tests.waiting import eventually_async
 
@@ -171,7 +171,7 @@ async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     loop = AgentLoop()
     loop.start()
     pool = WorkerPool(1, scratch=folder / "scratch", seconds=60, cpu_seconds=60)
-    steps = Steps(pool, Blobs(ctx.storage, pool))
+    steps = Steps(pool, ctx.storage)
     job_runner = JobRunner(ctx, loop, steps)
     ctx.turns = turns = TurnRunner(loop, agent, steps)
     ctx.engine = Engine(ctx.node)

@@ -10,8 +10,8 @@ import pytest
 from agentpost.agents import File, Unreadable
 from agentpost.agents.deaths import NoWorker
 from agentpost.processes.pool import WorkerPool
-from agentpost.runtime import steps
-from agentpost.runtime.steps import Blobs
+from agentpost.runtime import steps as runtime_steps
+from agentpost.runtime.steps import Steps
 from agentpost.storage.base import Storage
 from tests.processes.watching import pid_in
 from tests.waiting import PATIENCE
@@ -54,7 +54,7 @@ async def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     (tmp_path / "user").mkdir()
     (tmp_path / "user" / "odd_readers.py").write_text(READERS)
     monkeypatch.syspath_prepend(tmp_path / "user")
-    monkeypatch.setattr(steps, "TEXT_OF", "odd_readers:text_of")
+    monkeypatch.setattr(runtime_steps, "TEXT_OF", "odd_readers:text_of")
     made = WorkerPool(
         2,
         scratch=tmp_path / "scratch",
@@ -66,9 +66,9 @@ async def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     await made.aclose()
 
 
-def blobs_of(pool: WorkerPool, folder: Path, account: str, seconds: float = PATIENCE) -> Blobs:
+def steps_of(pool: WorkerPool, folder: Path, account: str, seconds: float = PATIENCE) -> Steps:
     storage = cast("Storage", Folder(folder))
-    return Blobs(storage, pool, account, read_seconds=seconds)
+    return Steps(pool, storage, account, read_seconds=seconds)
 
 
 def file(what: str) -> File:
@@ -76,7 +76,7 @@ def file(what: str) -> File:
 
 
 async def test_reading_takes_the_share_of_its_account(pool: WorkerPool, tmp_path: Path) -> None:
-    greedy, other = (blobs_of(pool, tmp_path, account) for account in ("a", "b"))
+    greedy, other = (steps_of(pool, tmp_path, account) for account in ("a", "b"))
     held = [asyncio.create_task(greedy.text(file(f"hang-{n}"))) for n in range(3)]
     await pid_in(tmp_path / "hang-0.pid")
     async with asyncio.timeout(PATIENCE):
@@ -100,10 +100,10 @@ async def test_reading_takes_the_share_of_its_account(pool: WorkerPool, tmp_path
 async def test_a_file_that_cannot_be_read_within_limits_is_unreadable(
     pool: WorkerPool, tmp_path: Path, what: str, seconds: float, reported: str
 ) -> None:
-    blobs = blobs_of(pool, tmp_path, "a", seconds)
+    steps = steps_of(pool, tmp_path, "a", seconds)
     with pytest.raises(Unreadable, match=f"data.txt could not be read: .*{reported}"):
-        await blobs.text(file(what))
-    assert await blobs_of(pool, tmp_path, "a").text(file("hello")) == "hello"
+        await steps.text(file(what))
+    assert await steps_of(pool, tmp_path, "a").text(file("hello")) == "hello"
 
 
 async def test_a_pool_that_cannot_start_a_worker_is_no_fault_of_the_file(
@@ -111,5 +111,5 @@ async def test_a_pool_that_cannot_start_a_worker_is_no_fault_of_the_file(
 ) -> None:
     (tmp_path / "scratch").write_text("in the way")
     with pytest.raises(NoWorker):
-        await blobs_of(pool, tmp_path, "a").text(file("hello"))
+        await steps_of(pool, tmp_path, "a").text(file("hello"))
     (tmp_path / "scratch").unlink()

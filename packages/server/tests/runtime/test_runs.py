@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from agentpost.domain.errors import Fenced
-from agentpost.runtime import owners
+from agentpost.runtime import effects
 from agentpost.runtime.isolated.pool import Suspects
 from agentpost.runtime.runs import Run, Runs
 from agentpost.threads.loop import AgentLoop
@@ -50,7 +50,7 @@ async def test_they_begin_when_they_are_released(loop: AgentLoop) -> None:
 
 
 async def test_an_end_is_tried_until_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owners, "RETRY_SECONDS_FIRST", 0.001)
+    monkeypatch.setattr(effects, "RETRY_SECONDS_FIRST", 0.001)
     tried: list[int] = []
 
     async def write() -> None:
@@ -58,7 +58,7 @@ async def test_an_end_is_tried_until_it_is_written(monkeypatch: pytest.MonkeyPat
         if len(tried) < 4:
             raise OSError("disk is full")
 
-    await owners.retry_until_recorded(write, "exe_1")
+    await effects.retry_until_recorded(write, "exe_1")
     assert len(tried) == 4
 
 
@@ -70,7 +70,7 @@ async def test_an_end_that_is_not_ours_is_not_tried_again() -> None:
         raise Fenced("taken over")
 
     with pytest.raises(Fenced):
-        await owners.retry_until_recorded(write, "exe_1")
+        await effects.retry_until_recorded(write, "exe_1")
     assert len(tried) == 1
 
 

@@ -19,6 +19,7 @@ from agentpost.record import signals as s, writer
 from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns
 from tests.harness.context import NODE, Harness
+from tests.harness.ends import finish
 
 
 def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:
@@ -47,7 +48,7 @@ async def test_a_held_read_answers_what_it_waits_for(harness: Harness) -> None:
     await jobs.progress(harness.ctx, job, harness.call(job.job_id), "Counting")
     await jobs.charge(harness.ctx, job, harness.call(job.job_id), 1, "")
     assert waited_for() == versions[-1]
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    await finish(harness.ctx, job, "Done.", None, "{}")
     assert waited_for() > versions[-1]
 
 
@@ -67,7 +68,7 @@ async def test_a_follow_up_continues_the_conversation_and_may_join_its_work(
     assert (listed["job_id"], listed["role"]) == (job.job_id, "follow_up")
     assert harness.job(message_id)["role"] == "execution"
     assert state(harness, ticket.message.id) == ("processing", None, False)
-    await jobs.finish(harness.ctx, job, "Blue now.", None, "{}")
+    await finish(harness.ctx, job, "Blue now.", None, "{}")
     assert state(harness, ticket.message.id) == ("completed", None, True)
     assert harness.types(ticket.message.id) == ["agent_reply", "result"]
     assert harness.names(ticket.message.id) == [
@@ -80,8 +81,8 @@ async def test_the_works_a_turn_is_shown_are_frozen_with_it(harness: Harness) ->
     memory = {"größe": 3, "$file": "mine", "said": 'a "quote"'}
     _, [job] = await harness.working("Zeichnung „A“")
     file = await harness.file(job, "out/a.txt")
-    await jobs.write_file(harness.ctx, job, harness.call(job.job_id), file, 0)
-    await jobs.finish(harness.ctx, job, "done \\ über", "Which?", values.dump(memory))
+    await jobs.record_call(harness.ctx, job, harness.call(job.job_id), 0, (), file)
+    await finish(harness.ctx, job, "done \\ über", "Which?", values.dump(memory))
     ticket = await harness.begin_turn("more")
     [work] = values.load(ticket.message.turn_inputs_json or "", None)["works"]
     shown = {**work, "files": [each.id for each in work["files"]]}

@@ -31,6 +31,7 @@ from agentpost.uploads.attachments import InlineFile
 from agentpost.uploads.rules import UploadStatus
 from tests.conformance.test_incoming import arriving
 from tests.harness.context import Harness, open_harness
+from tests.harness.ends import finish
 
 DAY = 86_400
 MOST = 10
@@ -81,7 +82,7 @@ async def write(harness: Harness, owned: JobClaim, path: str = "a.txt") -> FileR
     """`job.write` of one byte."""
     harness.tick()
     file = await harness.file(owned, path)
-    await jobs.write_file(harness.ctx, owned, harness.call(owned.job_id), file, 0)
+    await jobs.record_call(harness.ctx, owned, harness.call(owned.job_id), 0, (), file)
     return file
 
 
@@ -154,7 +155,7 @@ async def test_files_of_a_job_count_until_their_work_is_deleted(harness: Harness
     for path in ("a.txt", "b.txt", "a.txt"):
         await write(harness, job, path)
     assert await used(harness) == 3, "a version may still be named by the job's record"
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    await finish(harness.ctx, job, "Done.", None, "{}")
     assert await used(harness) == 2
     harness.tick(30 * DAY)
     await retention.messages_with_jobs(harness.ctx)
@@ -174,7 +175,7 @@ async def test_a_work_with_many_files_is_deleted_in_steps(
     _, [job] = await harness.working()
     for path in "abcde":
         await write(harness, job, path)
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    await finish(harness.ctx, job, "Done.", None, "{}")
     [work] = harness.one("SELECT id FROM works")
     await works.delete(harness.ctx, harness.account_id, work)
     left = []
@@ -234,7 +235,7 @@ async def test_a_message_without_files_asks_nothing_of_the_storage(
     for name in ("add", "subtract", "used"):
         monkeypatch.setattr(account_rows, name, lambda *given: asked.append(given))
     _, [job] = await harness.working()
-    await jobs.finish(harness.ctx, job, "Done.", None, "{}")
+    await finish(harness.ctx, job, "Done.", None, "{}")
     assert asked == []
 
 

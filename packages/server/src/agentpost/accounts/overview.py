@@ -19,7 +19,8 @@ from agentpost.domain.times import DAY
 from agentpost.jobs import rows as job_rows, work_rows
 from agentpost.jobs.rules import JobState, Reason
 from agentpost.limits.allowances import allowances_of
-from agentpost.messages import rows as message_rows
+from agentpost.messages import list_rows, rows as message_rows
+from agentpost.messages.filter_rules import MessageFilter
 from agentpost.messages.rules import MessageStatus
 from agentpost.record.records import JobRecord, MessageSummary, WorkRecord
 from agentpost.requests import rows as request_rows
@@ -104,6 +105,8 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
     jobs = [*executing, *queued]
     works = work_rows.list_(tx, account_id, _SHOWN)
     errors = request_rows.errors(tx, account_id, ids.at(ids.REQUEST, now - DAY))
+    owner, columns = ("account_id", account_id), message_rows.SUMMARY
+    newest, _ = list_rows.page(tx, owner, MessageFilter(), now, columns, limit=_SHOWN)
     ends = message_rows.ends(tx, account_id, ids.at(ids.MESSAGE, now - DAY))
     lines = [
         WorkSummary(work, state_of(tx, work, [job for job in jobs if job.work_id == work.id]))
@@ -117,7 +120,7 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
         queued=len(queued),
         running_max=allowances_of(ctx.settings, account.limits_json).running_jobs,
         works=lines,
-        messages=message_rows.newest(tx, account_id, now, _SHOWN),
+        messages=[message_rows.summary_of(row) for row in newest],
         requests=sum(errors.values()),
         refused=sorted(
             ((code, count) for code, count in errors.items() if code),

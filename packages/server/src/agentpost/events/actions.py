@@ -16,7 +16,7 @@ from agentpost.domain.limits import EVENTS_WAIT_SECONDS_MIN, STREAM_KEEP_ALIVE_S
 from agentpost.domain.times import HOUR, SECOND, seconds
 from agentpost.events import rows as event_rows
 from agentpost.events.rows import EventHead
-from agentpost.following.held_calls import HeldCall, HungUp
+from agentpost.following.held_calls import HungUp
 from agentpost.record.events import EventName, NumberedEvent
 from agentpost.transactions import read_transaction
 
@@ -112,7 +112,7 @@ async def page(
     least = 0 if begins.expired or begins.is_now else EVENTS_WAIT_SECONDS_MIN
     until = ctx.clock.passed() + seconds(max(0 if begins.expired else wait_seconds, least))
     n = begins.n
-    with HeldCall(ctx.held_calls, caller.holds, caller.account_id, hung_up) as wait:
+    with ctx.held_calls.hold(caller.holds, caller.account_id, hung_up) as wait:
         while True:
             event_page = await _next(ctx, caller.account_id, n, event_filter, limit)
             n = event_page.n
@@ -130,7 +130,7 @@ async def follow(
     hangs up and when the server stops; raises `KeyEnded`."""
     account_id, n = caller.account_id, begins.n
     kept_at, is_hinted = ctx.clock.passed(), True
-    with HeldCall(ctx.held_calls, caller.holds, account_id, hung_up) as wait:
+    with ctx.held_calls.hold(caller.holds, account_id, hung_up) as wait:
         while not wait.over:
             if is_hinted:
                 async with ctx.streams.reading(account_id):

@@ -13,7 +13,7 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain.limits import EVENTS_PAGE_ENTRIES
 from agentpost.domain.times import SECOND
-from agentpost.following.held_calls import HeldCall, HungUp
+from agentpost.following.held_calls import HungUp
 from agentpost.jobs import rows as job_rows
 from agentpost.jobs.rules import Reason
 from agentpost.messages import rows as message_rows
@@ -113,8 +113,8 @@ async def follow(
     """
     moment: Moment | None = None
     is_due, is_last = True, False
-    with HeldCall(
-        ctx.held_calls, caller.holds, message_id, hung_up, texts=texts, place=place, stays=True
+    with ctx.held_calls.hold(
+        caller.holds, message_id, hung_up, texts=texts, place=place, stays=True
     ) as wait:
         while True:
             if moment is not None and (texts_now := wait.texts()):  # before what is read after it

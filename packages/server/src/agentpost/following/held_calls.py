@@ -1,12 +1,23 @@
 """The held calls of this process by API key: they end when their key or its secret ends."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 from agentpost.domain.errors import KeyEnded
 from agentpost.wakeups.base import Wait, Wakeups
 
 HungUp = Callable[[Wait], None]
 """Registers a held wait, to be cancelled when the client hangs up."""
+
+
+@dataclass(slots=True, eq=False)
+class HeldCall:
+    """Where a call waits; ``stays``: see `HeldCalls.hold`; ``is_ended``: its key has ended."""
+
+    wait: Wait
+    stays: bool
+    is_ended: bool = False
 
 
 class HeldCalls:
@@ -38,20 +49,9 @@ class HeldCalls:
             call.is_ended = True
             call.wait.cancel()
 
-
-class HeldCall:
-    """Listen for a message or account in a call that ends with its client and with its key.
-
-    A context. ``place`` is one that the caller has entered and will leave; ``stays``:
-    `HeldCalls.answer_waiting` leaves it. Raises `KeyEnded` at the end when the key was revoked or
-    expired meanwhile.
-    """
-
-    __slots__ = ("_calls", "_holder", "_hung_up", "_owns", "is_ended", "stays", "wait")
-
-    def __init__(
+    @contextmanager
+    def hold(
         self,
-        calls: HeldCalls,
         holder: str,
         subject: str,
         hung_up: HungUp,
@@ -59,28 +59,22 @@ class HeldCall:
         texts: bool = False,
         place: Wait | None = None,
         stays: bool = False,
-    ) -> None:
-        self._calls = calls.by_holder
-        self._holder = holder
-        self._hung_up = hung_up
-        self._owns = place is None
-        self.wait = calls.wakeups.listen(subject, texts=texts) if place is None else place
-        self.stays = stays
-        self.is_ended = False
+    ) -> Iterator[Wait]:
+        """Listen for a message or account in a call that ends with its client and with its key.
 
-    def __enter__(self) -> Wait:
-        self._hung_up(self.wait)  # it may raise: nothing is entered yet
-        if self._owns:
-            self.wait.__enter__()
-        self._calls.setdefault(self._holder, set()).add(self)
-        return self.wait
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._owns:
-            self.wait.__exit__()
-        calls = self._calls[self._holder]
-        calls.discard(self)
-        if not calls:
-            del self._calls[self._holder]
-        if self.is_ended and kind is None:
+        ``place`` is one that the caller has entered and will leave; ``stays``: `answer_waiting`
+        leaves it. Raises `KeyEnded` at the end when the key was revoked or expired meanwhile.
+        """
+        wait = self.wakeups.listen(subject, texts=texts) if place is None else place
+        hung_up(wait)  # it may raise: nothing is entered yet
+        call, calls = HeldCall(wait, stays), self.by_holder.setdefault(holder, set())
+        calls.add(call)
+        try:
+            with wait if place is None else nullcontext():
+                yield wait
+        finally:
+            calls.discard(call)
+            if not calls:
+                del self.by_holder[holder]
+        if call.is_ended:
             raise KeyEnded

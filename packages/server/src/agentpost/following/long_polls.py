@@ -6,6 +6,7 @@ for lost hints: it asks the database about every id that somebody waits for.
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agentpost.caller import Caller
 from agentpost.context import AppContext
@@ -18,10 +19,10 @@ from agentpost.domain.limits import (
     STREAM_KEEP_ALIVE_SECONDS,
 )
 from agentpost.domain.times import SECOND, seconds
-from agentpost.following.held_calls import HeldCall, HungUp
+from agentpost.following.held_calls import HungUp
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import OPEN_TURNS, TurnState
-from agentpost.record import reading, reading as messages, writer
+from agentpost.record import reading, writer
 from agentpost.record.records import EntryRecord, MessageRecord, Snapshot
 from agentpost.transactions import write_transaction
 from agentpost.turns import actions as turns
@@ -46,8 +47,8 @@ async def until_changed(
     Raises ``not_found`` and `KeyEnded`.
     """
     until = ctx.clock.passed() + seconds(wait_seconds)
-    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up) as wait:
-        state = await messages.get_once_settled(ctx, caller, message_id, has_seen)
+    with ctx.held_calls.hold(caller.holds, message_id, hung_up) as wait:
+        state = await reading.get_once_settled(ctx, caller, message_id, has_seen)
         if isinstance(state, Snapshot):
             return state
         version, state_version = state
@@ -55,12 +56,12 @@ async def until_changed(
             if not await wait.wait(left):
                 continue
             snapshot = _from_handover(ctx, wait, version)
-            snapshot = snapshot or await messages.get(ctx, caller, message_id)
+            snapshot = snapshot or await reading.get(ctx, caller, message_id)
             if snapshot.message.final or snapshot.message.state_version != state_version:
                 return snapshot
             version = snapshot.message.version
             del snapshot  # a quarter of what a held call takes; it is not looked at again
-        return await messages.get(ctx, caller, message_id)
+        return await reading.get(ctx, caller, message_id)
 
 
 def _from_handover(ctx: AppContext, wait: Wait, version: int) -> Snapshot | None:
@@ -79,109 +80,113 @@ def _from_handover(ctx: AppContext, wait: Wait, version: int) -> Snapshot | None
 class Page:
     """A page of the log."""
 
-    entries: list[EntryRecord]
-    has_more: bool
-    done: bool
-    cursor: str
-    cursor_expired: bool
+    entries: Sequence[EntryRecord] = ()
+    has_more: bool = False
+    done: bool = False
+    cursor: str = ""
+    cursor_expired: bool = False
     deltas: Sequence[str] = ()
 
 
-async def events(
-    ctx: AppContext,
-    caller: Caller,
-    message_id: str,
-    cursor: str | None,
-    wait_seconds: int,
-    hung_up: HungUp,
-) -> Page:
-    """The next page of a message's log; an empty one comes after at least a second. Raises
-    `Refusal`: ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`."""
-    await messages.get(ctx, caller, message_id)
-    oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
-    seq, expired = _position(ctx, caller, message_id, cursor, oldest)
-    if expired:  # what is still kept of the log is given now, with a fresh cursor
-        wait_seconds = 0
-    async with ctx.wakeups.reader_lock(message_id) as ours:
-        if not ours:
-            raise PollInProgress(cursor or cursor_at(ctx, caller, message_id, 0))
-        wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
-        began = ctx.clock.passed()
-        with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up) as wait:
-            while True:
-                page = await _next_page(ctx, caller, message_id, seq)
-                # Once it is final nothing more can come: only the least wait is kept.
-                hold_seconds = EVENTS_WAIT_SECONDS_MIN if page.done else wait_seconds
-                left = hold_seconds - (ctx.clock.passed() - began) / SECOND
-                if page.entries or left <= 0 or wait.over:
-                    break
-                await wait.wait(left)
-    last = page.entries[-1].seq if page.entries else seq
-    place = cursor_at(ctx, caller, message_id, last)
-    return replace(page, cursor=place, cursor_expired=expired)
-
-
 @dataclass(frozen=True, slots=True)
-class StreamStart:
-    """After which entry a stream begins. ``expired``: the cursor is too old, entries may be
-    missing. ``missed``: it continues, and text told meanwhile is lost."""
+class Log:
+    """A message's log as one key reads it."""
 
-    seq: int
-    expired: bool
-    missed: bool
+    ctx: AppContext
+    caller: Caller
+    message_id: str
 
+    async def events(self, cursor: str | None, wait_seconds: int, hung_up: HungUp) -> Page:
+        """The next page; an empty one comes after at least a second. Raises `Refusal`:
+        ``not_found``, ``bad_cursor``, ``poll_in_progress``, `KeyEnded`."""
+        ctx = self.ctx
+        _, seq, expired = await self._position(cursor)
+        if expired:  # what is still kept of the log is given now, with a fresh cursor
+            wait_seconds = 0
+        async with ctx.wakeups.reader_lock(self.message_id) as ours:
+            if not ours:
+                raise PollInProgress(cursor or self.cursor_at(0))
+            wait_seconds = max(wait_seconds, EVENTS_WAIT_SECONDS_MIN)
+            began = ctx.clock.passed()
+            with ctx.held_calls.hold(self.caller.holds, self.message_id, hung_up) as wait:
+                while True:
+                    page = await self._page(seq)
+                    # Once it is final nothing more can come: only the least wait is kept.
+                    hold_seconds = EVENTS_WAIT_SECONDS_MIN if page.done else wait_seconds
+                    left = hold_seconds - (ctx.clock.passed() - began) / SECOND
+                    if page.entries or left <= 0 or wait.over:
+                        break
+                    await wait.wait(left)
+        last = page.entries[-1].seq if page.entries else seq
+        return replace(page, cursor=self.cursor_at(last), cursor_expired=expired)
 
-async def begin_stream(
-    ctx: AppContext, caller: Caller, message_id: str, cursor: str | None
-) -> StreamStart:
-    """Where a stream of a message's log begins. Raises ``not_found``, ``bad_cursor``."""
-    snapshot = await messages.get(ctx, caller, message_id)
-    oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
-    seq, expired = _position(ctx, caller, message_id, cursor, oldest)
-    return StreamStart(seq, expired, cursor is not None and not snapshot.message.final)
+    async def begin_stream(self, cursor: str | None) -> tuple[int, bool, bool]:
+        """After which entry a stream begins; whether the cursor is too old, so that entries may be
+        missing; and whether the stream continues, and text told meanwhile is lost. Raises
+        ``not_found``, ``bad_cursor``."""
+        snapshot, seq, expired = await self._position(cursor)
+        return seq, expired, cursor is not None and not snapshot.message.final
 
+    async def follow(self, seq: int, hung_up: HungUp) -> AsyncGenerator[Page]:
+        """Pages as their entries come, the last one ``done``; an empty one when none came for a
+        while. Pages without entries may have ``deltas``, which are JSON as `runtime.deltas` writes
+        it.
 
-async def follow(
-    ctx: AppContext, caller: Caller, message_id: str, seq: int, hung_up: HungUp
-) -> AsyncGenerator[Page]:
-    """Pages of a message's log as its entries come, the last one ``done``; an empty one when none
-    came for a while. Pages without entries may have ``deltas``, which are JSON as `runtime.deltas`
-    writes it.
+        Several may follow one message. Ends before that when the client hangs up and when the
+        server stops. Raises `KeyEnded`, and ``not_found`` once the message is gone.
+        """
+        is_hinted, hold = True, self.ctx.held_calls.hold
+        with hold(self.caller.holds, self.message_id, hung_up, texts=True) as wait:
+            while not wait.over:
+                if deltas := wait.texts():  # they were told before the entries that are read now
+                    yield Page(deltas=deltas)
+                if is_hinted:
+                    async with self.ctx.streams.reading(self.caller.account_id):
+                        page = await self._page(seq)
+                    seq = page.entries[-1].seq if page.entries else seq
+                    if page.entries or page.done:
+                        yield page
+                    if page.done:
+                        return
+                    if page.has_more:
+                        continue
+                is_hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
+                if not is_hinted and not wait.over and not wait.has_texts:
+                    yield Page()
 
-    Several may follow one message. Ends before that when the client hangs up and when the server
-    stops. Raises `KeyEnded`, and ``not_found`` once the message is gone.
-    """
-    is_hinted = True
-    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, texts=True) as wait:
-        while not wait.over:
-            if deltas := wait.texts():  # they were told before the entries that are read now
-                yield Page([], False, False, "", False, deltas)
-            if is_hinted:
-                async with ctx.streams.reading(caller.account_id):
-                    page = await _next_page(ctx, caller, message_id, seq)
-                seq = page.entries[-1].seq if page.entries else seq
-                if page.entries or page.done:
-                    yield page
-                if page.done:
-                    return
-                if page.has_more:
-                    continue
-            is_hinted = await wait.wait(STREAM_KEEP_ALIVE_SECONDS)
-            if not is_hinted and not wait.over and not wait.has_texts:
-                yield Page([], False, False, "", False)
+    def cursor_at(self, seq: int) -> str:
+        """The cursor of the place after an entry."""
+        ctx = self.ctx
+        now = ctx.clock.now() // SECOND
+        return ctx.cursors.make(self.message_id, self.caller.key_id, seq, now)
 
+    async def _page(self, seq: int) -> Page:
+        """What the log has after an entry; without a cursor."""
 
-async def _next_page(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> Page:
-    """What the log has after an entry; without a cursor."""
-    entries, snapshot = await ctx.db.read(lambda tx: _entries(tx, ctx, caller, message_id, seq))
-    page_entries = entries[:EVENTS_PAGE_ENTRIES]
-    has_more = len(entries) > len(page_entries)
-    return Page(page_entries, has_more, bool(snapshot.message.final) and not has_more, "", False)
+        def look(tx: Tx) -> tuple[MessageRecord, list[EntryRecord]]:
+            now, key_id = self.ctx.clock.now(), self.caller.key_id
+            message = message_rows.of_key(tx, self.message_id, key_id, now)
+            limit = EVENTS_PAGE_ENTRIES + 1
+            return message, message_rows.entries_after(tx, self.message_id, seq, limit)
 
+        message, entries = await self.ctx.db.read(look)
+        has_more = len(entries) > EVENTS_PAGE_ENTRIES
+        is_done = bool(message.final) and not has_more
+        return Page(entries[:EVENTS_PAGE_ENTRIES], has_more, is_done)
 
-def cursor_at(ctx: AppContext, caller: Caller, message_id: str, seq: int) -> str:
-    """The cursor of the place after an entry."""
-    return ctx.cursors.make(message_id, caller.key_id, seq, ctx.clock.now() // SECOND)
+    async def _position(self, cursor: str | None) -> tuple[Snapshot, int, bool]:
+        """The message, the last entry that was seen, and whether the cursor is too old."""
+        ctx = self.ctx
+        snapshot = await reading.get(ctx, self.caller, self.message_id)
+        if cursor is None:
+            return snapshot, 0, False
+        read = ctx.cursors.read(cursor)
+        if read is None or read[:2] != (self.message_id, self.caller.key_id):
+            text = "This cursor was not issued for this message and key."
+            raise Refusal(ErrorCode.BAD_CURSOR, text)
+        _, _, seq, given_at = read
+        oldest = ctx.clock.now() - seconds(ctx.settings.entry_retention_seconds)
+        return snapshot, seq, given_at * SECOND < oldest
 
 
 class Recheck:
@@ -203,56 +208,28 @@ class Recheck:
         commits = ctx.db.external_commits
         if commits is not None and commits == self._external_commits:
             return
-        changes, versions = _Changes([], [], {}), self._seen
-        if subjects := ctx.wakeups.waited_for():
-            changes = await ctx.db.read(lambda tx: _find_changes(tx, subjects, versions))
+        known, subjects = self._seen, ctx.wakeups.waited_for()
+        look = partial(_find_changes, subjects=subjects, known=known)
+        accounts, changed, seen = await ctx.db.read(look) if subjects else ([], [], {})
         if commits is not None:  # else notices tell, and reconnecting does
-            ctx.wakeups.hint(*changes.accounts)
-        for message_id in changes.messages:
+            ctx.wakeups.hint(*accounts)
+        for message_id in changed:
             # Looks that are far apart have not seen most of what is waited for now.
-            if commits is not None or message_id in versions:
+            if commits is not None or message_id in known:
                 ctx.handover.give(message_id, None)
                 ctx.wakeups.hint(message_id)
-        self._seen, self._external_commits = changes.seen, commits  # not before: the look may fail
+        self._seen, self._external_commits = seen, commits  # not before: the look may fail
 
 
-@dataclass(frozen=True, slots=True)
-class _Changes:
-    """``messages``: those with another version than was seen; ``seen``: all versions now."""
-
-    accounts: list[str]
-    messages: list[str]
-    seen: dict[str, int]
-
-
-def _find_changes(tx: Tx, subjects: list[str], known_versions: Mapping[str, int]) -> _Changes:
-    """On the database's thread: there may be thousands of them."""
+def _find_changes(
+    tx: Tx, subjects: list[str], known: Mapping[str, int]
+) -> tuple[list[str], list[str], dict[str, int]]:
+    """The accounts, the messages with another version than was seen, and all versions now. On the
+    database's thread: there may be thousands of them."""
     accounts = [i for i in subjects if i.startswith(ids.ACCOUNT)]
-    versions = {i: known_versions.get(i, _UNSEEN) for i in subjects if i.startswith(ids.MESSAGE)}
+    versions = {i: known.get(i, _UNSEEN) for i in subjects if i.startswith(ids.MESSAGE)}
     new_versions = message_rows.other_versions(tx, versions)
-    return _Changes(accounts, list(new_versions), versions | new_versions)
-
-
-def _position(
-    ctx: AppContext, caller: Caller, message_id: str, cursor: str | None, oldest: int
-) -> tuple[int, bool]:
-    """(last entry seen, whether the cursor is too old)."""
-    if cursor is None:
-        return 0, False
-    read = ctx.cursors.read(cursor)
-    if read is None or read[:2] != (message_id, caller.key_id):
-        raise Refusal(ErrorCode.BAD_CURSOR, "This cursor was not issued for this message and key.")
-    _, _, seq, given_at = read
-    return seq, given_at * SECOND < oldest
-
-
-def _entries(
-    tx: Tx, ctx: AppContext, caller: Caller, message_id: str, seq: int
-) -> tuple[list[EntryRecord], Snapshot]:
-    """Entries and message of one moment, one entry more than a page."""
-    message = message_rows.of_key(tx, message_id, caller.key_id, ctx.clock.now())
-    entries = message_rows.entries_after(tx, message_id, seq, EVENTS_PAGE_ENTRIES + 1)
-    return entries, Snapshot(message, [], [])
+    return accounts, list(new_versions), versions | new_versions
 
 
 async def until_turn_ends(ctx: AppContext, message: MessageRecord, wait: Wait) -> Snapshot:

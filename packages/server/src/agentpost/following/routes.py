@@ -24,8 +24,8 @@ from agentpost.api.query import int_param, text_param
 from agentpost.caller import Caller
 from agentpost.contract.shape import dumps, loads
 from agentpost.domain.errors import ErrorCode
-from agentpost.following import long_polls, stream_routes
-from agentpost.following.long_polls import Page
+from agentpost.following import stream_routes
+from agentpost.following.long_polls import Log, Page
 from agentpost.following.shapes import EntryShape, EventListShape
 from agentpost.http import event_stream
 from agentpost.messages.routes import WAIT
@@ -49,14 +49,8 @@ async def list_events(api: Api, request: Request, caller: Caller, message_id: st
     still there and says `cursor_expired`."""
     cursor, wait = text_param(request, "cursor"), int_param(request, WAIT)
     await admission.wait(api.ctx, caller)  # every read of a log is a wait (design: Rate limits)
-    page = await long_polls.events(
-        api.ctx,
-        caller,
-        message_id,
-        cursor,
-        wait,
-        partial(watch_hang_up, request),
-    )
+    log = Log(api.ctx, caller, message_id)
+    page = await log.events(cursor, wait, partial(watch_hang_up, request))
     shape = EventListShape(
         data=[EntryShape.of(entry, api.ctx.links) for entry in page.entries],
         has_more=page.has_more,
@@ -90,27 +84,22 @@ async def stream(api: Api, request: Request, caller: Caller, message_id: str) ->
     pieces. The whole text comes with its entry."""
     cursor = stream_routes.cursor_of(request)
     await stream_routes.admit(api, caller)
-    start = await long_polls.begin_stream(api.ctx, caller, message_id, cursor)
-    pages = long_polls.follow(
-        api.ctx, caller, message_id, start.seq, partial(watch_hang_up, request)
-    )
+    log = Log(api.ctx, caller, message_id)
+    seq, is_expired, has_missed = await log.begin_stream(cursor)
+    pages = log.follow(seq, partial(watch_hang_up, request))
     # The place is sent at once: who comes back before the first entry says that it was here.
-    begins = event_stream.place(long_polls.cursor_at(api.ctx, caller, message_id, start.seq))
-    begins += stream_routes.CURSOR_EXPIRED if start.expired else b""
-    begins += stream_routes.RESET if start.missed else b""
-    pieces = _pieces(api, caller, message_id, pages)
-    return stream_routes.respond(api, caller, message_id, begins, pieces)
+    begins = event_stream.place(log.cursor_at(seq))
+    begins += stream_routes.CURSOR_EXPIRED if is_expired else b""
+    begins += stream_routes.RESET if has_missed else b""
+    return stream_routes.respond(api, caller, message_id, begins, _pieces(log, pages))
 
 
-async def _pieces(
-    api: Api, caller: Caller, message_id: str, pages: AsyncGenerator[Page]
-) -> AsyncGenerator[bytes]:
+async def _pieces(log: Log, pages: AsyncGenerator[Page]) -> AsyncGenerator[bytes]:
     async with aclosing(pages):
         async for page in pages:
             for entry in page.entries:
-                cursor = long_polls.cursor_at(api.ctx, caller, message_id, entry.seq)
-                data = EntryShape.of(entry, api.ctx.links).json()
-                yield event_stream.event(data, name=entry.type, id_=cursor)
+                data = EntryShape.of(entry, log.ctx.links).json()
+                yield event_stream.event(data, name=entry.type, id_=log.cursor_at(entry.seq))
             for piece in page.deltas:
                 yield _delta(piece)
             if page.done:

@@ -49,21 +49,15 @@ class Watch:
         tells_all = message.final and not message.jobs and message.reason != "turn_failed"
         if waits_for_credits(message) or tells_all:
             return message
-        return self.by_id(message.id)
-
-    def by_id(self, message_id: str) -> Message:
-        """The same for a message of which only the id is known."""
-        self.message_id = message_id
-        with closing(self._parts(message_id)) as parts:
-            return self._show_all(parts) or self.client.get(message_id)
+        return self.all_of_it(message.id, waits=False)
 
     def send(self, parts: Generator[Message | Part, None, None]) -> Message:
-        """The same for a message that is sent by reading what comes of it."""
+        """`to_the_end` for a message that is sent by reading what comes of it."""
         from agentpost_client.errors import Forbidden
 
         try:
             with closing(parts):
-                message = self._show_all(parts)
+                message = self._show_all(parts, waits=False)
         except Forbidden:
             if self.message_id is not None:
                 say(f"{self.message_id} is sent, but this key may not read it")
@@ -71,16 +65,18 @@ class Watch:
         assert message is not None, "a message that is sent comes before what is written of it"
         return message
 
-    def all_of_it(self, message_id: str) -> Message:
-        """Every entry until there can be no more, also where somebody's credits are waited for."""
+    def all_of_it(self, message_id: str, *, waits: bool = True) -> Message:
+        """Every entry until there can be no more; with ``waits``, also where somebody's credits are
+        waited for."""
         self.message_id = message_id
-        with closing(self._parts(message_id)) as parts:
-            for part in parts:
-                self._show(part)
-        return self.client.get(message_id)
+        messages = self.client.messages
+        read: Any = messages.stream if self.streams else messages.follow
+        with closing(read(message_id, self.cursor, self.seq)) as parts:
+            return self._show_all(parts, waits=waits) or self.client.get(message_id)
 
-    def _show_all(self, parts: Iterable[Message | Part]) -> Message | None:
-        """The last message among what comes, or the message once only credits can move it on."""
+    def _show_all(self, parts: Iterable[Message | Part], *, waits: bool) -> Message | None:
+        """Show what comes, and remember how far that is. The last message among it, or the message
+        once only credits can move it on."""
         from agentpost_client import Entry, Message
 
         message: Message | None = None
@@ -88,28 +84,15 @@ class Watch:
             if isinstance(part, Message):
                 message, self.message_id = part, part.id
                 continue
-            self._show(part)
-            if isinstance(part, Entry) and part.type in _MAY_WAIT_FOR_CREDITS:
+            if isinstance(part, Entry):
+                self.seq, self.cursor = part.seq, part.cursor
+            self.show(part)
+            if not waits and isinstance(part, Entry) and part.type in _MAY_WAIT_FOR_CREDITS:
                 assert self.message_id is not None
                 now = self.client.get(self.message_id)
                 if waits_for_credits(now):
                     return now
         return message
-
-    def _show(self, part: Part) -> None:
-        """Show it, and remember how far that is."""
-        from agentpost_client import Entry
-
-        if isinstance(part, Entry):
-            self.seq, self.cursor = part.seq, part.cursor
-        self.show(part)
-
-    def _parts(self, message_id: str) -> Generator[Part, None, None]:
-        """What comes of a message."""
-        messages = self.client.messages
-        read: Any = messages.stream if self.streams else messages.follow
-        parts: Generator[Part, None, None] = read(message_id, self.cursor, self.seq)
-        return parts
 
 
 def waits_for_credits(message: Message) -> bool:

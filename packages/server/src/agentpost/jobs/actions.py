@@ -28,7 +28,7 @@ from agentpost.jobs.rules import (
 )
 from agentpost.messages import rows as message_rows
 from agentpost.nodes import poison_rules
-from agentpost.record import history, job_changes, journal_rows, lifecycle, signals as s, writer
+from agentpost.record import history, journal_rows, lifecycle, signals as s, writer
 from agentpost.record.journal_rules import Call
 from agentpost.record.records import AccountRecord, FileRecord, JobRecord, MessageRecord
 from agentpost.record.tickets import JobTicket
@@ -96,7 +96,7 @@ def claim(
     if seen_job is None or seen_job.state not in EXECUTING:
         return None
     confirmed_at = ctx.lease.now()  # before anything is read that says whose it is
-    if not may_be_suspect and poison_rules.is_suspect(job_changes.deaths_before(seen_job)):
+    if not may_be_suspect and poison_rules.is_suspect(writer.deaths_before(seen_job)):
         return None
     may_end = _is_poison(seen_job) and owner not in (None, ctx.node)
     account = account_rows.lock(tx, seen_job.account_id) if may_end else None
@@ -115,7 +115,7 @@ def claim(
 
 def _is_poison(job: JobRecord) -> bool:
     """Whether this death is one too many since a call was recorded."""
-    return poison_rules.is_poison(job_changes.deaths(job))
+    return poison_rules.is_poison(writer.deaths(job))
 
 
 # --- recorded calls -------------------------------------------------------------------------------
@@ -127,17 +127,32 @@ def record_call(
     call: Call,
     cost: int = 0,
     charges: Sequence[Charge] = (),
+    file: FileRecord | None = None,
 ) -> bool:
     """Record an answer; a held cost becomes a charge, or is given back on an error. ``charges`` are
-    those that the call's body made. Raises `Fenced`, and `OutOfCredits` when charges found none:
-    the call is recorded, and the job parked until the rest can be charged (`charge_owed`)."""
+    those that the call's body made. A ``file`` that the call has written lands in the work, and the
+    log says so.
+
+    Raises `Fenced`; `StorageFull`: then nothing happened; and `OutOfCredits` when charges found
+    none: the call is recorded, and the job parked until the rest can be charged (`charge_owed`).
+    """
     now = ctx.clock.now()
     account = account_rows.lock(tx, claim.account_id) if cost or charges else None
-    writer.count_call(tx, claim.job_id, claim.epoch)
+    if file is None:
+        writer.count_call(tx, claim.job_id, claim.epoch)
+    else:
+        file.created_at, signal = now, s.FileWritten(file.name)
+        writer.apply_job(tx, ctx, claim.job_id, signal, now, epoch=claim.epoch)
+        work_rows.put_file(tx, file)
+        call = replace(call, value=values.dump(history.agent_file(file)))
+        lifecycle.file_written(tx, file, call.n)
     if account is not None and cost:
         _settle_hold(tx, ctx, claim, account, call, cost, now)
     journal_rows.put(tx, claim.job_id, call, now)
-    return account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
+    is_paid = account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
+    if file is not None:
+        space.count_written(tx, ctx, file)
+    return is_paid
 
 
 @_may_park
@@ -239,34 +254,6 @@ def set_output(tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, output_json
     journal_rows.put(tx, claim.job_id, call, ctx.clock.now())
 
 
-@_may_park
-def write_file(
-    tx: Tx,
-    ctx: AppContext,
-    claim: JobClaim,
-    call: Call,
-    file: FileRecord,
-    cost: int,
-    charges: Sequence[Charge] = (),
-) -> bool:
-    """A file lands in the work, its cost is charged, the log says so. Raises as `record_call`, and
-    `StorageFull`: then nothing happened."""
-    now = ctx.clock.now()
-    file.created_at = now
-    account = account_rows.lock(tx, claim.account_id) if cost or charges else None
-    signal = s.FileWritten(file.name)
-    writer.apply_job(tx, ctx, claim.job_id, signal, now, epoch=claim.epoch)
-    work_rows.put_file(tx, file)
-    if account is not None and cost:
-        _settle_hold(tx, ctx, claim, account, call, cost, now)
-    value = values.dump(history.agent_file(file))
-    journal_rows.put(tx, claim.job_id, replace(call, value=value), now)
-    lifecycle.file_written(tx, file, call.n)
-    is_paid = account is None or _charge_body(tx, ctx, claim, account, call.n, charges, now)
-    space.count_written(tx, ctx, file)
-    return is_paid
-
-
 @write_transaction
 def read_inbox(
     tx: Tx, ctx: AppContext, claim: JobClaim, call: Call, after: int, *, keep_empty: bool
@@ -291,30 +278,16 @@ async def list_files(ctx: AppContext, ticket: JobTicket) -> list[File]:
 
 
 # --- ending ---------------------------------------------------------------------------------------
-async def finish(
+@write_transaction
+def end(
+    tx: Tx,
     ctx: AppContext,
     claim: JobClaim,
-    text: str,
-    question: str | None,
-    state_json: str,
-    answer_format: str | None = None,
+    signal: s.Finished | s.Failed,
+    state_json: str | None = None,
 ) -> None:
-    """The job's function returned. Raises `Fenced`."""
-    await _end_job(ctx, claim, s.Finished(text, question, answer_format), state_json)
-
-
-async def fail(
-    ctx: AppContext, claim: JobClaim, text: str, cause: str | None = None, is_lasting: bool = False
-) -> None:
-    """The job's function raised; ``text`` is shown to the user, ``cause`` to the operator.
-    ``is_lasting``: see `signals.Failed`. Raises `Fenced`."""
-    await _end_job(ctx, claim, s.Failed(text, cause, is_lasting), None)
-
-
-@write_transaction
-def _end_job(
-    tx: Tx, ctx: AppContext, claim: JobClaim, signal: s.Finished | s.Failed, state_json: str | None
-) -> None:
+    """The job's function returned, or raised; ``state_json``: what the memory of its work is now,
+    None: what it was. Raises `Fenced`."""
     asks = isinstance(signal, s.Finished) and signal.answer_format is not None
     job = job_rows.get(tx, claim.job_id) if asks else None
     if job is not None:

@@ -97,13 +97,9 @@ def start_job(
     return answer
 
 
-def fence(tx: Tx, ticket: TurnTicket) -> MessageRecord:
-    """The message, locked, if its turn is still ours; raises `Fenced`."""
-    return fence_last(tx, ticket)[0]
-
-
-def fence_last(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
-    """`fence`, and whether another turn waits in its conversation, which is locked."""
+def fence(tx: Tx, ticket: TurnTicket) -> tuple[MessageRecord, bool]:
+    """The message, locked, if its turn is still ours; and whether another turn waits in its
+    conversation, if that is locked. Raises `Fenced`."""
     message, waits = message_rows.lock_known(tx, ticket.latest[0])
     return _check_owner(ticket, message), waits
 
@@ -183,10 +179,8 @@ def _new_job(
 
 
 def _answer_of(job: JobRecord) -> dict[str, str | None]:
-    state, reason = "refused", job.reason
-    if job.state is JobState.RUNNING:
-        state, reason = "running", None
-    elif job.state is JobState.QUEUED:
-        state, reason = "queued", Reason.OUT_OF_CREDITS
+    words = {JobState.RUNNING: "running", JobState.QUEUED: "queued"}
+    state = words.get(job.state, "refused")
+    reason = Reason.OUT_OF_CREDITS if state == "queued" else job.reason
     reason_value = None if reason is None else reason.value
     return {"job_id": job.id, "work_id": job.work_id, "state": state, "reason": reason_value}

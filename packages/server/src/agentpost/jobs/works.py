@@ -1,6 +1,6 @@
 """Reading, stopping and deleting works, and finding files (spec: Work; File)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from agentpost.accounts import rows as account_rows
@@ -19,17 +19,17 @@ from agentpost.turns import conversation_rows
 
 @dataclass(frozen=True, slots=True)
 class WorkView:
-    """A work as a client sees it."""
+    """A work as a client sees it; in a list without files."""
 
     work: WorkRecord
     running: bool
-    files: list[FileRecord]
+    files: Sequence[FileRecord] = ()
 
     def shown_to(self, scopes: Collection[Scope]) -> "WorkView":
         """What a key may see that has stopped the work: without ``read``, that it is there."""
         if Scope.READ in scopes:
             return self
-        return replace(self, work=replace(self.work, text=""), files=[])
+        return replace(self, work=replace(self.work, text=""), files=())
 
     def shape(self, links: Links, from_char: int = 0) -> WorkShape:
         """With the page of its text that begins there."""
@@ -37,22 +37,14 @@ class WorkView:
         return WorkShape.of(work, links, running=running, files=files, from_char=from_char)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkSummary:
-    """A work in the list."""
-
-    work: WorkRecord
-    running: bool
-
-
 @read_transaction
 def list_works(
     tx: Tx, ctx: AppContext, account_id: str, limit: int, before: str | None = None
-) -> tuple[list[WorkSummary], bool]:
+) -> tuple[list[WorkView], bool]:
     """The account's works older than ``before``, newest first, and whether there are more."""
     running = {job.work_id for job in job_rows.executing(tx, account_id)}
     works = work_rows.list_(tx, account_id, limit + 1, before)
-    return [WorkSummary(work, work.id in running) for work in works[:limit]], len(works) > limit
+    return [WorkView(work, work.id in running) for work in works[:limit]], len(works) > limit
 
 
 async def get(ctx: AppContext, account_id: str, work_id: str) -> WorkView:
@@ -90,22 +82,19 @@ def delete(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> None:
         conversation_rows.set_home(tx, conversation.id, None)
 
 
-async def get_file(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
+@read_transaction
+def get_file(tx: Tx, ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
     """A file of the account by its public id; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
-
-    def fn(tx: Tx) -> FileRecord | None:
-        if work_rows.get(tx, work_id, account_id) is None:
-            return None
-        return work_rows.file(tx, work_id, path)
-
-    return require_file(await ctx.db.read(fn))
+    work = work_rows.get(tx, work_id, account_id)
+    return require_file(None if work is None else work_rows.file(tx, work_id, path))
 
 
-async def linked_file(ctx: AppContext, file_id: str) -> FileRecord:
+@read_transaction
+def linked_file(tx: Tx, ctx: AppContext, file_id: str) -> FileRecord:
     """A file by its public id, for the holder of a signed link; raises ``not_found``."""
     work_id, _, path = file_id.partition("/")
-    return require_file(await ctx.db.read(lambda tx: work_rows.live_file(tx, work_id, path)))
+    return require_file(work_rows.live_file(tx, work_id, path))
 
 
 def require_file(file: FileRecord | None) -> FileRecord:

@@ -16,8 +16,9 @@ from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.following.followers import was_cancelled
 from agentpost.messages import lists, rows as message_rows
-from agentpost.messages.filter_rules import ListFilter
+from agentpost.messages.filter_rules import MessageFilter
 from agentpost.record.records import MessageRecord, Snapshot
+from agentpost.transactions import read_transaction
 
 _PREFIX: Final = "chain/"
 LENGTH_MAX: Final = 100
@@ -53,19 +54,16 @@ def next_key(chain: Chain) -> str:
     return _key(chain.id, len(chain.snapshots))
 
 
-async def look(ctx: AppContext, caller: Caller, first_id: str) -> Chain:
+@read_transaction
+def look(tx: Tx, ctx: AppContext, caller: Caller, first_id: str) -> Chain:
     """The chain that begins with a message of the key; raises ``not_found``, also for one that goes
     on from another."""
-
-    def fn(tx: Tx) -> Chain:
+    first = None
+    if ids.is_id(ids.MESSAGE, first_id):
         first = message_rows.get_of_key(tx, first_id, caller.key_id, ctx.clock.now())
-        if first is None or _goes_on(first):
-            raise not_found("task")
-        return _chain(tx, caller, first)
-
-    if not ids.is_id(ids.MESSAGE, first_id):
+    if first is None or _goes_on(first):
         raise not_found("task")
-    return await ctx.db.read(fn)
+    return _chain(tx, caller, first)
 
 
 async def newest(
@@ -73,14 +71,10 @@ async def newest(
 ) -> list[Chain]:
     """The chains that begin with one of the key's newest messages, of one conversation or of all,
     newest first."""
-    list_filter = ListFilter(conversation=conversation)
+    list_filter = MessageFilter(conversation=conversation)
     page = await lists.list_page(ctx, caller, list_filter, before=None, limit=limit)
     firsts = [each.message for each in page.messages if not _goes_on(each.message)]
-
-    def fn(tx: Tx) -> list[Chain]:
-        return [_chain(tx, caller, first) for first in firsts]
-
-    return await ctx.db.read(fn)
+    return await ctx.db.read(lambda tx: [_chain(tx, caller, first) for first in firsts])
 
 
 def _chain(tx: Tx, caller: Caller, first: MessageRecord) -> Chain:

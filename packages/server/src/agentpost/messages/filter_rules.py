@@ -10,24 +10,17 @@ from agentpost.messages.rules import MessageStatus
 @dataclass(frozen=True, slots=True)
 class MessageFilter:
     """Which messages a list shows; None or empty: all. ``text``: a part of the text, conversation's
-    name, idempotency key or metadata, in small or capital letters. ``ids`` and ``conversation_ids``
-    have an index: all messages are searched."""
-
-    status: MessageStatus | None = None
-    key_id: str | None = None
-    text: str | None = None
-    ids: tuple[str, ...] = ()
-    conversation_ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ListFilter:
-    """Which messages of a key are listed; None: all. ``conversation`` is a name, ``metadata`` are
+    name, idempotency key or metadata, in small or capital letters. ``conversation`` is a name.
+    ``ids`` and ``conversation_ids`` have an index: all messages are searched. ``metadata`` are
     (label, text), the times are in microseconds: ``created_after`` <= created <
     ``created_before``."""
 
     status: MessageStatus | None = None
+    key_id: str | None = None
+    text: str | None = None
     conversation: str | None = None
+    ids: tuple[str, ...] = ()
+    conversation_ids: tuple[str, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     created_after: int | None = None
     created_before: int | None = None

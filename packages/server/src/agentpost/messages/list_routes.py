@@ -24,7 +24,7 @@ from agentpost.caller import Caller
 from agentpost.domain import ids, limits
 from agentpost.domain.errors import ErrorCode
 from agentpost.messages import lists
-from agentpost.messages.filter_rules import ListFilter
+from agentpost.messages.filter_rules import MessageFilter
 from agentpost.messages.routes import message_response
 from agentpost.messages.rules import MessageStatus
 from agentpost.messages.shapes import (
@@ -147,9 +147,9 @@ async def delete(api: Api, _: Request, caller: Caller, message_id: str) -> Respo
     return respond(MessageDeletedShape(id=message_id))
 
 
-def _filter(request: Request) -> ListFilter:
+def _filter(request: Request) -> MessageFilter:
     status = choice_param(request, "status", MessageStatus)
-    return ListFilter(
+    return MessageFilter(
         status=MessageStatus(status) if status else None,
         conversation=id_param(request, "conversation"),
         metadata=labels_param(request, METADATA),

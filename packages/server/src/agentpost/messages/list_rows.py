@@ -4,52 +4,67 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from agentpost.db.filtered import OWNED, Conditions, newest
-from agentpost.db.session import Tx
+from agentpost.db.filtered import OWNED, Conditions, containing, newest
+from agentpost.db.session import Row, Tx
 from agentpost.domain import ids
 from agentpost.domain.times import MINUTE
-from agentpost.messages.filter_rules import ListFilter
-from agentpost.turns import conversation_rows
+from agentpost.messages.filter_rules import MessageFilter
 
-_ID_IS_OLDER = MINUTE
+_TEXTS: Final = ("text", "idempotency_key", "conversation", "metadata_json")
+_CONTAINS: Final = "(" + " OR ".join(f"LOWER({each}) LIKE ? ESCAPE '!'" for each in _TEXTS) + ")"
+_ID_IS_OLDER: Final = MINUTE
 """A message's id is made this long before it is accepted, at the most."""
 
 
 def page(
-    tx: Tx, key_id: str, filters: ListFilter, now: int, *, before: str, limit: int
-) -> tuple[list[str], str | None]:
-    """The ids of messages of the key that fit and are older than the id ``before``, newest first.
-    The second value is where to go on, see `filtered.newest`."""
-    column, value = "key_id", key_id
-    if filters.conversation is not None:
-        conversation_id = conversation_rows.find(tx, key_id, filters.conversation)
-        if conversation_id is None:
-            return [], None
-        column, value = "conversation_id", conversation_id
+    tx: Tx,
+    owner: tuple[str, str],
+    filters: MessageFilter,
+    now: int,
+    columns: Sequence[str],
+    *,
+    before: str | None = None,
+    since: str = "",
+    limit: int,
+) -> tuple[list[Row], str | None]:
+    """Messages that fit and are older than the id ``before``, newest first: these columns, of which
+    the first is the id, and their metadata. The second value is where to go on, see
+    `filtered.newest`. ``owner``: the column ``account_id`` or ``key_id``, and the id in it."""
+    column, values = owner[0], list(owner[1:])
     fits = Conditions()
     fits.add("expires_at > ?", now)
-    fits.equal("key_id", key_id)
     fits.equal("status", filters.status.value if filters.status else None)
+    fits.equal("key_id", filters.key_id)
     fits.add("created_at >= ?", filters.created_after)
     fits.add("created_at < ?", filters.created_before)
+    if filters.text is not None:
+        part = containing(filters.text)
+        escaped = containing(json.dumps(filters.text)[1:-1])  # as metadata are stored
+        fits.add(_CONTAINS, part, part, part, escaped)
     for label in filters.metadata:
         # As it was written: a label and its text stand so in the column, or it does not have them.
         fits.add("replace(metadata_json, ?, '') <> metadata_json", json.dumps(dict([label]))[1:-1])
-    since = ""
+    if filters.ids or filters.conversation_ids:
+        if column == "account_id":
+            fits.require_account(owner[1])
+        else:
+            fits.equal(*owner)
+        column = "id" if filters.ids else "conversation_id"
+        values = list(filters.ids or filters.conversation_ids)
     if filters.created_after is not None:
         since = ids.at(ids.MESSAGE, filters.created_after - _ID_IS_OLDER)
     rows, more = newest(
         tx,
         "messages",
-        ("id", "metadata_json"),
-        [value],
+        (*columns, "metadata_json"),
+        values,
         fits,
-        before=before,
+        before=before or ids.last(ids.MESSAGE),
         since=since,
         limit=limit,
         column=column,
     )
-    return [row[0] for row in rows if _has(row[1], filters.metadata)], more
+    return [row for row in rows if _has(row[-1], filters.metadata)], more
 
 
 def _has(metadata_json: str | None, labels: tuple[tuple[str, str], ...]) -> bool:
@@ -83,9 +98,6 @@ _NAMES: Final = (
     "SELECT r.id, m.conversation FROM requests r JOIN messages m ON m.id = r.message_id"
     " WHERE r.id IN ({})"
 )
-_MESSAGES_OF_CONVERSATIONS: Final = (
-    f"SELECT id FROM messages WHERE conversation_id IN ({{}}) AND {OWNED} ORDER BY id DESC LIMIT ?"
-)
 
 
 def by_id(tx: Tx, account_id: str, prefix: str, one: str) -> str | None:
@@ -113,11 +125,3 @@ def conversation_names(tx: Tx, request_ids: Sequence[str]) -> dict[str, str | No
         return {}
     sql = _NAMES.format(", ".join("?" * len(request_ids)))
     return {row[0]: row[1] for row in tx.all(sql, request_ids)}
-
-
-def of_conversations(
-    tx: Tx, account_id: str, conversation_ids: tuple[str, ...], limit: int
-) -> tuple[str, ...]:
-    """The newest messages of these conversations."""
-    sql = _MESSAGES_OF_CONVERSATIONS.format(", ".join("?" * len(conversation_ids)))
-    return tuple(row[0] for row in tx.all(sql, (*conversation_ids, account_id, limit)))

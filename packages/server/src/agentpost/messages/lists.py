@@ -1,19 +1,19 @@
 """Listing, cancelling and deleting the messages of a key (design: Additions)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from agentpost.accounts import rows as account_rows
 from agentpost.caller import Caller
 from agentpost.context import AppContext
-from agentpost.db.session import Tx
+from agentpost.db.session import Row, Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem, Refusal, not_found
 from agentpost.jobs import actions as jobs, rows as job_rows
 from agentpost.jobs.rules import JobState
 from agentpost.messages import list_rows, rows as message_rows
-from agentpost.messages.filter_rules import ListFilter
+from agentpost.messages.filter_rules import MessageFilter
 from agentpost.messages.rules import OPEN_TURNS, TurnFailure, TurnState
 from agentpost.record import signals as s, writer
 from agentpost.record.records import MessageRecord, Snapshot
@@ -37,7 +37,7 @@ class MessagePage:
 
 
 async def list_page(
-    ctx: AppContext, caller: Caller, list_filter: ListFilter, *, before: str | None, limit: int
+    ctx: AppContext, caller: Caller, list_filter: MessageFilter, *, before: str | None, limit: int
 ) -> MessagePage:
     """The key's messages that fit and are older than the id ``before``, newest first.
 
@@ -50,18 +50,23 @@ async def list_page(
     message_ids: list[str] = []
     place: str | None = before or ids.last(ids.MESSAGE)
     looks = 0
+
+    def look(tx: Tx) -> tuple[list[Row], str | None]:
+        filters, key_id = list_filter, caller.key_id
+        if filters.conversation is not None:
+            conversation_id = conversation_rows.find(tx, key_id, filters.conversation)
+            if conversation_id is None:
+                return [], None
+            filters = replace(filters, conversation_ids=(conversation_id,))
+        more = limit + 1 - len(message_ids)
+        now = ctx.clock.now()
+        owner = ("key_id", key_id)
+        return list_rows.page(tx, owner, filters, now, ("id",), before=place, limit=more)
+
     while place is not None and len(message_ids) <= limit and looks < LOOKS_MAX:
         looks += 1
-        look = partial(
-            list_rows.page,
-            key_id=caller.key_id,
-            filters=list_filter,
-            now=ctx.clock.now(),
-            before=place,
-            limit=limit + 1 - len(message_ids),
-        )
-        more, place = await ctx.db.read(look)
-        message_ids += more
+        rows, place = await ctx.db.read(look)
+        message_ids += [row[0] for row in rows]
     full = len(message_ids) > limit
 
     def read(tx: Tx) -> list[Snapshot]:

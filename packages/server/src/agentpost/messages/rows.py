@@ -1,6 +1,5 @@
 """Reading messages, their jobs, files and log. All writing of state is in `record.rows`."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -8,14 +7,13 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.accounts.rows import ACCOUNTS
 from agentpost.db import as_json
-from agentpost.db.filtered import Conditions, containing, counts, newest as newest_that_fit
+from agentpost.db.filtered import counts
 from agentpost.db.mapper import Mapper
 from agentpost.db.session import NO_FILES, UNHEARD, Row, Tx, scalar
 from agentpost.db.statements import All, First, Firsts, Rows, Value, Whether
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
 from agentpost.jobs.rules import JobRole, Reason
-from agentpost.messages.filter_rules import MessageFilter
 from agentpost.messages.rules import MessageStatus, TurnState
 from agentpost.nodes.ownership_rows import comparison
 from agentpost.record.records import (
@@ -105,7 +103,7 @@ _BEGUN_BEFORE = (
     " ORDER BY turn_began_at LIMIT ?"
 )
 _CHARACTERS = 300
-_SUMMARY = (
+SUMMARY = (
     "id",
     f"substr(text, 1, {_CHARACTERS})",
     "status",
@@ -116,12 +114,6 @@ _SUMMARY = (
     "user_id",
     "conversation",
 )
-_NEWEST = (
-    f"SELECT {', '.join(_SUMMARY)} FROM messages WHERE account_id = ? AND expires_at > ?"
-    " ORDER BY id DESC LIMIT ?"
-)
-_TEXTS = ("text", "idempotency_key", "conversation", "metadata_json")
-_CONTAINS = "(" + " OR ".join(f"LOWER({each}) LIKE ? ESCAPE '!'" for each in _TEXTS) + ")"
 _OTHER_VERSIONS = (
     "SELECT found.key, found.version FROM (SELECT seen.key, seen.value,"
     " (SELECT m.version FROM messages m WHERE m.id = seen.key) AS version"
@@ -255,7 +247,7 @@ def of_idempotency_keys(
         f" AND idempotency_key IN ({marks})"
     )
     rows = tx.all(sql, (characters, characters, key_id, now, *keys))
-    return [(row[0], _summary(row[1:])) for row in rows]
+    return [(row[0], summary_of(row[1:])) for row in rows]
 
 
 def of_prefix(tx: Tx, key_id: str, prefix: str, limit: int) -> list[MessageRecord]:
@@ -322,44 +314,6 @@ turn_runs = Whether[str]("SELECT 1 FROM messages WHERE id = ? AND turn_state = '
 traceparent = Value[str, str]("SELECT traceparent FROM messages WHERE id = ?")
 
 
-def newest(tx: Tx, account_id: str, now: int, limit: int) -> list[MessageSummary]:
-    """The account's newest messages, of whichever key, newest first."""
-    return [_summary(row) for row in tx.all(_NEWEST, (account_id, now, limit))]
-
-
-def filter_page(
-    tx: Tx,
-    account_id: str,
-    filters: MessageFilter,
-    now: int,
-    *,
-    before: str | None = None,
-    since: str = "",
-    limit: int,
-) -> tuple[list[MessageSummary], str | None]:
-    """The account's messages that fit and are older than the id ``before``, newest first, their
-    texts cut. The second value: see `filtered.newest`."""
-    fits = Conditions()
-    fits.add("expires_at > ?", now)
-    fits.equal("status", filters.status.value if filters.status else None)
-    fits.equal("key_id", filters.key_id)
-    if filters.text is not None:
-        part = containing(filters.text)
-        escaped = containing(json.dumps(filters.text)[1:-1])  # as metadata are stored
-        fits.add(_CONTAINS, part, part, part, escaped)
-    owners: tuple[str, ...] = (account_id,)
-    column = "account_id"
-    if filters.ids or filters.conversation_ids:
-        fits.require_account(account_id)
-        owners = filters.ids or filters.conversation_ids
-        column = "id" if filters.ids else "conversation_id"
-    place = {"before": before or ids.last(ids.MESSAGE), "since": since}
-    rows, more = newest_that_fit(
-        tx, "messages", _SUMMARY, owners, fits, **place, limit=limit, column=column
-    )
-    return [_summary(row) for row in rows], more
-
-
 def ends(tx: Tx, account_id: str, since: str) -> list[tuple[MessageStatus, Reason | None, int]]:
     """(status, reason, how many) of the account's messages with an id from ``since`` on; see
     `filtered.counts`."""
@@ -369,8 +323,9 @@ def ends(tx: Tx, account_id: str, since: str) -> list[tuple[MessageStatus, Reaso
     return [(MessageStatus(row[0]), Reason(row[1]) if row[1] else None, row[2]) for row in rows]
 
 
-def _summary(row: Row) -> MessageSummary:
-    return MessageSummary(row[0], row[1], MessageStatus(row[2]), *row[3:])
+def summary_of(row: Row) -> MessageSummary:
+    """The message of the columns `SUMMARY`."""
+    return MessageSummary(row[0], row[1], MessageStatus(row[2]), *row[3 : len(SUMMARY)])
 
 
 def links(tx: Tx, message_id: str) -> list[JobLink]:

@@ -7,7 +7,7 @@ from typing import Final
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.messages import list_rows, rows as message_rows
+from agentpost.messages import list_rows
 from agentpost.messages.filter_rules import MessageFilter
 from agentpost.transactions import read_transaction
 
@@ -71,11 +71,10 @@ def messages_about(
     """The newest messages of a subject; without one, those in whose names or texts the text is, of
     the newest messages of the account (`db.filtered`). The second value: whether there may be more.
     """
-    if subject.conversation_ids:
-        newest = list_rows.of_conversations(tx, account_id, subject.conversation_ids, _MESSAGES_MAX)
-        return newest, len(newest) == _MESSAGES_MAX
-    if subject != NOTHING:
+    if subject != NOTHING and not subject.conversation_ids:
         return subject.message_ids, False
-    fits, now = MessageFilter(text=text), ctx.clock.now()
-    page, more = message_rows.filter_page(tx, account_id, fits, now, limit=_MESSAGES_MAX)
-    return tuple(message.id for message in page), more is not None
+    is_text = not subject.conversation_ids
+    fits = MessageFilter(text=text if is_text else None, conversation_ids=subject.conversation_ids)
+    owner, now = ("account_id", account_id), ctx.clock.now()
+    rows, more = list_rows.page(tx, owner, fits, now, ("id",), limit=_MESSAGES_MAX)
+    return tuple(row[0] for row in rows), more is not None

@@ -2,7 +2,8 @@
 
 The steps, top-down: `admit` counts the message and stores its files, while the door holds its body;
 `send` takes it in with `accept`, one transaction, and waits until its turn has ended. A call that
-repeats another by its idempotency key gets that one's message instead.
+repeats another by its idempotency key gets that one's message instead; so does one of a client that
+repeats calls without a key, by the key that its message was given (`idempotency_rules.Attempt`).
 (spec: createMessage; design: One turn at a time; The POST window; Idempotency)
 """
 
@@ -28,9 +29,10 @@ from agentpost.domain.errors import (
     not_found,
 )
 from agentpost.domain.times import seconds
-from agentpost.following.held_calls import HeldCall, HungUp
+from agentpost.following.held_calls import HungUp
 from agentpost.following.long_polls import until_turn_ends
-from agentpost.messages import repeats, rows as message_rows
+from agentpost.messages import rows as message_rows
+from agentpost.messages.idempotency_rules import Attempt, topic_prefix
 from agentpost.messages.new_messages import (
     NewMessage,
     check,
@@ -44,11 +46,21 @@ from agentpost.questions import answers
 from agentpost.questions.answers import Answering
 from agentpost.record import history_rows, lifecycle, reading, signals as s, writer
 from agentpost.record.records import ConversationRecord, MessageRecord, Snapshot
-from agentpost.transactions import write_transaction
+from agentpost.transactions import read_transaction, write_transaction
 from agentpost.turns import actions as turns, conversation_rows
 from agentpost.uploads import actions as uploads, attachments
 from agentpost.uploads.attachments import InlineFile
 from agentpost.webhooks import endpoint_rows
+
+CANDIDATES_MAX = 50
+"""Messages of one topic that are looked at: where more are equal, the newest ones."""
+
+
+class Overtaken(Refusal):
+    """Another message stands behind the one that this one was to follow."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.IDEMPOTENCY_CONFLICT, "The conversation has gone on meanwhile.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +138,7 @@ async def send(
         return await _answer_replay(ctx, caller, admitted, hung_up)
     message_id = new_id(ids.MESSAGE, ctx.clock.now())
     # It begins before the message exists, so nothing of it is missed.
-    with HeldCall(ctx.held_calls, caller.holds, message_id, hung_up, stays=True) as wait:
+    with ctx.held_calls.hold(caller.holds, message_id, hung_up, stays=True) as wait:
         acceptance = await accept(ctx, caller, admitted, message_id)
         if acceptance.is_new:
             message, snapshot = acceptance.message, acceptance.snapshot
@@ -157,11 +169,10 @@ async def _answer_replay(
     ctx: AppContext, caller: Caller, replay: Acceptance, hung_up: HungUp
 ) -> tuple[Snapshot, bool]:
     """The answer to a call whose message was there already: see `send`."""
-    if not replay.is_rearmed:
-        return await reading.get_settled(ctx, replay.message.id), False
-    with HeldCall(ctx.held_calls, caller.holds, replay.message.id, hung_up, stays=True) as wait:
-        snapshot = await reading.get_settled(ctx, replay.message.id)
-        if snapshot.message.turn_state in OPEN_TURNS:
+    message_id = replay.message.id
+    with ctx.held_calls.hold(caller.holds, message_id, hung_up, stays=True) as wait:
+        snapshot = await reading.get_settled(ctx, message_id)
+        if replay.is_rearmed and snapshot.message.turn_state in OPEN_TURNS:
             snapshot = await until_turn_ends(ctx, snapshot.message, wait)
     return snapshot, False
 
@@ -255,7 +266,7 @@ def _take_in(
         turns.begin(tx, ctx, conversation, message, now, available)
     else:
         _not_held(message, now)
-    is_first = new.attempt is None or repeats.take_key(tx, message, new.attempt)
+    is_first = new.attempt is None or _take_key(tx, message, new.attempt)
     if not (is_first and writer.create_message(tx, message)):
         raise _KeyTaken
     if message.turn_state is TurnState.WAITING and new.busy is WhenBusy.FAIL:
@@ -309,7 +320,7 @@ def _replay(
     Idempotency).
     """
     if new.attempt is not None:
-        earlier = repeats.find(tx, caller.key_id, new.attempt, now)
+        earlier = _find_attempt(tx, caller.key_id, new.attempt, now)
         return None if earlier is None else Acceptance(earlier, is_new=False)
     if new.idempotency_key is None:
         return None
@@ -329,6 +340,28 @@ def _replay(
     if is_busy:
         _rearm(tx, ctx, holder, new, now)
     return Acceptance(holder, is_new=False, is_rearmed=is_busy)
+
+
+def _find_attempt(tx: Tx, key_id: str, attempt: Attempt, now: int) -> MessageRecord | None:
+    """The message that stands for the attempt; None: it is to make one."""
+    newest = message_rows.highest_of_prefix(tx, key_id, attempt.prefix)
+    return newest if newest is not None and _is_of(attempt, newest, now) else None
+
+
+def _take_key(tx: Tx, message: MessageRecord, attempt: Attempt) -> bool:
+    """Give a new message the next key of its attempt. False: a message that stands for the attempt
+    has been committed since `find`."""
+    newest = message_rows.highest_of_prefix(tx, message.key_id, attempt.prefix)
+    if newest is not None and _is_of(attempt, newest, message.created_at):
+        return False
+    message.idempotency_key = attempt.key_after(newest.idempotency_key if newest else None)
+    message.fingerprint = attempt.fingerprint
+    return True
+
+
+def _is_of(attempt: Attempt, newest: MessageRecord, now: int) -> bool:
+    is_there = newest.expires_at > now
+    return is_there and attempt.is_of(newest.fingerprint, newest.created_at, now)
 
 
 def _not_held(message: MessageRecord, now: int) -> None:
@@ -370,7 +403,20 @@ def _conversation(
         # Raise `Overtaken` unless the message, if there is one, is the last one of the locked
         # conversation.
         if new.follows is not None and message_rows.is_followed(tx, conversation.id, new.follows):
-            raise repeats.Overtaken
+            raise Overtaken
         return conversation
     make = partial(conversation_of, caller, new, now)
     return conversation_rows.open_(tx, caller.key_id, new.conversation, make)
+
+
+@read_transaction
+def last_ones(tx: Tx, ctx: AppContext, caller: Caller, topic: str) -> Sequence[Snapshot]:
+    """The messages of a topic that nothing follows in their conversations, newest first."""
+    now = ctx.clock.now()
+    candidates = message_rows.of_prefix(tx, caller.key_id, topic_prefix(topic), CANDIDATES_MAX)
+    return [
+        message_rows.snapshot(tx, message)
+        for message in sorted(candidates, key=lambda each: each.id, reverse=True)
+        if message.expires_at > now
+        and not message_rows.is_followed(tx, message.conversation_id, message.id)
+    ]

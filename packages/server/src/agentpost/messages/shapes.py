@@ -16,7 +16,7 @@ from agentpost.domain.limits import AGENT_BUSY_RETRY_SECONDS
 from agentpost.domain.times import iso, iso_or_none
 from agentpost.jobs.rules import VIEWS, JobKind, JobRole, JobState, JobStatus, Reason
 from agentpost.messages.rules import MessageStatus
-from agentpost.questions.shapes import AnswerFormatShape, output_of_job, typed_fields
+from agentpost.questions import rules as question_rules
 from agentpost.record.records import FileRecord, JobLink, JobRecord, MessageRecord, Snapshot
 
 
@@ -35,17 +35,8 @@ class FileFacts(Shape):
     @classmethod
     def of(cls, record: FileRecord, **more: Any) -> Self:
         """From its record."""
-        return cls(
-            file_id=record.file_id,
-            name=record.name,
-            content_type=record.content_type,
-            kind=record.kind,
-            size=record.size,
-            revision=record.revision,
-            work_id=record.work_id,
-            label=record.label,
-            **more,
-        )
+        fields = {name: getattr(record, name) for name in FileFacts.__struct_fields__}
+        return cls(**fields, **more)
 
 
 class FileShape(FileFacts):
@@ -99,7 +90,7 @@ class JobShape(Shape):
         """As one message lists it; ``files`` are the job's own, ``message`` is the one."""
         record = link.job
         if message is not None and message.response_schema_json is not None:
-            more["output"] = output_of_job(link)
+            more["output"] = _output_of_job(link)
         view = VIEWS[record.state]
         return cls(
             job_id=record.id,
@@ -127,6 +118,13 @@ class RunningShape(Shape):
     job_id: str
     message_id: str
     work_id: str
+
+
+class AnswerFormatShape(Shape):
+    """An answer is one of `choices`, or JSON that fits `schema`."""
+
+    choices: Maybe[list[str]] = UNSET
+    schema: Annotated[Maybe[dict[str, Any]], about("A JSON Schema (2020-12).")] = UNSET
 
 
 class MessageShape(Shape):
@@ -215,7 +213,7 @@ class MessageShape(Shape):
             max_credits=UNSET if record.max_credits is None else to_credits(record.max_credits),
             **labels(record),
             **_waiting(snapshot.links),
-            **(typed_fields(snapshot) if record.question or record.response_schema_json else {}),
+            **(_typed_fields(snapshot) if record.question or record.response_schema_json else {}),
         )
 
 
@@ -302,3 +300,24 @@ def _shown_files(snapshot: Snapshot) -> list[FileRecord]:
     return [
         f for f in snapshot.files if f.created_at <= (until.get(f.job_id or "") or f.created_at)
     ]
+
+
+def _typed_fields(snapshot: Snapshot) -> dict[str, Any]:
+    """``answer_format`` and ``output``: only there when they were asked for."""
+    fields: dict[str, Any] = {}
+    answer_format = question_rules.format_of(snapshot)
+    if answer_format is not None:
+        fields["answer_format"] = AnswerFormatShape.from_stored(loads(answer_format))
+    if snapshot.message.response_schema_json is not None:
+        output = question_rules.output_of(snapshot)
+        fields["output"] = None if output is None else loads(output)
+    return fields
+
+
+def _output_of_job(link: JobLink) -> Any:
+    """The output of a job, as the message that started it shows it.
+
+    A job that was only joined has its output for another message's schema."""
+    is_shown = link.role is JobRole.EXECUTION and link.job.state is JobState.COMPLETED
+    text = link.job.output_json if is_shown else None
+    return None if text is None else loads(text)

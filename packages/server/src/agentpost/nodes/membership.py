@@ -14,7 +14,7 @@ from agentpost.nodes.heartbeat import Heartbeat
 from agentpost.nodes.quarantine import Quarantine
 from agentpost.nodes.upkeep import Left
 from agentpost.operations import health_state
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.turns import actions as turns
 
 log = structlog.get_logger(__name__)

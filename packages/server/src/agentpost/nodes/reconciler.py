@@ -22,7 +22,7 @@ from agentpost.domain import backoff
 from agentpost.nodes import missing_runs
 from agentpost.nodes.quarantine import Quarantine
 from agentpost.operations import health_state
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.runtime.runs import Run, Runs
 from agentpost.turns import actions as turns

@@ -57,8 +57,8 @@ def _sheets(archive: Archive) -> dict[str, Any]:
     workbook = Workbook(archive)
     sheets = []
     for sheet in workbook.sheets[:SHEETS_MAX]:
-        rows = workbook.rows(sheet, columns=COLUMNS_MAX, characters=_CELL_CHARACTERS + 1)
-        read = [[_cell(value) for value in row] for row in islice(rows, ROWS_MAX + 1)]
+        rows = workbook.numbered_rows(sheet, columns=COLUMNS_MAX, characters=_CELL_CHARACTERS + 1)
+        read = [[_cell(value) for value in row] for _, row in islice(rows, ROWS_MAX + 1)]
         visible_rows = read[:ROWS_MAX]
         width = max((len(row) for row in visible_rows), default=0)
         visible_rows = [row + [""] * (width - len(row)) for row in visible_rows]

@@ -27,7 +27,7 @@ from agentpost.agents import values
 from agentpost.agents.deaths import NotBegun, NoWorker, OutOfMemory, WorkerDied, WorkerKilled
 from agentpost.author.worker_process import frame
 from agentpost.processes import capacity
-from agentpost.processes.interpreter import OWN, Interpreter
+from agentpost.processes.environment import OWN, Interpreter
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.slots import FairSemaphore
 from agentpost.processes.starting import Starter
@@ -39,7 +39,6 @@ _SPARE_SECONDS: Final = 0.5
 """A call that runs for longer may run for long: others should find another worker ready."""
 _LONG_SECONDS: Final = 1.0
 """A call that has run for longer yields the processors to calls of other accounts."""
-_OURS: Final = "agentpost."  # what reads files, for example: no author changes it
 
 Ready = Callable[[], Awaitable[None]]
 """Awaited when a worker has the call, right before the function begins; may raise to prevent it."""
@@ -150,8 +149,24 @@ class WorkerPool:
         `WorkerKilled` when somebody else did; `NoWorker` when it was not called.
         """
         limits = self._limits(fn_ref, timeout, cpu_seconds)
-        request = Request(fn_ref, args, dict(kwargs or {}), key, into, limits.cpu_seconds)
-        reply = await self._perform(request, account, limits, ready)
+        request = Request(fn_ref, args, dict(kwargs or {}), account, key, into, limits, ready)
+        if not request.is_ours:
+            await self._usable.wait()
+        async with self._slots.slot(account):
+            try:
+                reply = await self._begin(request)
+            except NoWorker:
+                raise
+            except WorkerDied as died:
+                log.warning("worker_died", function=fn_ref, reason=str(died))
+                # At our own end we are the ones who kill.
+                kind = WorkerKilled if self._closed.is_set() else type(died)
+                raise kind(f"{fn_ref} did not finish: {died}") from None
+        if "error" in reply:
+            error = self._rebuild(reply["error"])
+            values.remember_class_names(error, reply["kinds"])
+            error.add_note(f"In a worker process:\n{reply['trace']}")
+            raise error
         return values.load(reply["value"], None)
 
     async def hold(self) -> None:
@@ -192,31 +207,7 @@ class WorkerPool:
         late = f"{fn_ref} took longer than {self._seconds:g} s ({why})"
         return CallLimits(late, self._seconds, cpu_seconds)
 
-    async def _perform(
-        self, request: "Request", account: str, limits: CallLimits, ready: Ready | None
-    ) -> dict[str, Any]:
-        if not request.fn.startswith(_OURS):
-            await self._usable.wait()
-        async with self._slots.slot(account):
-            try:
-                reply = await self._begin(request, account, limits, ready)
-            except NoWorker:
-                raise
-            except WorkerDied as died:
-                log.warning("worker_died", function=request.fn, reason=str(died))
-                # At our own end we are the ones who kill.
-                kind = WorkerKilled if self._closed.is_set() else type(died)
-                raise kind(f"{request.fn} did not finish: {died}") from None
-        if "error" in reply:
-            error = self._rebuild(reply["error"])
-            values.remember_class_names(error, reply["kinds"])
-            error.add_note(f"In a worker process:\n{reply['trace']}")
-            raise error
-        return reply
-
-    async def _begin(
-        self, request: "Request", account: str, limits: CallLimits, ready: Ready | None
-    ) -> dict[str, Any]:
+    async def _begin(self, request: "Request") -> dict[str, Any]:
         """Ask a worker, and another one when it has died before it began. A function that ran out
         of memory in a process that was not fresh runs again in one that is: earlier calls may have
         filled it.
@@ -227,17 +218,16 @@ class WorkerPool:
         deaths: list[WorkerDied] = []
         needs_fresh = False
         while len(deaths) < _BEGINNINGS_MAX:
-            interpreter = OWN if request.fn.startswith(_OURS) else self._starter.interpreter
-            worker = await self._acquire(account, interpreter, is_fresh=needs_fresh)
-            if ready is not None:
+            worker = await self._acquire(request, is_fresh=needs_fresh)
+            if request.ready is not None:
                 try:
-                    await ready()
+                    await request.ready()
                 except BaseException:
                     self._rest(worker)
                     raise
             is_fresh = not worker.calls
             try:
-                return await self._ask(worker, request, limits)
+                return await self._ask(worker, request)
             except NotBegun as lost:
                 log.info("worker_replaced", reason=str(lost))
                 deaths.append(lost.death)
@@ -249,9 +239,7 @@ class WorkerPool:
         kind = NoWorker if isinstance(deaths[-1], WorkerKilled) else WorkerDied
         raise kind(f"{_BEGINNINGS_MAX} processes in a row ended before they began: {deaths[-1]}")
 
-    async def _ask(
-        self, worker: WorkerProcess, request: "Request", limits: CallLimits
-    ) -> dict[str, Any]:
+    async def _ask(self, worker: WorkerProcess, request: "Request") -> dict[str, Any]:
         """Ask one worker. Raises `OutOfMemory` for whatever a lack of memory came to in a process
         that is not fresh, and what `Request.ask` raises."""
         worker.output.begin(structlog.contextvars.get_contextvars())
@@ -261,7 +249,7 @@ class WorkerPool:
         spare = loop.call_later(_SPARE_SECONDS, self._keep_spare)
         long = loop.call_later(_LONG_SECONDS, self._let_long_calls_yield)
         try:
-            reply = await request.ask(worker, limits)
+            reply = await request.ask(worker)
         except WorkerDied:
             raise
         except BaseException:
@@ -283,9 +271,10 @@ class WorkerPool:
             worker.leave()
         return reply
 
-    async def _acquire(
-        self, account: str, interpreter: Interpreter, *, is_fresh: bool
-    ) -> WorkerProcess:
+    async def _acquire(self, request: "Request", *, is_fresh: bool) -> WorkerProcess:
+        account, interpreter = request.account, self._starter.interpreter
+        if request.is_ours:
+            interpreter = OWN
         worker = None if is_fresh else self._take_idle(account, interpreter)
         if worker is None and self._spare is not None and not is_fresh:
             await asyncio.wait({self._spare})
@@ -392,20 +381,27 @@ class Request:
     fn: str
     args: list[Any]
     kwargs: dict[str, Any]
+    account: str
     key: str
     into: Path | None
-    cpu_seconds: float | None
+    limits: CallLimits
+    ready: Ready | None
 
-    async def ask(self, worker: WorkerProcess, limits: CallLimits) -> dict[str, Any]:
+    @property
+    def is_ours(self) -> bool:
+        """Whether no author can change it, such as what reads files."""
+        return self.fn.startswith("agentpost.")
+
+    async def ask(self, worker: WorkerProcess) -> dict[str, Any]:
         """The reply of that worker; see `WorkerProcess.ask` for what is raised."""
         if worker.place is None:
             into = None if self.into is None else str(self.into)
-            return await worker.ask(frame(self._message(self.args, self.kwargs, into)), limits)
+            return await worker.ask(frame(self._message(self.args, self.kwargs, into)), self.limits)
         place = worker.place
         name = None if self.into is None else _RESULT
         args, kwargs = await asyncio.to_thread(place.lend, [self.args, self.kwargs])
         message = self._message(args, kwargs, name and str(place.own / name))
-        reply = await worker.ask(frame(message), limits)
+        reply = await worker.ask(frame(message), self.limits)
         if not _is_reply(reply):
             worker.kill()
             raise WorkerDied("its process sent what cannot be understood")
@@ -421,7 +417,7 @@ class Request:
             "kwargs": values.dump_local(kwargs),
             "key": self.key,
             "into": into,
-            "cpu": self.cpu_seconds,
+            "cpu": self.limits.cpu_seconds,
         }
 
 

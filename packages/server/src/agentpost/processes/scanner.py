@@ -10,11 +10,13 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Final
+
+from agentpost.daemon_threads import start_daemon
 
 _CLEAN: Final = 0
 _INFECTED: Final = 1
@@ -62,24 +64,13 @@ class Scanner:
         """Scan a file that this process can read. Never raises for what the program does."""
         if not self._places.acquire(blocking=False):
             return ScanResult(Verdict.FAILED, "too many files wait for the scanner")
-        answer: Future[ScanResult] = Future()
-        answer.set_running_or_notify_cancel()
-
-        def run() -> None:
-            try:
-                answer.set_result(self._scan(path))
-            except BaseException as error:
-                answer.set_exception(error)
-            finally:
-                self._places.release()
-
         try:
-            # A daemon: the end of the server waits for no scanner.
-            threading.Thread(target=run, name="scanner", daemon=True).start()
+            # The end of the server waits for no scanner.
+            scanning = start_daemon("scanner", partial(self._scan, path), self._places.release)
         except RuntimeError:  # the system has no more threads
             self._places.release()
             return ScanResult(Verdict.FAILED, "no thread could be started")
-        return await asyncio.wrap_future(answer)
+        return await asyncio.wrap_future(scanning)
 
     async def scan_bytes(self, data: bytes) -> ScanResult:
         """`scan` of a file with these bytes."""

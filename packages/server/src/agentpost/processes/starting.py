@@ -11,9 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from agentpost.processes import bytecode
-from agentpost.processes.environment import worker_environment
-from agentpost.processes.interpreter import Interpreter
+from agentpost.processes.environment import Interpreter, bytecode_environment, worker_environment
 from agentpost.processes.prefix import CommandPrefix, Place, make_parent, portable
 from agentpost.processes.worker import WorkerProcess
 
@@ -59,7 +57,7 @@ class Starter(Generic[Process]):
         self._folders = scratch
         self._env = tuple(env)
         # Processes that are kept apart must not find what another one has written there.
-        self._bytecode = {} if prefix else bytecode.environment(bytecode_folder)
+        self._bytecode = {} if prefix else bytecode_environment(bytecode_folder)
         self._threads = threads
         self._numbers: set[int] = set()  # of the processes that a prefix has started
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Self
 from agentpost.agents.deaths import LimitExceeded, NotBegun, OutOfMemory, died
 from agentpost.author.output import Output
 from agentpost.author.worker_process import HEADER
-from agentpost.processes.interpreter import OWN, Interpreter
+from agentpost.processes.environment import OWN, Interpreter
 from agentpost.processes.prefix import Place
 
 _LEAVE_SECONDS_MAX: Final = 2.0

@@ -7,7 +7,7 @@ questions).
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from agentpost.messages.rules import MessageStatus, TurnState
 from agentpost.questions import rules as question_rules
 from agentpost.record import writer
 from agentpost.record.records import ConversationRecord, MessageRecord, Snapshot
+from agentpost.transactions import read_transaction
 from agentpost.turns import conversation_rows
 
 _NOT_ASKING = "that message does not ask anything (any more)"
@@ -79,26 +80,23 @@ async def answer_to_named(
         value: the answer; None: the text may be one.
     """
     snapshot = await _read(ctx, message_id)
-    if snapshot is None or not _may_answer(
-        caller, snapshot.message, conversation_id, ctx.clock.now()
-    ):
+    now = ctx.clock.now()
+    if snapshot is None or not _may_answer(caller, snapshot.message, conversation_id, now):
         return Answering(message_id, None, True, refusal=not_found("message"))
-    where = snapshot.message.conversation_id
+    answering = _answering(snapshot, is_named=True)
     if snapshot.message.status is not MessageStatus.NEEDS_INPUT:
-        refusal = InvalidRequest(Problem("answer_to", _NOT_ASKING))
-        return Answering(message_id, where, True, refusal=refusal)
-    format_json = question_rules.format_of(snapshot)
+        return replace(answering, refusal=InvalidRequest(Problem("answer_to", _NOT_ASKING)))
     if value is None:
-        return await _read_answer(message_id, where, format_json, text, is_named=True)
+        return await _read_answer(answering, text)
     answer_text = text or as_text(value)
     if len(as_text(value)) > MESSAGE_CHARACTERS_MAX:
         problems = [f"is over {MESSAGE_CHARACTERS_MAX:,} characters"]
     else:
-        value, problems = await _fit(format_json, value)
+        value, problems = await _fit(answering.format_json, value)
     if problems:
         refusal = InvalidRequest(*(Problem("answer", each) for each in problems[:PROBLEMS_MAX]))
-        return Answering(message_id, where, True, format_json, refusal=refusal)
-    return Answering(message_id, where, True, format_json, answer_text, value, answers=True)
+        return replace(answering, refusal=refusal)
+    return replace(answering, text=answer_text, value=value, answers=True)
 
 
 async def answer_to_previous(
@@ -108,30 +106,26 @@ async def answer_to_previous(
     snapshot = await _read(ctx, message_id)
     if snapshot is None or snapshot.message.status is not MessageStatus.NEEDS_INPUT:
         return Answering(message_id, conversation_id, False)
-    return await _read_answer(
-        message_id, conversation_id, question_rules.format_of(snapshot), text, is_named=False
-    )
+    return await _read_answer(_answering(snapshot, is_named=False), text)
 
 
-async def _read_answer(
-    message_id: str, where: str, format_json: str | None, text: str, *, is_named: bool
-) -> Answering:
-    """The text of a message as an answer, if it is one."""
-    value: Any = text
-    problems: list[str] = [] if text else ["blank"]
-    if format_json is None:
-        problems = ["any text will do, so that this one is no typed answer"]
-    elif not problems:
-        if AnswerFormat.from_stored(format_json).schema is not None:
-            try:
-                value = value_in(AnswerFormat.from_stored(format_json), text)
-            except ValueError as error:
-                problems = [str(error)]
-        if not problems:
-            value, problems = await _fit(format_json, value)
-    if problems:
-        return Answering(message_id, where, is_named, format_json)
-    return Answering(message_id, where, is_named, format_json, text, value, answers=True)
+def _answering(snapshot: Snapshot, *, is_named: bool) -> Answering:
+    """For the question of that message; nothing is said to it yet."""
+    message, format_json = snapshot.message, question_rules.format_of(snapshot)
+    return Answering(message.id, message.conversation_id, is_named, format_json)
+
+
+async def _read_answer(answering: Answering, text: str) -> Answering:
+    """The text of a message as an answer, if it is one: any text will do where no format is asked
+    for, so that none is a typed answer."""
+    if answering.format_json is None or not text:
+        return answering
+    try:
+        value = value_in(AnswerFormat.from_stored(answering.format_json), text)
+    except ValueError:
+        return answering
+    value, problems = await _fit(answering.format_json, value)
+    return answering if problems else replace(answering, text=text, value=value, answers=True)
 
 
 async def _fit(format_json: str | None, value: Any) -> tuple[Any, list[str]]:
@@ -155,12 +149,10 @@ def _may_answer(
     return message.key_id == caller.key_id or message.conversation_id == conversation_id
 
 
-async def _read(ctx: AppContext, message_id: str) -> Snapshot | None:
-    def fn(tx: Tx) -> Snapshot | None:
-        message = message_rows.get(tx, message_id)
-        return None if message is None else message_rows.snapshot(tx, message)
-
-    return await ctx.db.read(fn) if ids.is_id(ids.MESSAGE, message_id) else None
+@read_transaction
+def _read(tx: Tx, ctx: AppContext, message_id: str) -> Snapshot | None:
+    message = message_rows.get(tx, message_id) if ids.is_id(ids.MESSAGE, message_id) else None
+    return None if message is None else message_rows.snapshot(tx, message)
 
 
 def asked_by(tx: Tx, message: MessageRecord) -> tuple[str, AnswerFormat] | None:

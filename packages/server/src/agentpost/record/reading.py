@@ -7,40 +7,38 @@ from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.errors import not_found
-from agentpost.messages import rows as message_rows
+from agentpost.messages import list_rows, rows as message_rows
 from agentpost.messages.filter_rules import MessageFilter
 from agentpost.record.records import MessageSummary, Snapshot
 from agentpost.transactions import read_transaction, write_transaction
 
 
-async def get(ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
+@read_transaction
+def get(tx: Tx, ctx: AppContext, caller: Caller, message_id: str) -> Snapshot:
     """A message of the key, with all that a client sees; raises ``not_found``."""
-
-    def fn(tx: Tx) -> Snapshot:
-        message_rows.prefetch_snapshot(tx, message_id)
-        return _of_key(tx, caller, message_id, ctx.clock.now())
-
     if not ids.is_id(ids.MESSAGE, message_id):
         raise not_found("message")
-    return await ctx.db.read(fn)
+    message_rows.prefetch_snapshot(tx, message_id)
+    return _of_key(tx, caller, message_id, ctx.clock.now())
 
 
-async def get_once_settled(
-    ctx: AppContext, caller: Caller, message_id: str, has_seen: Callable[[int], bool] | None
+@read_transaction
+def get_once_settled(
+    tx: Tx,
+    ctx: AppContext,
+    caller: Caller,
+    message_id: str,
+    has_seen: Callable[[int], bool] | None,
 ) -> Snapshot | tuple[int, int]:
     """`get` for who is ready to wait: (version, state_version) of a message that is not final, and
     of which the caller has seen that version. Most of a message is not read then."""
-
-    def fn(tx: Tx) -> Snapshot | tuple[int, int]:
-        now = ctx.clock.now()
-        state = message_rows.state_of_key(tx, message_id, caller.key_id, now)
-        if state is not None and not state[2] and (has_seen is None or has_seen(state[0])):
-            return state[:2]
-        return _of_key(tx, caller, message_id, now)
-
     if not ids.is_id(ids.MESSAGE, message_id):
         raise not_found("message")
-    return await ctx.db.read(fn)
+    now = ctx.clock.now()
+    state = message_rows.state_of_key(tx, message_id, caller.key_id, now)
+    if state is not None and not state[2] and (has_seen is None or has_seen(state[0])):
+        return state[:2]
+    return _of_key(tx, caller, message_id, now)
 
 
 def _of_key(tx: Tx, caller: Caller, message_id: str, now: int) -> Snapshot:
@@ -78,7 +76,8 @@ def page(
 ) -> tuple[list[MessageSummary], str | None]:
     """The account's messages that fit, of whichever key, newest first, their texts cut; and what to
     give as ``before`` for the next page, None at the end. Only ids from ``since`` on."""
-    now = ctx.clock.now()
-    return message_rows.filter_page(
-        tx, account_id, filters, now, before=before, since=since, limit=limit
+    owner, now, columns = ("account_id", account_id), ctx.clock.now(), message_rows.SUMMARY
+    rows, more = list_rows.page(
+        tx, owner, filters, now, columns, before=before, since=since, limit=limit
     )
+    return [message_rows.summary_of(row) for row in rows], more

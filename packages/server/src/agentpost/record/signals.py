@@ -10,39 +10,43 @@ from agentpost.jobs.rules import Reason
 from agentpost.messages.rules import TurnFailure
 
 
+@dataclass(frozen=True)
+class TurnSignal:
+    """What happened to a turn."""
+
+
+@dataclass(frozen=True)
+class JobSignal:
+    """What happened to a job."""
+
+
 # --- to a turn ------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class TurnQueued:
+class TurnQueued(TurnSignal):
     """Accepted while another turn of the conversation runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnBegun:
+class TurnBegun(TurnSignal):
     """The conversation is free: the agent gets the message."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnReclaimed:
+class TurnReclaimed(TurnSignal):
     """The node that ran the turn is gone; it runs again with the same inputs."""
 
 
-@dataclass(frozen=True, slots=True)
-class BusyTimedOut:
+class BusyTimedOut(TurnSignal):
     """The turn before it took too long."""
 
 
-@dataclass(frozen=True, slots=True)
-class BusyRefused:
+class BusyRefused(TurnSignal):
     """Another turn runs, and the client did not want to wait for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resent:
+class Resent(TurnSignal):
     """The client sent a busy message again with the same key and body."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnReplied:
+@dataclass(frozen=True)
+class TurnReplied(TurnSignal):
     """The agent finished its turn. ``delivered_sync``: the POST call still waits for it."""
 
     reply: str | None
@@ -50,8 +54,8 @@ class TurnReplied:
     delivered_sync: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TurnBroken:
+@dataclass(frozen=True)
+class TurnBroken(TurnSignal):
     """The agent's turn failed; ``cause`` is for the operator."""
 
     detail: TurnFailure
@@ -59,13 +63,12 @@ class TurnBroken:
 
 
 # --- to a job -------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(JobSignal):
     """Room and credits are there: the job starts."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShortOfCredits:
+@dataclass(frozen=True)
+class ShortOfCredits(JobSignal):
     """No credits at the start, or too few for the next step; ``needed`` in millionths. ``ceiling``:
     which one leaves too few, None: the balance. ``waits_until``: when it leaves more."""
 
@@ -74,27 +77,26 @@ class ShortOfCredits:
     waits_until: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StartRefused:
+@dataclass(frozen=True)
+class StartRefused(JobSignal):
     """The start is refused for good."""
 
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class JobReclaimed:
+class JobReclaimed(JobSignal):
     """The node that ran the job is gone, or lost it; it continues from its last recorded call."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepInterrupted:
+@dataclass(frozen=True)
+class StepInterrupted(JobSignal):
     """The worker process was killed that ran a function for the job; it runs again."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Progressed:
+@dataclass(frozen=True)
+class Progressed(JobSignal):
     """The job says what it does now; ``in_step``: the body of a step does, so that it is no
     recorded call."""
 
@@ -102,8 +104,8 @@ class Progressed:
     in_step: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CodeChanged:
+@dataclass(frozen=True)
+class CodeChanged(JobSignal):
     """The job made another call than the one recorded; it waits for code that makes that one.
     ``text`` names both calls; ``cause`` has their values, for the operator. ``is_new``: nothing was
     told of this difference yet."""
@@ -113,20 +115,19 @@ class CodeChanged:
     is_new: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class CodeFits:
+class CodeFits(JobSignal):
     """A job that waited for its code has made the recorded calls, and makes the next one."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileWritten:
+@dataclass(frozen=True)
+class FileWritten(JobSignal):
     """A file landed in the work."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+@dataclass(frozen=True)
+class Finished(JobSignal):
     """The job's function returned; ``answer_format``: JSON of what its question asks for."""
 
     text: str
@@ -134,8 +135,8 @@ class Finished:
     answer_format: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+@dataclass(frozen=True)
+class Failed(JobSignal):
     """The job's function raised; ``cause`` is for the operator. ``is_lasting``: the same request
     would fail again."""
 
@@ -144,64 +145,28 @@ class Failed:
     is_lasting: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(JobSignal):
     """Somebody stopped the job."""
 
 
-@dataclass(frozen=True, slots=True)
-class CeilingRaised:
+class CeilingRaised(JobSignal):
     """The work of its message may use more credits; it waits for that no longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(JobSignal):
     """Credits and a slot are there for queued work."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueTimedOut:
+class QueueTimedOut(JobSignal):
     """Queued work waited too long for credits."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchTimedOut:
+class WatchTimedOut(JobSignal):
     """Running work did not report back in time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+@dataclass(frozen=True)
+class Recovered(JobSignal):
     """The client asked to look again for the result of expired work; ``text`` is what was kept."""
 
     text: str = ""
-
-
-TurnSignal = (
-    TurnQueued
-    | TurnBegun
-    | TurnReclaimed
-    | BusyTimedOut
-    | BusyRefused
-    | Resent
-    | TurnReplied
-    | TurnBroken
-)
-JobSignal = (
-    Admitted
-    | ShortOfCredits
-    | StartRefused
-    | JobReclaimed
-    | StepInterrupted
-    | Progressed
-    | CodeChanged
-    | CodeFits
-    | FileWritten
-    | Finished
-    | Failed
-    | Stopped
-    | CeilingRaised
-    | Resumed
-    | QueueTimedOut
-    | WatchTimedOut
-    | Recovered
-)

@@ -65,22 +65,17 @@ def _busy(_: s.BusyTimedOut | s.BusyRefused) -> Entry:
     return Entry(EntryType.TURN_BUSY, {"text": AGENT_BUSY_TEXT, "reason": "agent_busy"})
 
 
-def _result(text: str, outcome: Outcome) -> Entry:
-    fields = {"text": text, "outcome": outcome.value}
-    return Entry(EntryType.RESULT, fields, with_files=True)
+def _result(outcome: Outcome) -> Callable[[s.Finished | s.Failed], Entry]:
+    return lambda signal: _result_entry(signal.text, outcome)
 
 
-def _finished_entry(signal: s.Finished) -> Entry:
-    return _result(signal.text, Outcome.COMPLETED)
-
-
-def _failed_entry(signal: s.Failed) -> Entry:
-    return _result(signal.text, Outcome.FAILED)
+def _result_entry(text: str, outcome: Outcome) -> Entry:
+    return Entry(EntryType.RESULT, {"text": text, "outcome": outcome.value}, with_files=True)
 
 
 def _stalled_entry(signal: s.ShortOfCredits) -> Entry:
     text = STALLED_TEXT if signal.ceiling is None else CEILING_TEXTS[signal.ceiling]
-    return _result(text, Outcome.STALLED_CREDITS)
+    return _result_entry(text, Outcome.STALLED_CREDITS)
 
 
 def _progress(signal: s.Progressed) -> Entry:
@@ -92,7 +87,8 @@ def _code_changed(signal: s.CodeChanged) -> Entry | None:
     return _progress(s.Progressed(signal.text)) if signal.is_new else None
 
 
-def _file_entry(signal: s.FileWritten) -> Entry:
+def file_written(signal: s.FileWritten) -> Entry:
+    """The line of a file that a job or turn wrote."""
     step = f"Wrote {signal.name}"
     fields = {"step": step, "status": "done", "file_names": [signal.name]}
     return Entry(EntryType.PROGRESS, fields)
@@ -117,6 +113,7 @@ TURNS: dict[tuple[T | None, type[s.TurnSignal]], Row[T]] = {
 }
 
 _EXPIRED = _state(JobStateWord.EXPIRED)
+_FINISHED, _FAILED = _result(Outcome.COMPLETED), _result(Outcome.FAILED)
 JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     # the start: run, queue or refuse
     (None, s.Admitted): Row(J.RUNNING),
@@ -128,9 +125,9 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     (J.RUNNING, s.Progressed): Row(J.RUNNING, _progress),
     (J.RUNNING, s.CodeChanged): Row(J.RUNNING, _code_changed),
     (J.RUNNING, s.CodeFits): Row(J.RUNNING),
-    (J.RUNNING, s.FileWritten): Row(J.RUNNING, _file_entry),
-    (J.RUNNING, s.Finished): Row(J.COMPLETED, _finished_entry, EventName.JOB_COMPLETED),
-    (J.RUNNING, s.Failed): Row(J.FAILED, _failed_entry, EventName.JOB_FAILED),
+    (J.RUNNING, s.FileWritten): Row(J.RUNNING, file_written),
+    (J.RUNNING, s.Finished): Row(J.COMPLETED, _FINISHED, EventName.JOB_COMPLETED),
+    (J.RUNNING, s.Failed): Row(J.FAILED, _FAILED, EventName.JOB_FAILED),
     (J.RUNNING, s.ShortOfCredits): Row(J.QUEUED, _stalled_entry, EventName.JOB_BLOCKED),
     (J.RUNNING, s.Stopped): Row(J.STOPPED, _state(JobStateWord.STOPPED), EventName.JOB_FAILED),
     (J.RUNNING, s.WatchTimedOut): Row(J.OVERDUE, _EXPIRED, EventName.JOB_EXPIRED),
@@ -153,8 +150,8 @@ JOBS: dict[tuple[J | None, type[s.JobSignal]], Row[J]] = {
     (J.OVERDUE, s.ShortOfCredits): Row(J.LOST),
     (J.OVERDUE, s.Stopped): Row(J.LOST),
     (J.OVERDUE, s.Recovered): Row(J.RUNNING),
-    (J.LATE_COMPLETED, s.Recovered): Row(J.COMPLETED, _finished_entry, EventName.JOB_COMPLETED),
-    (J.LATE_FAILED, s.Recovered): Row(J.FAILED, _failed_entry, EventName.JOB_FAILED),
+    (J.LATE_COMPLETED, s.Recovered): Row(J.COMPLETED, _FINISHED, EventName.JOB_COMPLETED),
+    (J.LATE_FAILED, s.Recovered): Row(J.FAILED, _FAILED, EventName.JOB_FAILED),
     (J.LOST, s.Recovered): Row(J.UNKNOWN, _state(JobStateWord.UNKNOWN), EventName.JOB_EXPIRED),
 }
 

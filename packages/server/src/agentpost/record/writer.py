@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from agentpost.accounts import rows as account_rows
 from agentpost.context import AppContext
 from agentpost.contract.shape import dumps
 from agentpost.db.session import NO_FILES, Tx
@@ -25,7 +26,8 @@ from agentpost.jobs.rules import EXECUTING, OPEN_JOBS, VIEWS, JobRole, JobState
 from agentpost.messages import rows as message_rows, status_rules
 from agentpost.messages.rules import OPEN_TURNS
 from agentpost.messages.shapes import FileFacts
-from agentpost.record import job_changes, lifecycle, rows as record_rows, signals as s, transitions
+from agentpost.nodes import poison_rules
+from agentpost.record import lifecycle, rows as record_rows, signals as s, transitions
 from agentpost.record.events import Entry, EntryType, EventName, message_event
 from agentpost.record.records import EntryRecord, FileRecord, JobLink, JobRecord, MessageRecord
 from agentpost.webhooks import outbox
@@ -131,10 +133,7 @@ def add_reply_file(tx: Tx, ctx: AppContext, message: MessageRecord, file: FileRe
     """A turn wrote a file: it belongs to the reply."""
     work_rows.put_file(tx, file)
     message.reply_files += 1
-    landed = Entry(
-        EntryType.PROGRESS,
-        {"step": f"Wrote {file.name}", "status": "done", "file_names": [file.name]},
-    )
+    landed = transitions.file_written(s.FileWritten(file.name))
     _settle(
         tx, ctx, message, landed, None, file.created_at, visible_change=False, work_id=file.work_id
     )
@@ -212,7 +211,7 @@ def apply_job(
     state_before, epoch_before = job.state, job.epoch
     started_before = job.started_at is not None
     job.state = change.after
-    job_changes.apply(tx, ctx, job, signal, now)
+    _change_fields(tx, ctx, job, signal, now)
     record_rows.update_job(tx, job, state_before, epoch_before)
     if isinstance(signal, s.Finished | s.Failed):
         _save_work(tx, job, state_json, now)
@@ -224,6 +223,86 @@ def apply_job(
     record_rows.keep_signal(tx, job.id, signal, now)
     lifecycle.job_changed(tx, job, state_before, signal, now, again=started_before)
     return job
+
+
+def _change_fields(tx: Tx, ctx: AppContext, job: JobRecord, signal: s.JobSignal, now: int) -> None:
+    """Set the job's fields that a signal changes besides the state."""
+    match signal:
+        case s.Progressed():
+            job.step = signal.step
+            job.calls += not signal.in_step
+        case s.CodeChanged():
+            job.step = signal.text
+            job.diverged_at, job.divergence = job.diverged_at or now, signal.text
+            watch_time = ctx.settings.code_changed_wait_seconds + ctx.settings.watch_seconds
+            job.watch_by = max(job.watch_by or 0, job.diverged_at + seconds(watch_time))
+            job.takeovers, job.calls_at_takeover = 0, job.calls  # no death from now on is its own
+        case s.CodeFits():
+            job.diverged_at = job.divergence = None
+        case s.FileWritten():
+            job.calls += 1
+        case s.Finished():
+            job.result, job.question = signal.text, signal.question
+            job.diverged_at = job.divergence = None
+            job.answer_format_json = signal.answer_format
+            job.settled_at, job.node = now, None
+        case s.Failed():
+            job.result = signal.text
+            job.settled_at, job.node = now, None
+        case s.Stopped():
+            job.settled_at, job.node = now, None
+            ctx.engine.abort(tx, job.id)
+        case s.ShortOfCredits():
+            job.credits_needed, job.node = signal.needed, None
+            job.ceiling, job.waits_until = signal.ceiling, signal.waits_until
+            if job.state is JobState.QUEUED:
+                job.queue_by = now + seconds(ctx.settings.queue_wait_seconds)
+            else:
+                job.settled_at = now
+        case s.CeilingRaised():
+            job.ceiling = None
+        case s.QueueTimedOut():
+            job.settled_at = now
+        case s.WatchTimedOut():
+            job.watch_by = now  # what comes later belongs to a recover
+        case s.Resumed():
+            job.queue_by, job.started_at = None, job.started_at or now
+            job.ceiling = job.waits_until = None
+            job.watch_by = job.watch_by or now + seconds(ctx.settings.watch_seconds)
+            job.calls_at_takeover, job.takeovers = job.calls, 0
+            job.epoch += 1
+            job.node = ctx.engine.dispatch(tx, job.id, job.epoch)
+        case s.JobReclaimed():
+            if job.node is None:  # it was handed over in order: that is no death
+                job.takeovers = deaths_before(job)
+            elif job.node != ctx.node:
+                job.takeovers = deaths(job)
+            if job.node != ctx.node:  # else it was lost by a fault of ours
+                job.calls_at_takeover = job.calls
+            job.epoch, job.node = job.epoch + 1, ctx.node
+        case s.StepInterrupted():
+            job.takeovers, job.calls_at_takeover = deaths(job), job.calls
+        case s.Recovered():
+            job.recover_requests += 1
+            job.credits_used = account_rows.charged_for(tx, job.id)
+            if job.state is JobState.RUNNING:
+                job.watch_by = now + seconds(ctx.settings.watch_seconds)
+        case s.Admitted() | s.StartRefused():
+            raise AssertionError("these make a job; see create_job")
+
+
+def deaths(job: JobRecord) -> int:
+    """Its deaths in a row without a newly recorded call, with the one that is being dealt with."""
+    return poison_rules.deaths_in_a_row(job.takeovers, has_got_further=_has_got_further(job))
+
+
+def deaths_before(job: JobRecord) -> int:
+    """The same when it did not die."""
+    return 0 if _has_got_further(job) else job.takeovers
+
+
+def _has_got_further(job: JobRecord) -> bool:
+    return job.calls != job.calls_at_takeover
 
 
 def release_job(tx: Tx, ctx: AppContext, job_id: str, epoch: int, node: str | None = None) -> bool:

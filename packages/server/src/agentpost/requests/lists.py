@@ -14,7 +14,7 @@ from agentpost.domain import ids
 from agentpost.domain.errors import ErrorCode, Refusal, not_found
 from agentpost.domain.limits import EVENTS_WAIT_SECONDS_MIN
 from agentpost.domain.times import HOUR, MINUTE, SECOND, seconds
-from agentpost.following.held_calls import HeldCall, HungUp
+from agentpost.following.held_calls import HungUp
 from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests, rows as request_rows
 from agentpost.requests.actions import FLUSH_SECONDS
@@ -81,7 +81,7 @@ async def list_ended(
     filters = replace(_visible(caller, filters), not_reading=True)
     least = seconds(max(wait_seconds, EVENTS_WAIT_SECONDS_MIN))
     over_at, looks = ctx.clock.passed() + least, 0
-    with HeldCall(ctx.held_calls, caller.holds, ids.REQUEST + caller.account_id, hung_up) as wait:
+    with ctx.held_calls.hold(caller.holds, ids.REQUEST + caller.account_id, hung_up) as wait:
         while True:
             frontier = max(after, _settled_until(ctx))
             look = partial(_look, caller.account_id, filters, after, frontier, limit)

@@ -1,22 +1,25 @@
 """Numbering a run's calls and answering the recorded ones (design: The journal)."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import structlog
 
-from agentpost.agents import File, values
+from agentpost.agents import values
 from agentpost.agents.deaths import WorkerKilled
+from agentpost.agents.files import FileSource
 from agentpost.author.scope import Scope
+from agentpost.context import AppContext
 from agentpost.domain import backoff
 from agentpost.domain.errors import Fenced
 from agentpost.jobs.actions import OutOfCredits
 from agentpost.jobs.rules import PROCESS_DIED_FAILURE, WORKER_KILLED_FAILURE
+from agentpost.nodes import poison_rules
 from agentpost.record.journal_rules import (
     Call,
     CallState,
@@ -24,10 +27,9 @@ from agentpost.record.journal_rules import (
     find_recorded,
     left_out,
 )
+from agentpost.record.tickets import JobTicket, TurnTicket
 from agentpost.runtime import traced
-from agentpost.runtime.owners import Owner
 from agentpost.runtime.runs import Run
-from agentpost.runtime.steps import INFRASTRUCTURE_ERRORS, Blobs, unless_killed
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -96,45 +98,64 @@ class Slot:
         return Call(self.n, self.fingerprint, state, value, self.summary)
 
 
-class Journal(Scope):
+class Journal(Scope, FileSource, ABC):
     """The calls of one run. Once that is over, every further call stops it again: what an author
     does to clean up is in no other run, so a re-run would miss it in its record.
 
-    It is also how the run's files reach their bytes (`FileSource`).
-
     Args:
-        confirmed_at: when this node was last known to own the turn or job, by its lease.
         rebuild: makes the exception of a recorded error.
         has_waited: an earlier run made another call than the one recorded.
     """
 
     def __init__(
         self,
-        calls: dict[int, Call],
-        blobs: Blobs,
+        ctx: AppContext,
+        rebuild: Callable[[Mapping[str, str]], Exception],
+        ticket: TurnTicket | JobTicket,
         run: Run,
-        owner: Owner,
-        confirmed_at: float = 0.0,
-        rebuild: Callable[[Mapping[str, str]], Exception] = values.rebuild_error,
         *,
         has_waited: bool = False,
     ) -> None:
         super().__init__()
-        self._calls = calls
+        self.ctx = ctx
         self._rebuild = rebuild
-        self._blobs = blobs
-        self._run = run
         self.owner = run.owner
         """The id of its job or message."""
-        self._owner = owner
-        self._confirmed = confirmed_at
+        self._calls = ticket.calls
+        self._run = run
+        self._confirmed = ticket.confirmed_at
         self._waited = has_waited
         self._kills: dict[str, int] = {}
-        self._made = 0
         self.stopped: StopCause | None = None
         self.cause: str | None = None
         """Why it was stopped, for the operator, where that is more than the cause's name."""
         self.divergence: Divergence | None = None
+
+    # --- its row, which may be another node's by now: all of this may raise `Fenced` --------------
+    @abstractmethod
+    def _confirm(self) -> Coroutine[Any, Any, float]:
+        """Ask the record whose it is; the time at which it was ours (`nodes.ownership`)."""
+
+    async def _count_interruption(self, reason: str, times: int, failure: str) -> bool:
+        """A process that ran it, or a function of it, has ended, that often by now; False when that
+        was too often. ``failure``: what a job says that fails of it. A turn is short: what counts
+        is this run."""
+        return not poison_rules.is_poison(times)
+
+    async def _show_waiting(self, text: str) -> None:
+        """Tell the client that it waits; of a turn, nobody is told."""
+
+    async def _note_code_fits(self) -> None:
+        """It waits for its code no longer."""
+
+    async def _charge_owed(self, n: int) -> None:
+        """Pay what the body of that recorded call charged, and found no credits for. Raises
+        `OutOfCredits`."""
+
+    # --- its calls --------------------------------------------------------------------------------
+    def key_of(self, n: int) -> str:
+        """The key of the step with that number, which is the same in each run."""
+        return f"{self.owner}:{n}"
 
     @property
     def over(self) -> bool:
@@ -152,13 +173,13 @@ class Journal(Scope):
                 await _until_ended()
             if self._waited and slot.n > max(self._calls, default=0):
                 self._waited = False
-                await self.guard(self._owner.code_fits())
+                await self.guard(self._note_code_fits())
             with self._run.recording():
-                answer = await traced.call(self._run.owner, slot.n, parts, effect(slot))
+                answer = await traced.call(self.owner, slot.n, parts, effect(slot))
             self._run.has_got_further = True
             return answer
         if slot.owes:
-            await self.guard(self._owner.charge_owed(slot.n))
+            await self.guard(self._charge_owed(slot.n))
         replay: T = self.replay(slot.answer)
         return replay
 
@@ -168,20 +189,17 @@ class Journal(Scope):
         self.go_on()
         self.refuse_in_body(name)
         fingerprint, summary = values.identify(name, *parts)
-        self._made += 1
-        self._run.calls = self._made
-        call = self._calls.get(self._made)
+        n = self._run.calls = self._run.calls + 1
+        call = self._calls.get(n)
         answer = find_recorded(call, fingerprint, summary)
         if isinstance(answer, Divergence):
             self._diverge(answer)
         is_held = call is not None and answer is None
-        return Slot(
-            self._made, fingerprint, answer, is_held, summary, owes=-self._made in self._calls
-        )
+        return Slot(n, fingerprint, answer, is_held, summary, owes=-n in self._calls)
 
     def note_return(self) -> None:
         """The run's function has returned; raises `RunStopped` when it left out recorded calls."""
-        how = left_out(self._calls.values(), self._made)
+        how = left_out(self._calls.values(), self._run.calls)
         if how is not None and not self.over:
             self._diverge(how)
 
@@ -192,7 +210,7 @@ class Journal(Scope):
         # For the author: which of the calls is not repeatable. No values: they are the user's.
         log.error(
             "run_diverged",
-            owner=self._run.owner,
+            owner=self.owner,
             call=how.n,
             recorded=how.recorded,
             made_now=how.current,
@@ -218,17 +236,18 @@ class Journal(Scope):
         if self._run.leaving:
             with self._run.idle():
                 await _until_ended()
-        if not self._owner.ctx.lease.holds(self._confirmed):
-            self._confirmed = await self.guard(self._owner.confirm())
+        if not self.ctx.lease.holds(self._confirmed):
+            self._confirmed = await self.guard(self._confirm())
             self.go_on()
 
     async def on_killed_worker(self, error: WorkerKilled, key: str) -> None:
-        """See `runtime.steps.Run.on_killed_worker`. Several that were killed at once count as one:
+        """The worker that ran the body with this key was killed. Returns when it is to run again,
+        raises when that has happened too often. Several that were killed at once count as one:
         only the call that was killed most often is counted on."""
         self.go_on()
         before = max(self._kills.values(), default=0)
         times = self._kills[key] = self._kills.get(key, 0) + 1
-        log.warning("step_interrupted", owner=self._run.owner, key=key, times=times)
+        log.warning("step_interrupted", owner=self.owner, key=key, times=times)
         if times > before:
             await self._note_interruption(str(error), times, WORKER_KILLED_FAILURE)
         await asyncio.sleep(backoff.pause(times - 1, AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX))
@@ -236,7 +255,7 @@ class Journal(Scope):
 
     async def _note_interruption(self, reason: str, times: int, failure: str) -> None:
         """Count it; when it was once too often, the run ends."""
-        if not await self.guard(self._owner.note_interruption(reason, times, failure)):
+        if not await self.guard(self._count_interruption(reason, times, failure)):
             self.cause = reason
             self.stop(StopCause.POISONED)
 
@@ -245,7 +264,7 @@ class Journal(Scope):
         its record, unless that was too often. ``times``: how often in a row it has ended for this
         run; 0 when that was another's doing."""
         self.go_on()
-        log.warning("agent_process_lost", owner=self._run.owner, reason=reason, times=times)
+        log.warning("agent_process_lost", owner=self.owner, reason=reason, times=times)
         if times:
             await self._note_interruption(reason, times, PROCESS_DIED_FAILURE)
             await asyncio.sleep(backoff.pause(times - 1, AGAIN_SECONDS_FIRST, AGAIN_SECONDS_MAX))
@@ -255,11 +274,11 @@ class Journal(Scope):
     async def tell_waiting(self, text: str) -> bool:
         """Tell the client that the run waits; False when the database does not take it now."""
         try:
-            await self._owner.tell_waiting(text)
+            await self._show_waiting(text)
         except Fenced:
             self.stop(StopCause.FENCED)
         except Exception as error:
-            log.warning("wait_not_told", owner=self._run.owner, error=repr(error))
+            log.warning("wait_not_told", owner=self.owner, error=repr(error))
             return False
         return True
 
@@ -285,14 +304,14 @@ class Journal(Scope):
 
     def fault(self, error: Exception) -> NoReturn:
         """The server failed: end the run, so that the failure is not taken for the author's."""
-        log.warning("run_interrupted", owner=self._run.owner, error=repr(error))
+        log.warning("run_interrupted", owner=self.owner, error=repr(error))
         self.stop(StopCause.FAULT)
 
     def stop(self, cause: StopCause) -> NoReturn:
         """End the run; later calls have no effect. The first cause is kept, later ones follow from
         it."""
         if self.stopped is None:
-            log.info("run_stopped", owner=self._run.owner, cause=cause.value)
+            log.info("run_stopped", owner=self.owner, cause=cause.value)
             self.stopped = cause
         self._run.give_up()
         raise RunStopped(self.stopped)
@@ -308,17 +327,3 @@ class Journal(Scope):
         """Inside, a call waits for something that the next owner of the run can wait for as well:
         a run that is leaving is ended there."""
         return self._run.idle()
-
-    async def path(self, file: File) -> Path:
-        """See `FileSource.path`."""
-        try:
-            return await self._blobs.path(file)
-        except INFRASTRUCTURE_ERRORS as error:
-            self.fault(error)
-
-    async def text(self, file: File) -> str:
-        """See `FileSource.text`."""
-        try:
-            return await unless_killed(lambda: self._blobs.text(file), self, file.id)
-        except INFRASTRUCTURE_ERRORS as error:
-            self.fault(error)

@@ -17,10 +17,6 @@ STOPPED = "stopped"
 _LOOK_SECONDS = 0.02
 
 
-def _nobody_asks() -> None:
-    """Of a run that nobody has submitted."""
-
-
 @dataclass(slots=True, eq=False)
 class Run:
     """One run of a turn or job.
@@ -37,6 +33,8 @@ class Run:
 
     owner: str
     epoch: int | None
+    on_change: Callable[[], None]
+    on_diverged: "Callable[[Run], None] | None" = None
     over: bool = False
     cancelled: bool = False
     again: bool = False
@@ -46,8 +44,6 @@ class Run:
     in_flight: int = 0
     leaving: bool = False
     has_got_further: bool = False
-    on_change: Callable[[], None] = _nobody_asks
-    on_diverged: "Callable[[Run], None] | None" = None
 
     def give_up(self) -> None:
         """From now on it is ``over``."""
@@ -101,7 +97,7 @@ class Runs:
         self, owner: str, epoch: int | None, work: Callable[[Run], Coroutine[Any, Any, None]]
     ) -> None:
         """Run it; after `stop` the next owner runs it, after `hold` it begins with `release`."""
-        run = Run(owner, epoch, on_change=self._note_change, on_diverged=self.on_diverged)
+        run = Run(owner, epoch, self._note_change, self.on_diverged)
         with self._lock:
             if self._closed:
                 return
@@ -200,8 +196,7 @@ class Runs:
 
     async def stop(self, seconds: float) -> None:
         """Cancel everything and wait until it has ended, at most that long."""
-        with self._lock:
-            self._closed = True
+        self.close()
         runs = self.open()
         for run in runs:
             run.give_up()
@@ -222,6 +217,22 @@ class Runs:
             if not runs:
                 del self._open[run.owner]
         self._note_change()
+
+
+class Runner:
+    """What runs turns, or jobs, of this process on the agent loop."""
+
+    def __init__(self, loop: AgentLoop) -> None:
+        self.runs = Runs(loop)
+
+    def abort(self, owner: str) -> None:
+        """Stop running it within a second, if it runs here. One that is only being claimed is known
+        here already: its claim either comes too late, or is cancelled with the rest."""
+        self.runs.cancel(owner)
+
+    async def stop(self, seconds: float) -> None:
+        """End what runs; the next owner continues it from its recorded calls."""
+        await self.runs.stop(seconds)
 
 
 async def _later(

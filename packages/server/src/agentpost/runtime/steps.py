@@ -1,24 +1,25 @@
 """Running the bodies of steps and writes: coroutines here, plain functions in a worker process."""
 
 import asyncio
+import inspect
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
 
 from agentpost.agents import File, Unreadable, values
 from agentpost.agents.deaths import NoWorker, WorkerDied, WorkerKilled
 from agentpost.author.bodies import Body, name_of
+from agentpost.author.objects import Request
 from agentpost.author.output import Capture
-from agentpost.author.retrying import Retry
-from agentpost.processes import bytecode
-from agentpost.processes.interpreter import Interpreter
+from agentpost.processes.environment import Interpreter, bytecode_folder
 from agentpost.processes.pool import WorkerPool
 from agentpost.processes.prefix import CommandPrefix
+from agentpost.runtime.journal import Journal
 from agentpost.settings import Settings
 from agentpost.storage.base import BlobMissing, Storage
 
@@ -38,26 +39,7 @@ INFRASTRUCTURE_ERRORS: Final = (InfrastructureError, NoWorker)
 """Errors that keep a body from running at all."""
 
 
-class Run(Protocol):
-    """The run whose bodies these are (see `runtime.journal.Journal`)."""
-
-    @property
-    def owner(self) -> str:
-        """The id of its job or message."""
-
-    def go_on(self) -> None:
-        """Raises when the run is over."""
-
-    async def ready(self) -> None:
-        """Awaited right before a body begins; raises when the run is over, or another node owns
-        it."""
-
-    async def on_killed_worker(self, error: WorkerKilled, key: str) -> None:
-        """The worker that ran this body was killed. Returns when it is to run again, raises when
-        that has happened too often."""
-
-
-async def unless_killed(call: Callable[[], Awaitable[T]], run: Run, key: str) -> T:
+async def unless_killed(call: Callable[[], Awaitable[T]], run: Journal, key: str) -> T:
     """What the call returns, made again each time its worker was killed from outside."""
     while True:
         try:
@@ -66,20 +48,38 @@ async def unless_killed(call: Callable[[], Awaitable[T]], run: Run, key: str) ->
             await run.on_killed_worker(killed, key)
 
 
-async def _sleep(run: Run, seconds: float) -> None:
+def runs_here(fn: Body) -> bool:
+    """Whether a body runs in this process, on the agent loop."""
+    return inspect.iscoroutinefunction(fn)
+
+
+async def _sleep(run: Journal, seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class Blobs:
-    """How a `File` inside a turn or job reaches its bytes (see `FileSource`): files are read on
-    that account's share of the worker pool."""
+class Steps:
+    """Runs bodies and reads files for turns and jobs: those of one account, once `for_account` has
+    named it, on that account's share of the worker pool.
 
-    storage: Storage
+    All calls raise what the body raises, `TimeoutError`, one of `INFRASTRUCTURE_ERRORS`, and what
+    the run raises. A ``timeout`` is in seconds, for a run of the body that nobody interrupted,
+    without the wait for a worker. ``pause`` lets a run wait that many seconds before another try.
+    """
+
     pool: WorkerPool
+    storage: Storage
     account: str | None = None
+    rebuild: Rebuild = values.rebuild_error
+    """Makes the exception of a recorded error."""
+    pause: Callable[[Journal, float], Awaitable[object]] = _sleep
     read_seconds: float = _FILE_READ_SECONDS
 
+    def for_account(self, account: str) -> "Steps":
+        """The same for one account."""
+        return replace(self, account=account)
+
+    # --- files ------------------------------------------------------------------------------------
     async def path(self, file: File) -> Path:
         """See `FileSource.path`; raises `BlobMissing`, and `InfrastructureError` when the storage
         fails."""
@@ -93,13 +93,12 @@ class Blobs:
     async def text(self, file: File) -> str:
         """See `FileSource.text`: files are hostile, so they are read in a worker process, within
         limits of their own."""
-        assert self.account is not None, "reading takes an account's share of the pool"
         local = replace(file, local_path=await self.path(file))
         seconds = self.read_seconds
         try:
             text: str = await self.pool.call(
                 *(TEXT_OF, [local]),
-                account=self.account,
+                account=self._account,
                 key=file.id,
                 timeout=seconds,
                 cpu_seconds=seconds,
@@ -114,100 +113,63 @@ class Blobs:
             raise Unreadable(f"{file.name} could not be read: {why}") from error
         return text
 
-    async def localize(self, value: Any) -> Any:
+    async def _localize(self, value: Any) -> Any:
         """The value with every file in it given a local path, for a worker process."""
         if isinstance(value, File):
             return replace(value, local_path=await self.path(value))
         if isinstance(value, list | tuple):
-            return [await self.localize(item) for item in value]
+            return [await self._localize(item) for item in value]
         if isinstance(value, dict):
-            return {key: await self.localize(item) for key, item in value.items()}
+            return {key: await self._localize(item) for key, item in value.items()}
         return value
 
-
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """A body with what it is called with, the number of its call, and the key that tells its step
-    apart."""
-
-    fn: Body
-    args: tuple[Any, ...]
-    n: int
-    key: str
-    kwargs: dict[str, Any]
-    here: bool
-    """Whether it runs in this process, on the agent loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """Runs bodies for turns and jobs: those of one account, once `for_account` has named it.
-
-    All of them raise what the body raises, `TimeoutError`, one of `INFRASTRUCTURE_ERRORS`, and what
-    the run raises. A ``timeout`` is in seconds, for a run of the body that nobody interrupted,
-    without the wait for a worker. ``pause`` lets a run wait that many seconds before another try.
-    """
-
-    pool: WorkerPool
-    blobs: Blobs
-    account: str | None = None
-    rebuild: Rebuild = values.rebuild_error
-    """Makes the exception of a recorded error."""
-    pause: Callable[[Run, float], Awaitable[object]] = _sleep
-
-    def for_account(self, account: str) -> "Steps":
-        """The same, on that account's share of the worker pool."""
-        blobs = Blobs(self.blobs.storage, self.pool, account, self.blobs.read_seconds)
-        return Steps(self.pool, blobs, account, self.rebuild, self.pause)
-
-    async def run(
-        self, call: Invocation, run: Run, timeout: float | None, into: Path | None = None
-    ) -> Any:
-        """What a body returns. With ``into`` a worker process writes a file there instead."""
-        if call.here:
+    # --- bodies -----------------------------------------------------------------------------------
+    async def run(self, call: Request, n: int, run: Journal, into: Path | None = None) -> Any:
+        """What the body of a call with that number returns. With ``into`` a worker process writes a
+        file there instead."""
+        fn, args, kwargs = call.fn, call.args or (), call.kwargs
+        assert fn is not None, "a call without a function is not run"
+        if runs_here(fn):
             await run.ready()
-            with Capture({"call": call.n}):
-                if timeout is None:
-                    return await call.fn(*call.args, **call.kwargs)
-                async with asyncio.timeout(timeout):
-                    return await call.fn(*call.args, **call.kwargs)
+            with Capture({"call": n}):
+                async with asyncio.timeout(call.seconds):
+                    return await fn(*args, **kwargs)
 
         async def attempt() -> Any:
-            args, kwargs = await self.blobs.localize([list(call.args), call.kwargs])
+            local_args, local_kwargs = await self._localize([list(args), kwargs])
             return await self.pool.call(
-                *(values.function_ref(call.fn), args, kwargs),
+                *(values.function_ref(fn), local_args, local_kwargs),
                 account=self._account,
-                key=call.key,
+                key=run.key_of(n),
                 into=into,
-                timeout=timeout,
+                timeout=call.seconds,
                 ready=run.ready,
             )
 
-        with Capture({"call": call.n}):
-            return await unless_killed(attempt, run, call.key)
+        with Capture({"call": n}):
+            return await unless_killed(attempt, run, run.key_of(n))
 
-    async def run_with_retries(
-        self, call: Invocation, run: Run, retry: Retry, timeout: float | None
-    ) -> str:
+    async def run_with_retries(self, call: Request, n: int, run: Journal) -> str:
         """What a step's body returns as recorded JSON, with more tries after a failed one."""
+        assert call.fn is not None, "a step has a function"
         tries = 0
         while True:
             try:
-                return values.dump(await self.run(call, run, timeout))
+                return values.dump(await self.run(call, n, run))
             except INFRASTRUCTURE_ERRORS:
                 raise
             except Exception as error:
-                if not retry.is_worth(error, tries):
+                if not call.retry.is_worth(error, tries):
                     raise
                 failed = error
             run.go_on()
-            pause = retry.backoff.seconds(tries)
+            pause = call.retry.backoff.seconds(tries)
             log.info(
                 "step_retried",
-                call=call.n,
+                call=n,
                 function=name_of(call.fn),
                 attempt=(tries + 1),
-                retries=retry.most,
+                retries=call.retry.most,
                 reason=f"{type(failed).__name__}: {failed}"[:_REASON_CHARACTERS_MAX],
                 pause_ms=round(pause * 1000),
             )
@@ -216,16 +178,16 @@ class Steps:
 
     @asynccontextmanager
     async def contents(
-        self, data: bytes | str | Path | Invocation, run: Run, timeout: float | None
-    ) -> AsyncIterator[bytes | Path]:
+        self, call: Request, n: int, run: Journal
+    ) -> AsyncIterator[bytes | Path | None]:
         """The contents of a file to write; valid inside the context."""
-        if isinstance(data, Invocation) and not data.here:
+        if call.fn is not None and not runs_here(call.fn):
             with _folder() as folder:
                 into = Path(folder) / "contents"
-                await self.run(data, run, timeout, into)
+                await self.run(call, n, run, into)
                 yield into
             return
-        contents = await self.run(data, run, timeout) if isinstance(data, Invocation) else data
+        contents = call.data if call.fn is None else await self.run(call, n, run)
         yield contents.encode() if isinstance(contents, str) else contents
 
     @property
@@ -255,13 +217,12 @@ def make_steps(
         cpu_seconds=settings.step_cpu_seconds,
         env=settings.worker_env,
         imports=imports,
-        bytecode_folder=bytecode.folder(settings.data_path),
+        bytecode_folder=bytecode_folder(settings.data_path),
         rebuild=rebuild,
         prefix=prefix,
         interpreter=Interpreter(settings.agent_python),
     )
-    blobs = Blobs(storage, pool, read_seconds=settings.file_read_seconds)
-    return Steps(pool, blobs, rebuild=rebuild)
+    return Steps(pool, storage, rebuild=rebuild, read_seconds=settings.file_read_seconds)
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:

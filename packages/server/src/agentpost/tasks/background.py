@@ -23,7 +23,7 @@ from agentpost.operations import health, health_state, maintenance
 from agentpost.requests import actions as requests
 from agentpost.retention import actions as retention
 from agentpost.retention.actions import DueCursor, LogCursor
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.schedules import actions as schedules
 from agentpost.sessions import mail as user_mail
 from agentpost.uploads import actions as uploads

@@ -8,7 +8,7 @@ import structlog
 
 from agentpost.context import AppContext
 from agentpost.nodes import actions as nodes
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
 from agentpost.tasks.background import Background
 from agentpost.webhooks.dispatcher import Deliveries
@@ -47,7 +47,8 @@ class Drain:
         self._ctx.held_calls.answer_waiting()
         await _attempt("tasks", self._background.take_no_work())
         await _attempt("dispatcher", self._ctx.engine.stop())
-        self._leaving = asyncio.create_task(self._hand_over())
+        if self._jobs is not None:
+            self._leaving = asyncio.create_task(self._jobs.leave())
         await _attempt("node", nodes.begin_draining(self._ctx))
 
     async def finish(self, seconds: float, hurry: asyncio.Event) -> None:
@@ -64,10 +65,6 @@ class Drain:
         for task in (ending, hurrying, self._leaving):
             if task is not None:
                 task.cancel()
-
-    async def _hand_over(self) -> None:
-        if self._jobs is not None:
-            await self._jobs.leave()
 
     async def _wait_for_runs(self) -> None:
         if self._turns is not None:

@@ -32,9 +32,10 @@ from agentpost.messages import rows as message_rows, sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.messages.rules import OPEN_TURNS
 from agentpost.processes.pool import Ready, WorkerPool
-from agentpost.runtime.job_runner import JobRunner
+from agentpost.runtime.journal import Journal
+from agentpost.runtime.run_job import JobRunner
 from agentpost.runtime.run_turn import TurnRunner
-from agentpost.runtime.steps import Blobs, Run, Steps
+from agentpost.runtime.steps import Steps
 from agentpost.settings import Settings, load_settings
 from agentpost.testing.faults import CrashPoint, FaultyDatabase, NotRepeatable
 from agentpost.testing.outcome import Outcome, outcome
@@ -188,7 +189,7 @@ class Conversation:
         key = (await accounts.create_key(ctx, account.id, "test")).record
         self._caller = Caller(key.id, key.name, account.id, rules_of(settings))
         pool = Threads(folder / "scratch")
-        steps = Steps(pool, Blobs(ctx.storage, pool), pause=self._pause)
+        steps = Steps(pool, ctx.storage, pause=self._pause)
         ctx.turns = self._turns = TurnRunner(self._loop, self._agent, steps)
         self._jobs = JobRunner(ctx, self._loop, steps)
         self._db.runs = (self._turns.runs, self._jobs.runs)
@@ -200,7 +201,7 @@ class Conversation:
         await self._ctx.egress.aclose()
         await close(self._ctx)
 
-    async def _pause(self, run: Run, seconds: float) -> None:
+    async def _pause(self, run: Journal, seconds: float) -> None:
         """Between two tries of a step: the clock moves, and nobody waits.
 
         A turn that still runs ends first: for its message that time would have passed as well, and

@@ -17,7 +17,7 @@ from agentpost.domain.credits import to_credits
 from agentpost.domain.times import seconds
 from agentpost.jobs import actions as jobs, rows as job_rows
 from agentpost.jobs.rules import JobState
-from agentpost.jobs.starting import fence, fence_last, home_of
+from agentpost.jobs.starting import fence, home_of
 from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import TurnFailure, TurnState
 from agentpost.nodes import poison_rules
@@ -186,13 +186,36 @@ class TurnResult:
 
 
 @write_transaction
-def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None:
-    """The agent returned. Raises `Fenced`."""
+def end(
+    tx: Tx,
+    ctx: AppContext,
+    ticket: TurnTicket,
+    outcome: TurnResult | TurnFailure,
+    cause: str | None = None,
+) -> None:
+    """The agent returned; or the turn broke, ``cause`` says why to the operator, and jobs that it
+    started go on. Raises `Fenced`."""
     now = ctx.clock.now()
     conversation_rows.end_turn(tx, ticket.message.conversation_id)
-    message, waits = fence_last(tx, ticket)
-    if _abandon_late(tx, ctx, message, now):
+    message, waits = fence(tx, ticket)
+    if isinstance(outcome, TurnFailure):
+        writer.apply_turn(tx, ctx, message, s.TurnBroken(outcome, cause), now)
+    elif _abandon_late(tx, ctx, message, now):
         return  # it held up the loop that would have ended it
+    else:
+        _reply(tx, ctx, ticket, message, outcome, now)
+    if waits:
+        next_turn(tx, ctx, message.conversation_id, now)
+
+
+def _reply(
+    tx: Tx,
+    ctx: AppContext,
+    ticket: TurnTicket,
+    message: MessageRecord,
+    result: TurnResult,
+    now: int,
+) -> None:
     # The POST call waits for a turn that has run once only, until its deadline or our closing;
     # it reads through the same lock, so what is said here is what happens (design: The POST
     # window).
@@ -207,30 +230,26 @@ def end(tx: Tx, ctx: AppContext, ticket: TurnTicket, result: TurnResult) -> None
         conversation_rows.set_asking(tx, message.conversation_id, message.id)
     if result.state_json is not None:
         conversation_rows.set_state(tx, message.conversation_id, result.state_json)
-    if waits:
-        next_turn(tx, ctx, message.conversation_id, now)
-
-
-@write_transaction
-def fail(
-    tx: Tx, ctx: AppContext, ticket: TurnTicket, detail: TurnFailure, cause: str | None = None
-) -> None:
-    """The turn broke, ``cause`` says why to the operator; jobs it started go on. Raises
-    `Fenced`."""
-    now = ctx.clock.now()
-    conversation_rows.end_turn(tx, ticket.message.conversation_id)
-    message, waits = fence_last(tx, ticket)
-    writer.apply_turn(tx, ctx, message, s.TurnBroken(detail, cause), now)
-    if waits:
-        next_turn(tx, ctx, message.conversation_id, now)
 
 
 # --- recorded calls -------------------------------------------------------------------------------
 @write_transaction
-def record_call(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call) -> None:
-    """Record the result of a call without an effect in the database (a step). Raises `Fenced`."""
-    _lock_owned(tx, ticket)
-    journal_rows.put(tx, ticket.message.id, call, ctx.clock.now())
+def record_call(
+    tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord | None = None
+) -> None:
+    """Record the result of a step; or of a call that has written a file, for the reply, in the
+    conversation's home work: its ``work_id`` and the time are filled in here. Raises `Fenced`, and
+    `StorageFull`: then nothing happened."""
+    now = ctx.clock.now()
+    conversation, message = _lock_owned(tx, ticket)
+    if file is not None:
+        file.work_id, file.created_at = home_of(tx, conversation, now), now
+        writer.add_reply_file(tx, ctx, message, file)
+        call = replace(call, value=values.dump(history.agent_file(file)))
+        lifecycle.file_written(tx, file, call.n)
+    journal_rows.put(tx, message.id, call, now)
+    if file is not None:
+        space.count_written(tx, ctx, file)
 
 
 @write_transaction
@@ -241,7 +260,7 @@ def join_job(
     now = ctx.clock.now()
     conversation_rows.lock(tx, ticket.message.conversation_id)
     job = job_rows.lock(tx, job_id)
-    message = fence(tx, ticket)
+    message, _ = fence(tx, ticket)
     can_join = (
         job is not None
         and job.account_id == message.account_id
@@ -267,21 +286,6 @@ def stop_job(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, job_id: st
     return stopped
 
 
-@write_transaction
-def write_file(tx: Tx, ctx: AppContext, ticket: TurnTicket, call: Call, file: FileRecord) -> None:
-    """A file for the reply, in the conversation's home work. Raises `Fenced`, and `StorageFull`:
-    then nothing happened. ``file.work_id`` and the times are filled in here."""
-    now = ctx.clock.now()
-    conversation, message = _lock_owned(tx, ticket)
-    file.work_id = home_of(tx, conversation, now)
-    file.created_at = now
-    writer.add_reply_file(tx, ctx, message, file)
-    value = values.dump(history.agent_file(file))
-    journal_rows.put(tx, message.id, replace(call, value=value), now)
-    lifecycle.file_written(tx, file, call.n)
-    space.count_written(tx, ctx, file)
-
-
 # --- parts ----------------------------------------------------------------------------------------
 def _lock(tx: Tx, message_id: str) -> tuple[ConversationRecord, MessageRecord]:
     seen_message = message_rows.get(tx, message_id)
@@ -294,4 +298,4 @@ def _lock(tx: Tx, message_id: str) -> tuple[ConversationRecord, MessageRecord]:
 
 def _lock_owned(tx: Tx, ticket: TurnTicket) -> tuple[ConversationRecord, MessageRecord]:
     conversation = conversation_rows.lock(tx, ticket.message.conversation_id)
-    return conversation, fence(tx, ticket)
+    return conversation, fence(tx, ticket)[0]

@@ -32,7 +32,7 @@ from agentpost.jobs.work_shapes import (
     WorkListShape,
 )
 from agentpost.messages import idempotency_rules, lists
-from agentpost.messages.filter_rules import ListFilter
+from agentpost.messages.filter_rules import MessageFilter
 from agentpost.messages.new_messages import from_fields
 from agentpost.messages.shapes import FileObject, MessageItemShape, MessageListShape, MessageShape
 from agentpost.storage.base import BlobMissing
@@ -89,7 +89,7 @@ class LocalBackend:
         return _json(RecoveryShape(id=message_id, work=shapes))
 
     async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
-        list_filter = ListFilter(conversation=conversation)
+        list_filter = MessageFilter(conversation=conversation)
         with self._refusals_translated(Scope.READ):
             await list_places.check(self._ctx, self._caller, "before", before or "")
             page = await lists.list_page(

@@ -27,7 +27,7 @@ from agentpost.doors.outputs import Output, explanation_of, outputs_of
 from agentpost.following.followers import Moment
 from agentpost.http.headers import header
 from agentpost.messages import lists
-from agentpost.messages.filter_rules import ListFilter
+from agentpost.messages.filter_rules import MessageFilter
 from agentpost.messages.rules import MessageStatus
 from agentpost.messages.shapes import FileShape, MessageShape
 from agentpost.record.events import EntryType
@@ -73,7 +73,7 @@ async def _is_there(api: Api, caller: Caller, call_input: CallInput) -> bool:
     """Whether the conversation that the call names has messages: they are the history then."""
     if call_input.conversation is None:
         return False
-    of_it = ListFilter(conversation=call_input.conversation)
+    of_it = MessageFilter(conversation=call_input.conversation)
     page = await lists.list_page(api.ctx, caller, of_it, before=None, limit=1)
     return bool(page.messages)
 

@@ -31,11 +31,11 @@ from agentpost.doors.openai.transcripts import (
 from agentpost.following import followers
 from agentpost.http.headers import header
 from agentpost.http.request_state import state_of
-from agentpost.messages import repeats
+from agentpost.messages import sending as messages
 from agentpost.messages.idempotency_rules import Attempt
 from agentpost.messages.new_messages import NewMessage
-from agentpost.messages.repeats import Overtaken
 from agentpost.messages.routes import idempotency_key_of
+from agentpost.messages.sending import Overtaken
 from agentpost.record.records import MessageRecord, Snapshot
 from agentpost.uploads import actions as uploads
 
@@ -198,7 +198,7 @@ async def prepare(
     goes_on = _with_text(draft, instructions, (), message)
     going_on = [
         _going_on(goes_on, before, message.text)
-        for before in await repeats.last_ones(api.ctx, caller, earlier)
+        for before in await messages.last_ones(api.ctx, caller, earlier)
         if _is_of(before, utterances[-2].item_ids)
         and _has_shown(texts_of(before, api.ctx.links), answer_text)
     ]

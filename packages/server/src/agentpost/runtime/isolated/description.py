@@ -12,8 +12,7 @@ from typing import Any, Final
 from agentpost.agents import Turn, registry
 from agentpost.author.description import MARK
 from agentpost.author.frames import PROTOCOL
-from agentpost.processes.environment import worker_environment
-from agentpost.processes.interpreter import OWN, Interpreter
+from agentpost.processes.environment import OWN, Interpreter, worker_environment
 from agentpost.processes.prefix import portable
 from agentpost.version import __version__
 

@@ -6,9 +6,7 @@ and what ends its process again is known to have done it (`Suspects`).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -20,16 +18,14 @@ from agentpost.author.frames import Frame, inputs_frame
 from agentpost.author.objects import AuthorJob, AuthorTurn
 from agentpost.author.worker_process import frame
 from agentpost.nodes import poison_rules
-from agentpost.processes import bytecode, capacity
-from agentpost.processes.interpreter import Interpreter
+from agentpost.processes import capacity
+from agentpost.processes.environment import Interpreter, bytecode_folder
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.starting import Starter
 from agentpost.processes.worker import CallLimits
-from agentpost.runtime.changed_code import JobCodeMissing
-from agentpost.runtime.effects import Effects
-from agentpost.runtime.isolated.process import AgentProcess, Death
-from agentpost.runtime.isolated.talk import ProcessDied, Talk
+from agentpost.runtime.isolated.process import AgentProcess, Death, ProcessDied, Talk
 from agentpost.runtime.journal import Journal, StopCause
+from agentpost.runtime.run_job import JobCodeMissing
 from agentpost.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -38,39 +34,30 @@ _RETIRE_SHARE: Final = 0.5
 """A process that has used so much of its CPU time or memory takes no further runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one process may use, None: no limit; and how long its loop may be held."""
-
-    memory_bytes: int | None
-    cpu_seconds: float | None
-    stall_seconds: float
-
-    @classmethod
-    def of(cls, settings: Settings) -> "Limits":
-        """From the settings."""
-        return cls(
-            settings.agent_memory_bytes or capacity.default_memory_bytes(),
-            settings.agent_cpu_seconds or None,
-            settings.agent_stall_seconds,
-        )
-
-
 class NoAgentProcess(OSError):
     """No agent process could be started; the text says why."""
 
 
 class AgentProcesses:
-    """Runs turns and jobs in processes of their own. Belongs to the agent loop. ``agent``: the
-    setting of that name."""
+    """Runs turns and jobs in processes of their own, of which each may use what the settings say.
+    ``scratch`` is a folder of their own. Belongs to the agent loop."""
 
-    def __init__(
-        self, most: int, starter: Starter[AgentProcess], *, agent: str, limits: Limits
-    ) -> None:
-        self._most = most
-        self._agent = agent
-        self._limits = limits
-        self._starter = starter
+    def __init__(self, settings: Settings, scratch: Path) -> None:
+        self._most = settings.agent_processes
+        self._agent = settings.agent
+        self._memory_bytes = settings.agent_memory_bytes or capacity.default_memory_bytes()
+        self._cpu_seconds = settings.agent_cpu_seconds or None
+        self._stall_seconds = settings.agent_stall_seconds
+        self._starter = Starter(
+            AgentProcess,
+            scratch=scratch,
+            threads=1,
+            env=settings.worker_env,
+            bytecode_folder=bytecode_folder(settings.data_path),
+            prefix=CommandPrefix.parse(settings.worker_command_prefix),
+            first=1 + (settings.pool_workers or capacity.default_workers()),
+            interpreter=Interpreter(settings.agent_python),
+        )
         self._suspects = Suspects()
         self._processes: set[AgentProcess] = set()
         self._starting: dict[asyncio.Task[AgentProcess], bool] = {}  # whether for one run alone
@@ -96,9 +83,9 @@ class AgentProcesses:
     # --- what the runners call --------------------------------------------------------------------
     async def take_turn(self, turn: Turn) -> None:
         """The agent function."""
-        author, owner = cast("AuthorTurn", turn), turn.message.message_id
-        begin = {"ids": {"message_id": owner}, "turn": inputs_frame(author.inputs)}
-        await self._run(author, owner, begin)
+        author = cast("AuthorTurn", turn)
+        ids = {"message_id": author.message.message_id}
+        await self._run(author, {"ids": ids, "turn": inputs_frame(author.inputs)})
 
     def find_job(self, ref: str) -> JobFn:
         """The job function of an import name (see `runtime.run_job.FindJob`)."""
@@ -106,7 +93,7 @@ class AgentProcesses:
         async def work(job: AuthorJob, **args: Any) -> str | None:
             ids = {"message_id": job.message.message_id, "job_id": job.id}
             fn = {"fn": ref, "args": values.dump_local(args)}
-            end = await self._run(job, job.id, {"ids": ids, "job": inputs_frame(job.inputs), **fn})
+            end = await self._run(job, {"ids": ids, "job": inputs_frame(job.inputs), **fn})
             if "missing" in end:
                 raise JobCodeMissing(end["missing"])
             text: str | None = end.get("text")
@@ -114,69 +101,50 @@ class AgentProcesses:
 
         return work
 
-    async def _run(self, author: AuthorTurn | AuthorJob, owner: str, begin: Frame) -> Frame:
-        journal = cast("Effects", author.backend).journal
-        async with self._place(owner, journal) as process:
-            return await Talk(process, owner, author, journal).run(begin)
-
-    # --- places -----------------------------------------------------------------------------------
-    @asynccontextmanager
-    async def _place(self, owner: str, journal: Journal) -> AsyncIterator[AgentProcess]:
-        """A process to run in. When it ends meanwhile, the run is ended here, to be begun again."""
+    async def _run(self, author: AuthorTurn | AuthorJob, begin: Frame) -> Frame:
+        """Run it in a process. When that ends meanwhile, the run is ended here, to be begun
+        again."""
+        journal = cast("Journal", author.backend)
+        owner, is_over = journal.owner, True
         process = await journal.guard(self._choose(owner))
         acquit: asyncio.TimerHandle | None = None
         if process.is_alone:
             loop = asyncio.get_running_loop()
             acquit = loop.call_later(poison_rules.ALONE_SECONDS, self._suspects.acquit, owner)
         try:
-            yield process
+            return await Talk(process, author, journal).run(begin)
         except ProcessDied as died:
-            await self._after(died.death, process, owner, journal)
-        except BaseException:
-            self._suspects.forget(owner)
-            raise
-        else:
-            self._suspects.forget(owner)
+            times = self._suspects.times(owner) if process.culprit_owner == owner else 0
+            try:
+                await journal.process_died(f"its agent process ended: {died.death.reason}", times)
+            finally:
+                is_over = journal.stopped is not StopCause.PROCESS_DIED
         finally:
+            if is_over:
+                self._suspects.forget(owner)
             if acquit is not None:
                 acquit.cancel()
-            # Give the place back; a process that has used much ends with its last run.
-            process.run_count -= 1
-            if not process.is_alone and not process.is_retired and self._has_used_much(process):
-                count = sum(each.is_retired for each in self._processes)
-                process.is_retired = count < self._most
-            if not process.run_count and (process.is_alone or process.is_retired):
-                process.is_retired = True
-                process.leave()
-            self._changed.set()
+            self._give_back(process)
 
-    async def _after(
-        self, death: Death, process: AgentProcess, owner: str, journal: Journal
-    ) -> None:
-        is_culprit = process.culprit_owner == owner
-        reason = f"its agent process ended: {death.reason}"
-        try:
-            await journal.process_died(reason, self._suspects.times(owner) if is_culprit else 0)
-        finally:
-            if journal.stopped is not StopCause.PROCESS_DIED:
-                self._suspects.forget(owner)
-
+    # --- places -----------------------------------------------------------------------------------
     async def _choose(self, owner: str) -> AgentProcess:
         """Wait for a process that may take the run, and mark it as taken."""
         if self._suspects.is_suspect(owner):
             try:
                 async with asyncio.timeout(poison_rules.ALONE_SECONDS):
-                    return await self._first(self._free_alone, alone=True)
+                    return await self._take(alone=True)
             except TimeoutError:  # others hold those places for long
                 self._suspects.acquit(owner)
-        return await self._first(self._least_busy, alone=False)
+        return await self._take(alone=False)
 
-    async def _first(
-        self, choose: Callable[[], AgentProcess | None], *, alone: bool
-    ) -> AgentProcess:
+    async def _take(self, *, alone: bool) -> AgentProcess:
+        """The least busy process of those for one run alone, or of the others."""
         while True:
-            process = choose()
-            has_room = self._count(alone=alone) < self._most and not self._is_starting(alone=alone)
+            kind = [p for p in self._processes if p.is_alone == alone and not p.is_retired]
+            usable = [p for p in kind if p.alive and not (alone and p.run_count)]
+            process = min(usable, key=lambda p: (p.run_count, p.pid), default=None)
+            starts = sum(each == alone for each in self._starting.values())
+            has_room = len(kind) + starts < self._most and (alone or not starts)
             if has_room and (process is None or process.run_count):
                 starting = self._begin_starting(alone=alone)
                 if process is None:
@@ -190,26 +158,21 @@ class AgentProcesses:
             self._changed.clear()
             await self._changed.wait()
 
-    def _least_busy(self) -> AgentProcess | None:
-        shared = [p for p in self._processes if p.alive and not p.is_alone and not p.is_retired]
-        return min(shared, key=lambda p: (p.run_count, p.pid), default=None)
-
-    def _free_alone(self) -> AgentProcess | None:
-        free = (p for p in self._processes if p.is_alone and not (p.run_count or p.is_retired))
-        return next((p for p in free if p.alive), None)
-
-    def _count(self, *, alone: bool) -> int:
-        there = sum(p.is_alone == alone and not p.is_retired for p in self._processes)
-        return there + sum(each == alone for each in self._starting.values())
-
-    def _is_starting(self, *, alone: bool) -> bool:
-        return not alone and not all(self._starting.values())
+    def _give_back(self, process: AgentProcess) -> None:
+        """A run has left its place; a process that has used much ends with its last one."""
+        process.run_count -= 1
+        if not process.is_alone and not process.is_retired and self._has_used_much(process):
+            count = sum(each.is_retired for each in self._processes)
+            process.is_retired = count < self._most
+        if not process.run_count and (process.is_alone or process.is_retired):
+            process.is_retired = True
+            process.leave()
+        self._changed.set()
 
     def _has_used_much(self, process: AgentProcess) -> bool:
-        cpu, memory = self._limits.cpu_seconds, self._limits.memory_bytes
-        return (cpu is not None and process.cpu > cpu * _RETIRE_SHARE) or (
-            memory is not None and process.memory > memory * _RETIRE_SHARE
-        )
+        cpu, memory = self._cpu_seconds, self._memory_bytes
+        has_computed = cpu is not None and process.cpu > cpu * _RETIRE_SHARE
+        return has_computed or process.memory > memory * _RETIRE_SHARE
 
     # --- processes --------------------------------------------------------------------------------
     def _begin_starting(self, *, alone: bool) -> asyncio.Task[AgentProcess]:
@@ -234,23 +197,22 @@ class AgentProcesses:
         hello = {
             **self._starter.hello(process),
             "spec": self._agent,
-            "memory_bytes": self._limits.memory_bytes,
-            "cpu_seconds": self._limits.cpu_seconds,
-            "stall_seconds": self._limits.stall_seconds,
+            "memory_bytes": self._memory_bytes,
+            "cpu_seconds": self._cpu_seconds,
+            "stall_seconds": self._stall_seconds,
         }
         try:
             answer = await process.ask(frame(hello), CallLimits("it is late", _BOOT_SECONDS_MAX))
-        except (TimeoutError, WorkerDied) as error:
+            if "unknown" in answer:
+                raise NoAgentProcess(answer["unknown"])
+        except BaseException as error:
             process.kill()
-            raise NoAgentProcess(f"an agent process could not be started: {error!r}") from error
-        except BaseException:
-            process.kill()
+            if isinstance(error, TimeoutError | WorkerDied):
+                why = f"an agent process could not be started: {error!r}"
+                raise NoAgentProcess(why) from error
             raise
-        if "unknown" in answer:
-            process.kill()
-            raise NoAgentProcess(answer["unknown"])
         process.output.begin({"agent_process": process.pid})
-        process.begin(self._limits.stall_seconds, self._limits.cpu_seconds, self._note_death)
+        process.begin(self._stall_seconds, self._cpu_seconds, self._note_death)
         process.is_alone = alone
         self._processes.add(process)
         log.info("agent_process_started", pid=process.pid, alone=alone)
@@ -272,22 +234,6 @@ class AgentProcesses:
                 culprit=process.culprit_owner,
             )
         self._changed.set()
-
-
-def make_processes(settings: Settings, scratch: Path) -> AgentProcesses:
-    """The agent processes of the settings; ``scratch`` is a folder of their own."""
-    starter = Starter(
-        AgentProcess,
-        scratch=scratch,
-        threads=1,
-        env=settings.worker_env,
-        bytecode_folder=bytecode.folder(settings.data_path),
-        prefix=CommandPrefix.parse(settings.worker_command_prefix),
-        first=1 + (settings.pool_workers or capacity.default_workers()),
-        interpreter=Interpreter(settings.agent_python),
-    )
-    limits = Limits.of(settings)
-    return AgentProcesses(settings.agent_processes, starter, agent=settings.agent, limits=limits)
 
 
 class Suspects:
