@@ -7,7 +7,7 @@ import msgspec
 from agentpost.agents.base import File, Started
 from agentpost_offline import asking, offering, questions, requested
 from agentpost_offline.data.wording import upper
-from agentpost_offline.frame import Act, Frame, Query, Thing, to_json
+from agentpost_offline.frame import TELLING, Act, Frame, Query, Thing, to_json
 from agentpost_offline.grammar.reading import Choice, Reading
 from agentpost_offline.making import catalogue, run
 from agentpost_offline.making.maker import Maker
@@ -16,7 +16,6 @@ from agentpost_offline.replying import details, knows, list_text, say, shorten, 
 from agentpost_offline.scope import Surroundings, files_by_id, files_by_word, is_table
 
 _TITLE = 160
-_TELLING = (Thing.REPORT, Thing.DECK, Thing.SITE)
 
 
 async def carry_out(here: Surroundings, reading: Reading) -> None:
@@ -52,7 +51,8 @@ def _is_for_documents(here: Surroundings, reading: Reading) -> bool:
     readable = bool(here.prose) or bool(here.material and not here.tables)
     draft = reading.draft
     of_table = bool(here.tables) and not draft.unknown and (draft.has_query or draft.dateless_words)
-    return readable and not (makes or of_table) and not draft.has_look
+    is_look = draft.has_look and not draft.asks  # "y si no viene, ¿qué pasa?" converts nothing
+    return readable and not (makes or of_table or is_look)
 
 
 async def _search(here: Surroundings, text: str) -> None:
@@ -122,7 +122,7 @@ def _by_time_and_group(here: Surroundings, frame: Frame) -> tuple[Query, ...]:
     """The queries of a report, deck or page about one figure: over time and by each group."""
     query = frame.queries[0] if len(frame.queries) == 1 else None
     table = next((one for one in here.tables if query and one.id == query.table), None)
-    if frame.thing not in _TELLING or query is None or table is None:
+    if frame.thing not in TELLING or query is None or table is None:
         return frame.queries
     if not query.measures or query.groups or query.time:
         return frame.queries

@@ -34,6 +34,10 @@ class Thing(StrEnum):
     DOCUMENT = "document"
 
 
+TELLING: Final = (Thing.REPORT, Thing.DECK, Thing.SITE)
+"""What tells of a whole table where nothing of it is named."""
+
+
 class Aggregate(StrEnum):
     """How the rows of a group become one number."""
 

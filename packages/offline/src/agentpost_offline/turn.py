@@ -184,7 +184,8 @@ async def _answer(
         return
     only_asks = not any(one.draft.things or one.draft.formats for one in readings)
     asks_passage = any("passage" in one.draft.asks for one in readings)
-    if len(readings) > 1 and here.documents and not here.tables and only_asks and (
+    is_open = not here.tables or (here.prose and all(one.draft.unknown for one in readings))
+    if len(readings) > 1 and here.documents and is_open and only_asks and (
         asks_passage or not any(
             one.draft.control or one.draft.model or one.is_edit for one in readings
         )

@@ -351,6 +351,44 @@ async def test_a_report_on_the_table_is_one_job_and_of_all_of_it(tmp_path: Path)
     assert not frame(job).queries
 
 
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("donde pone cuantas amarillas son sancion?", "Cinco tarjetas amarillas"),
+        ("y si un equipo no se presenta que pasa", "Si un equipo no se presenta"),
+        ("Darf ich sonntags Rasen mähen?", "An Sonn- und Feiertagen sind Rasenmäher"),
+    ],
+)
+async def test_a_question_about_a_document_changes_nothing_of_it(
+    tmp_path: Path, question: str, passage: str
+) -> None:
+    rules = tmp_path / "rules.md"
+    rules.write_text(
+        "# Sanciones\n\nCinco tarjetas amarillas suponen una sanción.\n\nSi un equipo no se presenta,"
+        " pierde el partido.\n\n# Ruhe\n\nDie Hecke darf 1,25 m hoch sein.\n\n"
+        "An Sonn- und Feiertagen sind Rasenmäher untersagt.\n"
+    )
+    turn = await Conversation().say(question, file(rules, "text/markdown"))
+    assert passage in turn.text, (turn.text, turn.questions)
+
+
+async def test_all_of_a_table_is_a_choice_where_a_dashboard_is_not_understood(
+    tmp_path: Path,
+) -> None:
+    talk, text = Conversation(), "one page dashboard please, she only looks at it for 10 seconds"
+    turn = await talk.say(text, csv_file(tmp_path, CARGO, "cargo.csv"))
+    (job,) = (await talk.say(turn.choices[0])).started
+    assert frame(job).thing is Thing.SITE
+    assert not frame(job).queries
+
+
+async def test_a_scatter_plot_is_called_so(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "scatter plot of kg against freight for my blurb", csv_file(tmp_path, CARGO)
+    )
+    assert "Scatter plot" in turn.questions[0]
+
+
 async def test_prices_of_a_list_are_no_takings(tmp_path: Path) -> None:
     prices = csv_file(tmp_path, "项目,标准价\n洗牙,200\n补牙,300\n拔牙,400\n", "收费标准.csv")
     turn = await Conversation().say("总收入是多少?", prices)

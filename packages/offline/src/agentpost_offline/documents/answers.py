@@ -156,8 +156,11 @@ def _forms(word: str, codes: Sequence[str], vocabulary: set[str]) -> frozenset[s
 
         close = process.extract(word, vocabulary, limit=3, score_cutoff=86)
         forms = {text for text, _, _ in close if abs(len(text) - len(word)) <= 2}
-        # German writes compounds: the word may be the end of a longer one.
-        forms |= {text for text in vocabulary if len(text) > len(word) + 2 and text.endswith(word)}
+        # German writes compounds: the word may be the end or the beginning of a longer one.
+        begins = word if "de" in codes else "\n"
+        forms |= {text for text in vocabulary if len(text) > len(word) + 2 and (
+            text.endswith(word) or text.startswith(begins)
+        )}  # fmt: skip
     return frozenset(forms)
 
 

@@ -5,7 +5,7 @@ from agentpost_offline.data.formulas import by_name
 from agentpost_offline.data.model import Table
 from agentpost_offline.frame import COMPARED, Frame, Query, Thing
 from agentpost_offline.replying import knows, say, shorten
-from agentpost_offline.style.languages import language as tongue
+from agentpost_offline.style.languages import language as tongue, texts
 
 _MOST = 190
 
@@ -71,4 +71,6 @@ def frame_text(frame: Frame, table: Table | None) -> str:
     text = text or _look_text(frame)
     key = f"things.{frame.thing}"
     thing = say(language, key) if knows(language, key) else str(frame.thing)
+    if frame.style.chart == "scatter":  # of each row, and of no totals
+        thing = f"{thing} ({texts('chart', language)['kinds']['scatter']})"
     return shorten(say(language, "of_what", thing=thing, what=text) if text else thing, _MOST)

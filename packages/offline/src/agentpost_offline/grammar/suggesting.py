@@ -19,6 +19,7 @@ from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import (
     COMPARED,
     ROW_COUNT,
+    TELLING,
     Act,
     Aggregate,
     Derivation,
@@ -29,6 +30,7 @@ from agentpost_offline.frame import (
     Op,
     Order,
     Query,
+    Style,
     Thing,
 )
 from agentpost_offline.grammar import comparing
@@ -109,6 +111,9 @@ def suggest(reading: Reading, around: Surrounding) -> list[Choice]:
     )  # fmt: skip
     queries = suggester.queries()
     frames = [msgspec.structs.replace(template, queries=(one,), text="") for one in queries]
+    if thing in TELLING and not draft.has_query:  # all of the table, without a word of its look
+        style = Style(pages=draft.style.pages, title=draft.style.title)
+        frames.insert(0, msgspec.structs.replace(template, queries=(), style=style))
     choices = [Choice(frame_text(one, table), (one,)) for one in frames]
     apart = suggester.in_two_periods(queries) or suggester.at_both_ends(queries)
     if thing is Thing.ANSWER and apart:
