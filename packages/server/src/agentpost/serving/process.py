@@ -133,17 +133,16 @@ class _Uvicorn(uvicorn.Server):
             return
         settings = self._agentpost.ctx.settings
         drain, grace = settings.drain_seconds, settings.step_grace_seconds
-        until = time.monotonic() + drain
+        until = self._loop.time() + drain
         # From now on each answer ends its connection, so that clients come back to another server.
         self.config.encoded_headers = [*self.config.encoded_headers, _CLOSE]
         self._dated.forget()
         for connection in self.server_state.connections:
             cast("Connection", connection).end_with_answer()
         await self._agentpost.begin_drain()
-        while time.monotonic() < until and not self._hurried.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(until - time.monotonic()):
-                    await self._hurried.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(until):
+                await self._hurried.wait()
         self.config.timeout_graceful_shutdown = None  # the time begins when the drain has ended
         closing = asyncio.create_task(super().shutdown(sockets))
         await self._agentpost.finish_drain(grace, self._hurried)
