@@ -1,16 +1,15 @@
 """The account behind a key, and what it used."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
 from agentpost.cli import given
 from agentpost.cli.commands import command
 from agentpost.cli.connection import connect
-from agentpost.cli.options import Before, Limit, ProfileName, Since, Until, one_of
+from agentpost.cli.options import Before, Limit, ProfileName, Since, Until
 from agentpost.cli.printing import Result, first, listing, screen
 
-_GROUPS: Final = ("day", "key", "conversation")
 _PAGE_MAX: Final = 100
 
 
@@ -29,12 +28,8 @@ def me(profile: ProfileName = None) -> Result:
 )
 def usage(
     by: Annotated[
-        str,
-        typer.Option(
-            metavar="day|key|conversation",
-            help="Group by.",
-            autocompletion=one_of(*_GROUPS),
-        ),
+        Literal["day", "key", "conversation"],
+        typer.Option(metavar="day|key|conversation", help="Group by."),
     ] = "day",
     since: Since = None,
     until: Until = None,
@@ -46,8 +41,6 @@ def usage(
 
     By default, of the last 30 days.
     """
-    if by not in _GROUPS:
-        raise typer.BadParameter(f"--by is one of {', '.join(_GROUPS)}")
     start, end = given.moment(since, "--since"), given.moment(until, "--until")
     with connect(profile) as client:
         size = min(limit + 1, _PAGE_MAX)

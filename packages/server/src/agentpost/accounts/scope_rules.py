@@ -24,15 +24,13 @@ show a key what other keys sent (spec: createMessage 6)."""
 def parse(names: Iterable[str]) -> frozenset[Scope]:
     """The scopes with these names; raises `ValueError` for an unknown one and for none."""
     all_names = ", ".join(Scope)
-    scopes = set()
-    for name in names:
-        try:
-            scopes.add(Scope(name.strip()))
-        except ValueError:
-            raise ValueError(f"no such scope: {name.strip()!r}; choose from {all_names}") from None
+    scopes = [name.strip() for name in names]
+    for name in scopes:
+        if name not in set(Scope):
+            raise ValueError(f"no such scope: {name!r}; choose from {all_names}")
     if not scopes:
         raise ValueError(f"a key needs at least one scope: {all_names}")
-    return frozenset(scopes)
+    return frozenset(map(Scope, scopes))
 
 
 def to_stored(scopes: frozenset[Scope]) -> str | None:

@@ -75,7 +75,7 @@ def _wrong_call(error: typer.TyperException) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         print(displayable(error.format_message()), file=sys.stderr)
         return error.exit_code
-    text = " ".join(error.format_message().split())
+    text = " ".join(error.format_message().split()).replace("Value error, ", "")
     text = _PYDANTIC.sub(r"must be \1", text)
     text = text if text.endswith((".", "?")) else f"{text}."
     context = getattr(error, "ctx", None)

@@ -33,7 +33,7 @@ def moment(
         return None
     if match := _AGE.fullmatch(text):
         span = timedelta(**{_UNITS[match[2]]: int(match[1])})
-        return (now or _now()) + (span if ahead else -span)
+        return (now or current_time()) + (span if ahead else -span)
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
@@ -102,7 +102,8 @@ def positive(seconds: float | None, option: str) -> float | None:
     return seconds
 
 
-def _now() -> datetime:
+def current_time() -> datetime:
+    """By the one clock there is."""
     from agentpost.clock import SystemClock
     from agentpost.domain.times import SECOND
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 from agentpost.cli.errors import one_line, say
+from agentpost.cli.given import current_time
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -114,10 +115,7 @@ def _draw(
     from rich.table import Table
     from rich.text import Text
 
-    from agentpost.clock import SystemClock
-    from agentpost.domain.times import SECOND
-
-    now = now or datetime.fromtimestamp(SystemClock().now() / SECOND, UTC)
+    now = now or current_time()
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, len(GAP), 0, 0))
     left, drawn = console.width, list[list[Text]]()
     for n, (name, heading) in enumerate(zip(columns, headings, strict=True)):

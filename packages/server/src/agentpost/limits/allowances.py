@@ -3,7 +3,7 @@ Limits)."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 
 from agentpost.accounts import rows
@@ -33,10 +33,6 @@ class Allowances:
     stored_bytes: int
     conversation_required: int
 
-    def overridden(self, overrides: Mapping[str, int]) -> "Allowances":
-        """These with some replaced; other names are passed over."""
-        return replace(self, **{name: overrides[name] for name in NAMES if name in overrides})
-
     def as_dict(self) -> dict[str, int]:
         """By name."""
         return asdict(self)
@@ -46,6 +42,8 @@ NAMES = tuple(field.name for field in fields(Allowances))
 MAY_BE_ZERO = frozenset({"stored_bytes", "conversation_required"})
 SWITCHES = frozenset({"conversation_required"})
 """Those that are 0 or 1."""
+_SETTINGS = {"running_jobs": "running_jobs_max", "stored_bytes": "stored_bytes_max"}
+"""The settings that have another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +64,9 @@ def rules_of(settings: Settings, limits_json: str = NO_OVERRIDES) -> Rules:
 
 def allowances_of(settings: Settings, limits_json: str) -> Allowances:
     """The settings, overridden by what is kept with the account."""
-    allowances = Allowances(
-        requests_per_minute=settings.requests_per_minute,
-        messages_per_hour=settings.messages_per_hour,
-        messages_per_day=settings.messages_per_day,
-        waits_per_hour=settings.waits_per_hour,
-        work_reads_per_hour=settings.work_reads_per_hour,
-        running_jobs=settings.running_jobs_max,
-        stored_bytes=settings.stored_bytes_max,
-        conversation_required=int(settings.conversation_required),
-    )
-    return allowances.overridden(json.loads(limits_json))
+    overrides = json.loads(limits_json)
+    numbers = {name: getattr(settings, _SETTINGS.get(name, name)) for name in NAMES}
+    return Allowances(**{name: int(overrides.get(name, numbers[name])) for name in NAMES})
 
 
 @read_transaction

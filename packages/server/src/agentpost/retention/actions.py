@@ -249,18 +249,14 @@ async def rest(ctx: AppContext) -> None:
         (ids.ACTION, settings.operator_log_seconds, audit_rows.delete_old),
     ):
         before = ids.at(prefix, now - seconds(kept_seconds) + 1)
-        await _in_chunks(ctx, partial(_delete_before, delete, before))
+        await _in_chunks(ctx, delete, before)
     ended = now - seconds(limits.SIGNED_IN_KNOWN_SECONDS)
-    await _in_chunks(ctx, lambda tx, limit: retention_rows.delete_sessions(tx, now, ended, limit))
+    await _in_chunks(ctx, retention_rows.delete_sessions, now, ended)
 
 
-def _delete_before(delete: Callable[[Tx, str, int], int], before: str, tx: Tx, limit: int) -> int:
-    return delete(tx, before, limit)
-
-
-async def _in_chunks(ctx: AppContext, delete: Callable[[Tx, int], int]) -> None:
+async def _in_chunks(ctx: AppContext, delete: Callable[..., int], *values: int | str) -> None:
     """At most `_ROWS_PER_SWEEP` of them, in short transactions."""
     for _ in range(_ROWS_PER_SWEEP // ROWS_PER_TRANSACTION):
-        deleted = await ctx.db.write(lambda tx: delete(tx, ROWS_PER_TRANSACTION))
+        deleted = await ctx.db.write(lambda tx: delete(tx, *values, ROWS_PER_TRANSACTION))
         if deleted < ROWS_PER_TRANSACTION:
             return

@@ -132,8 +132,8 @@ def add(tx: Tx, ctx: AppContext, account_id: str, email: str, role: Role) -> Use
     if invitation is not None:
         user_rows.delete(tx, invitation.id)
     now = ctx.clock.now()
-    user = UserRecord(new_id(ids.USER, now), account_id, address, role, now)
-    user.invited_by = BY_OPERATOR
+    user_id = new_id(ids.USER, now)
+    user = UserRecord(user_id, account_id, address, role, now, invited_by=BY_OPERATOR)
     _check_home(tx, ctx, user)
     if not user_rows.insert(tx, user):
         raise ValueError(f"there is a user with the address {address} already")

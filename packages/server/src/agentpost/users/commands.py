@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agentpost.cli.commands import command
-from agentpost.cli.context import change, option_value, with_context
+from agentpost.cli.context import change, with_context
 from agentpost.cli.printing import Result, fields, listing
+from agentpost.users.role_rules import Role
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
     from agentpost.sessions.password_links import PasswordLink
     from agentpost.users.records import UserRecord
-    from agentpost.users.role_rules import Role
 
 User = Annotated[str, typer.Argument(help="User id or e-mail address.")]
-RoleName = Annotated[str, typer.Option("--role", help="operator, owner or member.")]
+RoleName = Annotated[Role, typer.Option("--role", help="operator, owner or member.")]
 _COLUMNS = ("id", "email", "role", "accepted", "last_login_at", "account_id")
 _FIELDS = (
     *("id", "account_id", "email=address", "role", "accepted", "invited_by", "created_at"),
@@ -28,7 +28,7 @@ _FIELDS = (
 @command("users create", "agentpost users create --email ada@example.com --role owner")
 def users_create(
     email: Annotated[str, typer.Option(help="E-mail address to sign in with.")],
-    role: RoleName = "member",
+    role: RoleName = Role.MEMBER,
     account: Annotated[
         str | None,
         typer.Option(help="Account id or e-mail address; optional with one account."),
@@ -39,11 +39,9 @@ def users_create(
     from agentpost.sessions import password_links
     from agentpost.users import actions as users
 
-    new_role = _role(role)
-
     async def create(ctx: AppContext) -> PasswordLink:
         where = account or (await ctx.db.read(account_rows.only)).id
-        user = await users.create(ctx, where, email, new_role)
+        user = await users.create(ctx, where, email, role)
         return await password_links.make(ctx, user.id)
 
     return _link(change(create, email, {"role": role}))
@@ -61,15 +59,14 @@ def users_list() -> Result:
 @command("users role", "agentpost users role ada@example.com member")
 def users_role(
     user: User,
-    role: Annotated[str, typer.Argument(help="operator, owner or member.")],
+    role: Annotated[Role, typer.Argument(help="operator, owner or member.")],
 ) -> Result:
     """Change the role of a user, who has to sign in again."""
     from agentpost.users import actions as users
 
-    new_role = _role(role)
-    user_record = change(lambda ctx: users.set_role(ctx, user, new_role), user, {"role": role})
-    shape = {**_user(user_record), "role": new_role.value}
-    return Result(shape, f"{user_record.address} is {new_role.value} now")
+    user_record = change(lambda ctx: users.set_role(ctx, user, role), user, {"role": role})
+    shape = {**_user(user_record), "role": role.value}
+    return Result(shape, f"{user_record.address} is {role.value} now")
 
 
 @command("users password-link", "agentpost users password-link ada@example.com")
@@ -90,17 +87,6 @@ def users_remove(user: User) -> Result:
 
 
 # --- parts ----------------------------------------------------------------------------------------
-def _role(text: str) -> Role:
-    from agentpost.users.role_rules import Role
-
-    def find() -> Role:
-        if text not in set(Role):
-            raise ValueError(f"a role is one of {', '.join(Role)}, not {text[:40]!a}")
-        return Role(text)
-
-    return option_value(find)
-
-
 def _user(user: UserRecord) -> dict[str, Any]:
     has_password = user.password is not None
     return fields(user, _FIELDS, accepted=not user.is_invitation, has_password=has_password)
