@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 import anyio
 import httpx2
 import pytest
+from anyio.from_thread import start_blocking_portal
 
 from agentpost_verify import __version__
 from agentpost_verify.answers import Difference, Exchange, Gone, Json
@@ -93,9 +94,7 @@ class Probe:
         if content is not None:
             fields["content_type"] = "application/json"
         fields["authorization"] = fields["authorization"].replace("{key}", self.key)
-        all_headers = {
-            name.replace("_", "-").title(): text for name, text in fields.items() if text
-        }
+        all_headers = {n.replace("_", "-").title(): text for n, text in fields.items() if text}
         has_key = self.key in fields["authorization"]
         if has_key and self._remaining is not None and self._remaining <= BUDGET_RESERVE:
             self._wait(self._reset + 1, "the key's requests are used up")
@@ -158,8 +157,8 @@ class Probe:
 
         The timeouts of an HTTP client bound each silence only: a server that drips bytes, those of
         a head included, would hold a run up for ever. On an event loop a request can be cut off
-        wherever it is. Each has a new connection: a server may close a kept one at any time, which
-        would say nothing about it.
+        wherever it is; that runs in a thread, where no signal breaks into it. Each request has a
+        new connection: a server may close a kept one at any time, which would say nothing about it.
         """
         is_ours = url.startswith(f"{self.url}/v1")
         path = url.removeprefix(self.url) if is_ours else url.partition("?")[0]
@@ -174,7 +173,8 @@ class Probe:
 
         began = time.monotonic()
         try:
-            response = anyio.run(send)
+            with start_blocking_portal() as portal:
+                response = portal.call(send)
         except TimeoutError:
             limit, problem = seconds, "no end of it"
         except (httpx2.RequestError, httpx2.InvalidURL) as error:

@@ -29,10 +29,6 @@ class Attempt:
         """The event's id."""
         return self.headers.get("webhook-id")
 
-    def has(self, word: str) -> bool:
-        """Whether the id or the body names that word."""
-        return word in f"{self.id} {self.body.decode(errors='replace')}"
-
 
 @dataclass
 class Receiver:
@@ -43,8 +39,9 @@ class Receiver:
     failing: set[str] = field(default_factory=set)
 
     def at(self, path: str, word: str = "") -> list[Attempt]:
-        """What came in at that path so far and names that word."""
-        return [each for each in list(self.got) if each.path == path and each.has(word)]
+        """What came in at that path so far and names that word in its id or body."""
+        attempts = [each for each in list(self.got) if each.path == path]
+        return [a for a in attempts if word in f"{a.id} {a.body.decode(errors='replace')}"]
 
     def await_count(self, path: str, count: int, seconds: float, word: str = "") -> list[Attempt]:
         """What came in there, once there is so much of it or the time is over; what names another

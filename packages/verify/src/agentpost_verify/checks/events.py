@@ -62,8 +62,7 @@ def test_reply_is_there(greeting_log: Log, greeting: Json) -> None:
 
 def test_done(greeting_log: Log) -> None:
     """The log of a final message says that it is done. (listMessageEvents)"""
-    exchange = greeting_log[1]
-    page = exchange.sample()
+    page = greeting_log[1].sample()
     state = (page.get("done"), page.get("has_more"))
     assert state == (True, False), "done, and nothing more"
 

@@ -12,16 +12,10 @@ from agentpost_verify import shapes
 from agentpost_verify.answers import Json
 from agentpost_verify.checks.events import expect_order, expect_owner
 from agentpost_verify.probe import Probe
-from agentpost_verify.samples import Log, one_answer, read_log
+from agentpost_verify.samples import one_answer, read_log
 
 EARLY_SECONDS = 0.9
 """An answer that comes this much before its wait is over must have a reason."""
-
-
-@pytest.fixture(scope="session")
-def job_log(probe: Probe, job_done: Json) -> Log:
-    """The log of that message."""
-    return read_log(probe, job_done["id"])
 
 
 test_fields = one_answer(
@@ -71,9 +65,10 @@ def test_status_follows(job_done: Json) -> None:
     assert status == expected, f"{expected} from jobs {statuses}"
 
 
-def test_results_in_log(job_done: Json, job_log: Log) -> None:
+def test_results_in_log(probe: Probe, job_done: Json) -> None:
     """The log has the result of every completed job. (Message event log)"""
-    results = [entry for entry in job_log[0] if entry.get("type") == "result"]
+    entries, _ = read_log(probe, job_done["id"])
+    results = [entry for entry in entries if entry.get("type") == "result"]
     job_ids = {str(each.get("job_id")) for each in results if each.get("outcome") == "completed"}
     expected = sorted(set(jobs_completed(job_done)))
     assert sorted(job_ids) == expected, f"a completed result for {expected}"
@@ -87,10 +82,11 @@ def jobs_completed(message: Json) -> list[str]:
     return jobs
 
 
-def test_log_in_order(job_done: Json, job_log: Log) -> None:
+def test_log_in_order(probe: Probe, job_done: Json) -> None:
     """The log of work is in order, and of this message. (Message event log)"""
-    expect_order(job_log)
-    expect_owner(job_log, job_done["id"])
+    log = read_log(probe, job_done["id"])
+    expect_order(log)
+    expect_owner(log, job_done["id"])
 
 
 def test_files_agree(job_done: Json) -> None:
