@@ -190,7 +190,6 @@ PAUSED: Final = frozenset({State.TASK_STATE_INPUT_REQUIRED})
 
 _NAMES: Final = {"conversation": "contextId", "text": "parts", "answer": "parts"}
 """What the protocol calls the fields of a message."""
-_NO_TASK: Final = frozenset({ErrorCode.NOT_FOUND})
 
 
 def state_of(message: MessageRecord, cancelled: bool) -> a2a_pb2.TaskState:
@@ -216,7 +215,7 @@ def error_of(refusal: Refusal) -> errors.A2AError:
     if isinstance(refusal, RateLimited):
         data["retry_after_seconds"] = str(refusal.retry_after_seconds)
     text = f"{wrong} {advice}".strip()
-    if refusal.code in _NO_TASK:
+    if refusal.code is ErrorCode.NOT_FOUND:
         return errors.TaskNotFoundError(text, data)
     if refusal.code in OURS:
         return errors.InternalError(text, data)
