@@ -51,16 +51,13 @@ def state(chain: Chain) -> a2a_pb2.TaskState:
 
 def all_outputs(chain: Chain, links: Links) -> list[Output]:
     """What every message of the chain has brought; questions are reported by the state."""
-    results = [
+    questions = {snapshot.message.question for snapshot in chain.snapshots}
+    return [
         each
         for snapshot in chain.snapshots
         for each in outputs(snapshot, links)
-        if each.files or each.text != snapshot.message.question
+        if each.files or each.text not in questions
     ]
-    if all(each.files for each in results):
-        return results  # a long text takes time to be hashed
-    questions = {snapshot.message.question for snapshot in chain.snapshots}
-    return [each for each in results if each.files or each.text not in questions]
 
 
 def artifact(output: Output) -> a2a_pb2.Artifact:
