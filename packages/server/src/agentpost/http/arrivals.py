@@ -203,14 +203,11 @@ class Arrivals:
     ) -> None:
         """Turn it away at once if its request is there; if not, or if it is let in, the loop takes
         it."""
-        data = b""
         try:
             data = connection.recv(_FIRST_BYTES, socket.MSG_DONTWAIT)
             is_over = not data
-        except BlockingIOError:
-            is_over = False
-        except OSError:
-            is_over = True
+        except OSError as error:
+            data, is_over = b"", not isinstance(error, BlockingIOError)
         let_in = bool(data) and self.lets_in(data, in_crowd)
         if _is_whole(data) and not let_in:
             with contextlib.suppress(OSError):

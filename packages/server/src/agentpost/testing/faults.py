@@ -5,7 +5,8 @@ The runtime takes the lost run up again from its journal, as it does after a res
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -159,10 +160,12 @@ class FaultyDatabase:
         result = fn(tx)
         hit: _Hit | None = None
         for run, was, counts in before:
-            for point in self._points_reached(counts, self._call_counts(tx, run)):
-                hit = _Hit(run, point)
-                if not point.after:
-                    raise hit
+            counts_now = self._call_counts(tx, run)
+            for point in self.points:
+                if counts[point.method] < point.n <= counts_now[point.method]:
+                    hit = _Hit(run, point)
+                    if not point.after:
+                        raise hit
             now = _ending(tx, run)
             if now.state in _ENDED and was.state not in _ENDED:
                 self.errors.setdefault(run.owner, _error(tx, run.owner))
@@ -176,21 +179,11 @@ class FaultyDatabase:
                     self.problems.append(_difference(first, now))
         return result, hit
 
-    def _call_counts(self, tx: Tx, run: Run) -> dict[str, int]:
+    def _call_counts(self, tx: Tx, run: Run) -> Counter[str]:
         """How many calls of each method are recorded, while a crash point waits for one."""
-        if not self.points:
-            return {}
-        counts: dict[str, int] = {}
-        for call in journal_rows.all_(tx, run.owner).values():
-            if call.state in (CallState.DONE, CallState.ERROR):
-                method = name_of(call.summary).partition(" ")[0]
-                counts[method] = counts.get(method, 0) + 1
-        return counts
-
-    def _points_reached(self, before: dict[str, int], now: dict[str, int]) -> Iterator[CrashPoint]:
-        for point in self.points:
-            if before.get(point.method, 0) < point.n <= now.get(point.method, 0):
-                yield point
+        calls = journal_rows.all_(tx, run.owner).values() if self.points else ()
+        recorded = [c for c in calls if c.state in (CallState.DONE, CallState.ERROR)]
+        return Counter(name_of(call.summary).partition(" ")[0] for call in recorded)
 
 
 def _error(tx: Tx, owner: str) -> str | None:

@@ -51,16 +51,13 @@ def state(chain: Chain) -> a2a_pb2.TaskState:
 
 def all_outputs(chain: Chain, links: Links) -> list[Output]:
     """What every message of the chain has brought; questions are reported by the state."""
-    results = [
+    questions = {snapshot.message.question for snapshot in chain.snapshots}
+    return [
         each
         for snapshot in chain.snapshots
         for each in outputs(snapshot, links)
-        if each.files or each.text != snapshot.message.question
+        if each.files or each.text not in questions
     ]
-    if all(each.files for each in results):
-        return results  # a long text takes time to be hashed
-    questions = {snapshot.message.question for snapshot in chain.snapshots}
-    return [each for each in results if each.files or each.text not in questions]
 
 
 def artifact(output: Output) -> a2a_pb2.Artifact:
@@ -190,7 +187,6 @@ PAUSED: Final = frozenset({State.TASK_STATE_INPUT_REQUIRED})
 
 _NAMES: Final = {"conversation": "contextId", "text": "parts", "answer": "parts"}
 """What the protocol calls the fields of a message."""
-_NO_TASK: Final = frozenset({ErrorCode.NOT_FOUND})
 
 
 def state_of(message: MessageRecord, cancelled: bool) -> a2a_pb2.TaskState:
@@ -216,7 +212,7 @@ def error_of(refusal: Refusal) -> errors.A2AError:
     if isinstance(refusal, RateLimited):
         data["retry_after_seconds"] = str(refusal.retry_after_seconds)
     text = f"{wrong} {advice}".strip()
-    if refusal.code in _NO_TASK:
+    if refusal.code is ErrorCode.NOT_FOUND:
         return errors.TaskNotFoundError(text, data)
     if refusal.code in OURS:
         return errors.InternalError(text, data)

@@ -10,7 +10,6 @@ import mcp.types as mcp
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentpost.clock import SystemClock, new_id
-from agentpost.contract.validation import too_many
 from agentpost.domain import answers, ids, limits
 from agentpost.domain.answers import AnswerFormat
 from agentpost.domain.limits import MCP_WAIT_SECONDS_MAX
@@ -479,17 +478,13 @@ async def call(
 
 
 def _validate(spec: ToolSpec, arguments: dict[str, Any]) -> Arguments:
-    overfull = too_many(spec.arguments, arguments)
-    sentences = [f"{p.field or 'arguments'}: {p.problem}" for p in overfull]
-    if not sentences:
-        try:
-            return spec.arguments.model_validate(arguments)
-        except ValidationError as error:
-            details = error.errors(include_url=False, include_context=False, include_input=False)
-            sentences = [
-                f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}"
-                for each in details
-            ]
+    try:
+        return spec.arguments.model_validate(arguments)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+        sentences = [
+            f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in details
+        ]
     raise BackendError(
         "invalid_request",
         f"The arguments are not valid: {'; '.join(sentences[: limits.PROBLEMS_MAX])}.",

@@ -28,6 +28,11 @@ class NotInThisApi(InvalidRequest):
         self.openai_code = code
 
 
+def unsupported(param: str, problem: str) -> NotInThisApi:
+    """A value that OpenAI's API knows."""
+    return NotInThisApi("unsupported_value", param, problem)
+
+
 def wrong(param: str, problem: str) -> InvalidRequest:
     """A parameter that is not what it has to be."""
     return InvalidRequest(Problem(param, problem))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from agentpost.domain.limits import METADATA_ENTRIES_MAX, OBJECT_FIELDS_MAX, TRANSCRIPT_ITEMS_MAX
+from agentpost.domain.limits import OBJECT_FIELDS_MAX, TRANSCRIPT_ITEMS_MAX
 from agentpost.doors.openai.errors import NotInThisApi, wrong
 
 OWN_MODEL: Final = "agentpost"
@@ -122,10 +122,8 @@ def conversation_of(body: Mapping[str, Any]) -> str | None:
 
 
 def metadata_of(body: Mapping[str, Any]) -> dict[str, str] | None:
-    """The labels of the message; their values are checked when it is sent."""
+    """The labels of the message, which are checked when it is sent."""
     value = body.get("metadata")
-    if isinstance(value, dict) and len(value) > METADATA_ENTRIES_MAX:
-        raise wrong("metadata", f"has over {METADATA_ENTRIES_MAX} entries")
     if value is None or isinstance(value, dict):
         return value
     raise wrong("metadata", "must be an object")
