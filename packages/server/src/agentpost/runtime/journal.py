@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import structlog
 
-from agentpost.agents import values
+from agentpost.agents import File, values
 from agentpost.agents.deaths import WorkerKilled
-from agentpost.agents.files import FileSource
 from agentpost.author.scope import Scope
 from agentpost.context import AppContext
 from agentpost.domain import backoff
@@ -98,7 +98,7 @@ class Slot:
         return Call(self.n, self.fingerprint, state, value, self.summary)
 
 
-class Journal(Scope, FileSource, ABC):
+class Journal(Scope, ABC):
     """The calls of one run. Once that is over, every further call stops it again: what an author
     does to clean up is in no other run, so a re-run would miss it in its record.
 
@@ -130,6 +130,15 @@ class Journal(Scope, FileSource, ABC):
         self.cause: str | None = None
         """Why it was stopped, for the operator, where that is more than the cause's name."""
         self.divergence: Divergence | None = None
+
+    # --- how its files reach their bytes (`FileSource`) -------------------------------------------
+    @abstractmethod
+    async def path(self, file: File) -> Path:
+        """A local copy of the file."""
+
+    @abstractmethod
+    async def text(self, file: File) -> str:
+        """The file's text."""
 
     # --- its row, which may be another node's by now: all of this may raise `Fenced` --------------
     @abstractmethod

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -132,7 +132,8 @@ class Steps:
         if runs_here(fn):
             await run.ready()
             with Capture({"call": n}):
-                async with asyncio.timeout(call.seconds):
+                limited = nullcontext() if call.seconds is None else asyncio.timeout(call.seconds)
+                async with limited:
                     return await fn(*args, **kwargs)
 
         async def attempt() -> Any:
