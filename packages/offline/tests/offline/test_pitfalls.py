@@ -346,7 +346,8 @@ async def test_two_forms_are_both_of_what_was_answered(tmp_path: Path, message: 
 async def test_a_report_on_the_table_is_one_job_and_of_all_of_it(tmp_path: Path) -> None:
     text = "Could you write a short report on absences for the head? Word would be good."
     absences = "day,class,lessons\n2025-01-03,7A,3\n2025-01-09,7B,2\n2025-02-09,7B,1\n"
-    (job,) = (await Conversation().say(text, csv_file(tmp_path, absences, "absences.csv"))).started
+    source = csv_file(tmp_path, absences, "absences.csv")
+    (job,) = (await Conversation().say(text, source)).started
     assert frame(job).formats == ("docx",)
     assert not frame(job).queries
 
@@ -364,8 +365,8 @@ async def test_a_question_about_a_document_changes_nothing_of_it(
 ) -> None:
     rules = tmp_path / "rules.md"
     rules.write_text(
-        "# Sanciones\n\nCinco tarjetas amarillas suponen una sanción.\n\nSi un equipo no se presenta,"
-        " pierde el partido.\n\n# Ruhe\n\nDie Hecke darf 1,25 m hoch sein.\n\n"
+        "# Sanciones\n\nCinco tarjetas amarillas suponen una sanción.\n\nSi un equipo no se"
+        " presenta, pierde el partido.\n\n# Ruhe\n\nDie Hecke darf 1,25 m hoch sein.\n\n"
         "An Sonn- und Feiertagen sind Rasenmäher untersagt.\n"
     )
     turn = await Conversation().say(question, file(rules, "text/markdown"))

@@ -106,9 +106,7 @@ async def open_installation(settings: Settings, clock: Clock | None = None) -> I
     node = new_id(ids.NODE, clock.now())
     external_commit = Subscribers[[]]()
     checks: dict[str, Check] = {}
-    db, wakeups, engine = _open_postgres(settings, node, checks) or _open_embedded(
-        settings, folder, node, external_commit
-    )
+    db, wakeups, engine = _open_database(settings, folder, node, external_commit, checks)
     with migrate.usable(folder / DATABASE):
         await asyncio.to_thread(db.open)
         secret, *before = await server_secrets(
@@ -177,32 +175,27 @@ def ends_of(ctx: AppContext) -> list[End]:
     ]
 
 
-def _open_embedded(
-    settings: Settings, folder: Path, node: str, external_commit: Callable[[], None]
+def _open_database(
+    settings: Settings,
+    folder: Path,
+    node: str,
+    external_commit: Callable[[], None],
+    checks: dict[str, Check],
 ) -> tuple[Database, Wakeups, Engine]:
-    db = SqliteDatabase(
-        folder / DATABASE,
-        durability=settings.durability,
-        on_external_commit=external_commit,
-    )
-    return db, Wakeups(), Engine(node)
-
-
-def _open_postgres(
-    settings: Settings, node: str, checks: dict[str, Check]
-) -> tuple[Database, Wakeups, Engine] | None:
-    """PostgreSQL, when a database URL is set."""
-    url = settings.postgres_url
+    """PostgreSQL when a database URL is set, else SQLite; with what nodes tell each other by."""
+    url, durability = settings.postgres_url, settings.durability
     if not url:
-        return None
+        path = folder / DATABASE
+        db = SqliteDatabase(path, durability=durability, on_external_commit=external_commit)
+        return db, Wakeups(), Engine(node)
     from agentpost.db.postgres import PostgresDatabase
     from agentpost.wakeups.notices import PostgresNotices
     from agentpost.wakeups.postgres import PostgresWakeups
 
-    db = PostgresDatabase(url, durability=settings.durability)
     notices = PostgresNotices(url)
     checks[health_state.NOTICES] = notices.check
-    return db, PostgresWakeups(url, notices), NoticeEngine(node, notices)
+    wakeups = PostgresWakeups(url, notices)
+    return PostgresDatabase(url, durability=durability), wakeups, NoticeEngine(node, notices)
 
 
 def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:

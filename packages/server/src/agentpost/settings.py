@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from ipaddress import ip_network
 from pathlib import Path
@@ -35,21 +36,18 @@ NOT_OURS = frozenset({CONFIG_ENV, f"{PREFIX}URL", f"{PREFIX}KEY"})
 CONFIG_FILE = "agentpost.toml"
 
 
-def _as_list(value: Any) -> Any:
-    """A list written as JSON or separated by commas."""
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    if text.startswith("["):
-        return json.loads(text)
-    return [part.strip() for part in text.split(",") if part.strip()]
+def _list_by(split: Callable[[str], list[str]]) -> BeforeValidator:
+    """A list, written as JSON or in a form that ``split`` reads."""
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        return json.loads(value) if value.strip().startswith("[") else split(value)
+
+    return BeforeValidator(read)
 
 
-def _as_words(value: Any) -> Any:
-    """A command written as JSON or as in a shell."""
-    if not isinstance(value, str):
-        return value
-    return json.loads(value) if value.strip().startswith("[") else shlex.split(value)
+_BY_COMMAS = _list_by(lambda text: [part.strip() for part in text.split(",") if part.strip()])
 
 
 def _one_of(*schemes: str) -> AfterValidator:
@@ -90,14 +88,10 @@ def _mail_address(address: str) -> str:
 
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
-SecondsList = Annotated[
-    list[Seconds], NoDecode, BeforeValidator(_as_list), Field(min_length=1, max_length=100)
-]
-TextList = Annotated[list[str], NoDecode, BeforeValidator(_as_list)]
-PortList = Annotated[
-    list[Annotated[int, Field(ge=1, le=65_535)]], NoDecode, BeforeValidator(_as_list)
-]
-DoorNames = Annotated[list[Literal["mcp", "a2a", "openai"]], NoDecode, BeforeValidator(_as_list)]
+SecondsList = Annotated[list[Seconds], NoDecode, _BY_COMMAS, Field(min_length=1, max_length=100)]
+TextList = Annotated[list[str], NoDecode, _BY_COMMAS]
+PortList = Annotated[list[Annotated[int, Field(ge=1, le=65_535)]], NoDecode, _BY_COMMAS]
+DoorNames = Annotated[list[Literal["mcp", "a2a", "openai"]], NoDecode, _BY_COMMAS]
 WebUrl = Annotated[str, _one_of("http", "https"), AfterValidator(_has_host)]
 
 
@@ -137,7 +131,7 @@ class Settings(BaseSettings):
     pool_workers: Annotated[int, Field(ge=0)]
     worker_memory_bytes: Annotated[int, Field(ge=0)]
     worker_env: TextList
-    worker_command_prefix: Annotated[list[str], NoDecode, BeforeValidator(_as_words)]
+    worker_command_prefix: Annotated[list[str], NoDecode, _list_by(shlex.split)]
     step_seconds: Seconds
     step_cpu_seconds: Seconds
     file_read_seconds: Seconds

@@ -15,7 +15,7 @@ from agentpost.domain import ids
 from agentpost.domain.times import SECOND
 from agentpost.storage import s3_incoming
 from agentpost.storage.base import BlobMissing, Storage
-from agentpost.storage.incoming import Incoming, PostTicket, Replaced
+from agentpost.storage.incoming import Incoming, PostForm, Replaced
 from agentpost.storage.local import LocalIncoming, LocalStorage
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.s3 import S3Storage
@@ -51,7 +51,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     s3 = S3Incoming(url)
 
     async def post(upload_id: str, data: bytes) -> None:
-        form = await s3.form(ticket(upload_id))
+        form = await form_for(s3, upload_id)
         fields, files = dict(form.fields), {"file": ("any", data)}
         answer = await asyncio.to_thread(
             lambda: httpx2.post(form.url, data=fields, files=files, trust_env=False)
@@ -66,13 +66,13 @@ async def arriving(*pieces: bytes) -> AsyncIterator[bytes]:
         yield piece
 
 
-def ticket(upload_id: str) -> PostTicket:
-    return PostTicket(upload_id, "text/csv", 1_000, 2_000_000_000 * SECOND, 900)
+async def form_for(incoming: Incoming, upload_id: str) -> PostForm:
+    return await incoming.form(upload_id, "text/csv", 1_000, 2_000_000_000 * SECOND, 900)
 
 
 @pytest.mark.rule("Upload.url", "Upload.fields")
 async def test_the_form_has_what_clients_send(store: Store) -> None:
-    form = await store.incoming.form(ticket(store.upload_id))
+    form = await form_for(store.incoming, store.upload_id)
     assert form.url.startswith("http://")
     assert form.fields["Content-Type"] == "text/csv"
     assert store.upload_id in form.fields["key"]

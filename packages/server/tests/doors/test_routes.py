@@ -65,7 +65,7 @@ def test_each_route_has_its_handler() -> None:
 def test_nothing_is_loaded_before_a_call() -> None:
     """What a server imports at its start has none of it."""
     look = f"print(*(m for m in {LOADED_LATER} if m in sys.modules))"
-    program = f"import sys, agentpost.wiring; {look}"
+    program = f"import sys, agentpost.server; {look}"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )

@@ -112,7 +112,7 @@ async def node(
             )
             running = await start(settings)
             ends.push_async_callback(running.stop)
-            await running._parts.background.stop()  # what it does regularly no message costs
+            await running._background.stop()  # what it does regularly no message costs
             return running
 
         yield started
@@ -163,11 +163,11 @@ async def test_a_node_for_the_api_and_one_for_jobs(
 ) -> None:
     monkeypatch.setattr(wakeups_of_postgres, "_JOINING_SECONDS", 0.0)
     api, worker = await node("api"), await node("worker")
-    engine = api._parts.ctx.engine
+    engine = api.ctx.engine
     assert isinstance(engine, NoticeEngine)
 
     async def know_each_other() -> bool:
-        listeners = (api._parts.ctx.wakeups, worker._parts.ctx.wakeups)
+        listeners = (api.ctx.wakeups, worker.ctx.wakeups)
         return bool(engine.workers()) and [reach(each) for each in listeners] == [False, True]
 
     await eventually_awaited(know_each_other)

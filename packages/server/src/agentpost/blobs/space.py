@@ -107,33 +107,34 @@ def ensure_may_upload(tx: Tx, ctx: AppContext, account_id: str, size: int) -> No
     """Raises ``too_large`` when ``size`` bytes more would be over the account's limit by now."""
     used, most = account_rows.used(tx, account_id), _stored_max(tx, ctx, account_id)
     if used + size > most:
-        raise _upload_refused(used, most)
+        raise _upload_refused(_no_room(used, most))
 
 
 def count_upload(tx: Tx, ctx: AppContext, account_id: str, size: int) -> None:
     """Count an upload that becomes ready in this transaction; raises as `ensure_may_upload`."""
-    most = _stored_max(tx, ctx, account_id)
-    if not account_rows.add(tx, account_id, size, most):
-        raise _upload_refused(account_rows.used(tx, account_id), most)
+    if (problem := _count(tx, ctx, account_id, size)) is not None:
+        raise _upload_refused(problem)
 
 
 def count_attached(tx: Tx, ctx: AppContext, account_id: str, file: AttachmentRecord) -> str | None:
     """Count a file whose bytes this transaction records with a message. When there is no room for
     it: the note that says so, and nothing is counted."""
-    most = _stored_max(tx, ctx, account_id)
-    if account_rows.add(tx, account_id, file.size, most):
-        return None
-    used = account_rows.used(tx, account_id)
-    return f"{file.name}: skipped, {_no_room('it', used, most)}."
+    problem = _count(tx, ctx, account_id, file.size)
+    return None if problem is None else f"{file.name}: skipped, {problem.format('it')}."
 
 
 def count_written(tx: Tx, ctx: AppContext, file: FileRecord) -> None:
     """Count a file that this transaction wrote to a work; raises `StorageFull`."""
-    most = _stored_max(tx, ctx, file.account_id)
-    if account_rows.add(tx, file.account_id, file.size, most):
-        return
-    used = account_rows.used(tx, file.account_id)
-    raise StorageFull(f"{file.name} was not saved: {_no_room('it', used, most)}. {_ADVICE}.")
+    if (problem := _count(tx, ctx, file.account_id, file.size)) is not None:
+        raise StorageFull(f"{file.name} was not saved: {problem.format('it')}. {_ADVICE}.")
+
+
+def _count(tx: Tx, ctx: AppContext, account_id: str, size: int) -> str | None:
+    """Count bytes; `_no_room` where there is none."""
+    most = _stored_max(tx, ctx, account_id)
+    if account_rows.add(tx, account_id, size, most):
+        return None
+    return _no_room(account_rows.used(tx, account_id), most)
 
 
 def _stored_max(tx: Tx, ctx: AppContext, account_id: str) -> int:
@@ -141,10 +142,10 @@ def _stored_max(tx: Tx, ctx: AppContext, account_id: str) -> int:
     return allowances_of(ctx.settings, limits_json).stored_bytes or account_rows.NO_LIMIT
 
 
-def _no_room(what: str, used: int, most: int) -> str:
-    return f"the account's storage has no space for {what} ({used:,} of {most:,} bytes are used)"
+def _no_room(used: int, most: int) -> str:
+    return f"the account's storage has no space for {{}} ({used:,} of {most:,} bytes are used)"
 
 
-def _upload_refused(used: int, most: int) -> Refusal:
-    why = _no_room("this upload", used, most)
+def _upload_refused(problem: str) -> Refusal:
+    why = problem.format("this upload")
     return Refusal(ErrorCode.TOO_LARGE, f"{why[0].upper()}{why[1:]}. {_ADVICE}; then call again.")

@@ -33,20 +33,24 @@ class Lock(Statement[*Values]):
         tx.lock(self.sql, values)
 
 
-class First(Statement[*Values], Generic[R, *Values]):
-    """The first record with these conditions, or None."""
+class _Records(Statement[*Values], Generic[R, *Values]):
+    """Of a table with these conditions."""
 
     def __init__(self, mapper: Mapper[R], conditions: str) -> None:
         super().__init__(f"{mapper.select} {conditions}")
         self._record_of = mapper.of
+
+
+class First(_Records[R, *Values]):
+    """The first record, or None."""
 
     def __call__(self, tx: Tx, *values: *Values) -> R | None:
         row = tx.one(self.sql, values)
         return None if row is None else self._record_of(row)
 
 
-class Only(First[R, *Values]):
-    """The record with these conditions, which is there."""
+class Only(_Records[R, *Values]):
+    """The record, which is there."""
 
     def __call__(self, tx: Tx, *values: *Values) -> R:
         row = tx.one(self.sql, values)
@@ -54,12 +58,8 @@ class Only(First[R, *Values]):
         return self._record_of(row)
 
 
-class All(Statement[*Values], Generic[R, *Values]):
-    """All records with these conditions."""
-
-    def __init__(self, mapper: Mapper[R], conditions: str) -> None:
-        super().__init__(f"{mapper.select} {conditions}")
-        self._record_of = mapper.of
+class All(_Records[R, *Values]):
+    """All records."""
 
     def __call__(self, tx: Tx, *values: *Values) -> list[R]:
         return [self._record_of(row) for row in tx.all(self.sql, values)]

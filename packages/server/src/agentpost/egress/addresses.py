@@ -7,13 +7,13 @@ Design: The way out.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import (
     IPv4Address,
     IPv4Network,
     IPv6Address,
     IPv6Network,
-    ip_address,
     ip_network,
 )
 
@@ -96,13 +96,18 @@ class AllowList:
         networks: list[tuple[Network, int | None]] = []
         hosts: set[tuple[str, int | None]] = set()
         for entry in filter(None, map(str.strip, entries)):
-            read = _read_entry(entry)
-            if isinstance(read[0], str):
-                hosts.add((read[0], read[1]))
+            try:
+                place, port = _read_entry(entry)
+            except ValueError:
+                raise ValueError(
+                    f"AGENTPOST_EGRESS_ALLOW: {entry!r} is not a network, an address or a host"
+                ) from None
+            if isinstance(place, str):
+                hosts.add((place, port))
                 continue
-            networks.append((read[0], read[1]))
-            if read[0].version == 4 and _LOOPBACK in read[0]:
-                hosts.add(("localhost", read[1]))
+            networks.append((place, port))
+            if place.version == 4 and _LOOPBACK in place:
+                hosts.add(("localhost", port))
         return cls(tuple(networks), frozenset(hosts))
 
     def __bool__(self) -> bool:
@@ -122,23 +127,15 @@ class AllowList:
 
 
 def _read_entry(entry: str) -> tuple[Network | str, int | None]:
-    try:
+    """The network or host name, and the port if there is one; raises `ValueError`."""
+    with suppress(ValueError):
         return ip_network(entry, strict=False), None
-    except ValueError:
-        pass
-    try:
-        # The grammar of URLs also tells host and port apart here.
-        url = parse_url(f"http://{entry}/", characters_max=300)
-        if url.path != "/" or url.query:
-            raise BadUrl("it has a path")
-    except BadUrl as error:
-        raise ValueError(
-            f"AGENTPOST_EGRESS_ALLOW: {entry!r} is not a network, an address or a host"
-        ) from error
+    # The grammar of URLs also tells host and port apart here.
+    url = parse_url(f"http://{entry}/", characters_max=300)
+    if url.path != "/" or url.query:
+        raise BadUrl("it has a path")
     port = url.port if entry.endswith(f":{url.port}") else None
-    if url.ip is not None:
-        return ip_network(ip_address(url.ip)), port
-    return url.host, port
+    return url.host if url.ip is None else ip_network(url.ip), port
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +157,22 @@ class DenyList:
         hosts: set[str] = set()
         parents: set[str] = set()
         for entry in filter(None, map(str.strip, entries)):
+            name = entry.removeprefix("*.")
             try:
-                networks.append(ip_network(entry, strict=False))
-                continue
+                place, port = _read_entry(name)
+                if port is not None or (name != entry and not isinstance(place, str)):
+                    raise BadUrl("it is more than a name")
             except ValueError:
-                pass
-            name = _host(entry)
-            parents.add(name)
-            if not entry.startswith("*."):
-                hosts.add(name)
+                raise ValueError(
+                    f"AGENTPOST_EGRESS_DENY: {entry!r} must be a network, address or host without"
+                    " a port"
+                ) from None
+            if isinstance(place, str):
+                parents.add(place)
+                if name == entry:
+                    hosts.add(place)
+            else:
+                networks.append(place)
         return cls(tuple(networks), frozenset(hosts), frozenset(parents))
 
     def has_host(self, host: str) -> bool:
@@ -182,15 +186,3 @@ class DenyList:
         """Is this address denied? An IPv4-mapped IPv6 address is the one inside."""
         address = unmap(address)
         return any(address in network for network in self.networks)
-
-
-def _host(entry: str) -> str:
-    name = entry.removeprefix("*.")
-    try:
-        url = parse_url(f"https://{name}/", characters_max=300)
-        if url.path != "/" or url.query or url.ip is not None or name.endswith(f":{url.port}"):
-            raise BadUrl("it is more than a name")
-    except BadUrl:
-        text = f"AGENTPOST_EGRESS_DENY: {entry!r} must be a network, address or host without a port"
-        raise ValueError(text) from None
-    return url.host

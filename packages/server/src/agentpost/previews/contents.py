@@ -29,15 +29,30 @@ from typing import Any, Final
 
 from agentpost import extras
 from agentpost.extraction import Unreadable
-from agentpost.extraction.office import Archive, word_lines
+from agentpost.extraction.office import (
+    Archive,
+    related_parts,
+    slide_members,
+    slide_texts,
+    word_lines,
+)
 from agentpost.extraction.reading import check_installed, only_unreadable
-from agentpost.previews import apart, pictures, sites, slides, word_pages
+from agentpost.previews import apart, pictures, sites, word_pages
 
 SHEETS_MAX: Final = 5
 ROWS_MAX: Final = 50
 COLUMNS_MAX: Final = 20
 CHARACTERS_MAX: Final = 8_000
 MEMBERS_MAX: Final = 100
+SLIDES_MAX: Final = 12
+LINES_MAX: Final = 8
+_LINE_CHARACTERS: Final = 160
+_PICTURE_BYTES_MAX: Final = 10_000_000
+_SIDE: Final = 480
+_SHEET_WIDTH_MIN: Final = 640
+"""A narrower thumbnail is the icon of the first slide that PowerPoint leaves."""
+_SHEET_SIDE: Final = 2_400
+_THUMBNAIL: Final = "docProps/thumbnail.jpeg"
 _CELL_CHARACTERS: Final = 80
 _NAME_CHARACTERS: Final = 200
 
@@ -97,6 +112,34 @@ def _document(archive: Archive) -> dict[str, Any]:
     return {"text": "\n".join(lines)[:CHARACTERS_MAX], "more": length > CHARACTERS_MAX}
 
 
+def _slides(archive: Archive) -> dict[str, Any]:
+    members = slide_members(archive)
+    slides = []
+    for member in members[:SLIDES_MAX]:
+        lines = [line[:_LINE_CHARACTERS] for line in slide_texts(archive, member) if line]
+        images = related_parts(archive, member, "image")
+        slides.append(
+            {
+                "title": lines[0] if lines else "",
+                "lines": lines[1 : LINES_MAX + 1],
+                "picture": next(
+                    (picture for each in images[:3] if (picture := _small(archive, each))), None
+                ),
+                "charts": len(related_parts(archive, member, "chart")),
+            }
+        )
+    sheet = None
+    if _THUMBNAIL in archive.members:
+        sheet = _small(archive, _THUMBNAIL, _SHEET_SIDE, _SHEET_WIDTH_MIN)
+    return {"slides": slides, "more": max(0, len(members) - SLIDES_MAX), "picture": sheet}
+
+
+def _small(archive: Archive, member: str, side: int = _SIDE, width_min: int = 0) -> str | None:
+    """A picture as a data URL; None when it cannot be shown."""
+    content = archive.read(member, _PICTURE_BYTES_MAX)
+    return None if content is None else pictures.data_url(content, side, width_min)
+
+
 def _archive(archive: Archive) -> dict[str, Any]:
     names = sorted(name for name in archive.members if not name.endswith("/"))
     members = [[name[-_NAME_CHARACTERS:], archive.size(name)] for name in names[:MEMBERS_MAX]]
@@ -107,7 +150,7 @@ def _archive(archive: Archive) -> dict[str, Any]:
 _READERS: Final = {
     "sheets": _sheets,
     "document": _document,
-    "slides": slides.read,
+    "slides": _slides,
     "archive": _archive,
 }
 

@@ -24,18 +24,6 @@ class Replaced(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class PostTicket:
-    """One upload's permission to be posted, until ``expires_at`` (microseconds)."""
-
-    upload_id: str
-    content_type: str
-    max_bytes: int
-    expires_at: int
-    seconds: float
-    """How long that is from now."""
-
-
-@dataclass(frozen=True, slots=True)
 class PostForm:
     """Where to post, and the form fields that go before the file."""
 
@@ -54,8 +42,11 @@ class Arrived:
 class Incoming(Protocol):
     """See the module docstring."""
 
-    async def form(self, ticket: PostTicket) -> PostForm:
-        """The form for an upload."""
+    async def form(
+        self, upload_id: str, content_type: str, max_bytes: int, expires_at: int, seconds: float
+    ) -> PostForm:
+        """The form for an upload, which can be posted until ``expires_at`` (microseconds): for so
+        many seconds from now."""
 
     async def find(self, upload_id: str) -> Arrived | None:
         """The file posted for the upload."""

@@ -26,7 +26,7 @@ from agentpost.storage.base import (
     StorageCheckFailed,
     fanned_out,
 )
-from agentpost.storage.incoming import TARGET_PATH, Arrived, PostForm, PostTicket, Replaced
+from agentpost.storage.incoming import TARGET_PATH, Arrived, PostForm, Replaced
 from agentpost.storage.post_policy import PolicySigner
 from agentpost.storage.private_folder import make_private, sync_folder, time_of
 
@@ -266,10 +266,10 @@ class LocalIncoming:
         make_private(self._folder)
         self._arriving.mkdir(mode=0o700, exist_ok=True)
 
-    async def form(self, ticket: PostTicket) -> PostForm:
-        fields = self.policies.fields(
-            ticket.upload_id, ticket.content_type, ticket.max_bytes, ticket.expires_at
-        )
+    async def form(
+        self, upload_id: str, content_type: str, max_bytes: int, expires_at: int, seconds: float
+    ) -> PostForm:
+        fields = self.policies.fields(upload_id, content_type, max_bytes, expires_at)
         return PostForm(self._url, fields)
 
     async def find(self, upload_id: str) -> Arrived | None:

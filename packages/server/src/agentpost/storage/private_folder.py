@@ -2,7 +2,6 @@
 
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import structlog
@@ -20,8 +19,11 @@ def make_private(folder: Path) -> None:
     try:
         # Nobody could reach a file inside a private folder: then one level is enough.
         levels = 1 if _restrict(folder) else _FAN_OUT_LEVELS
-        for below in _folders_below(folder, levels):
-            _restrict(below)
+        folders = [folder]
+        for _ in range(levels):
+            folders = [below for each in folders for below in _folders_in(each)]
+            for below in folders:
+                _restrict(below)
     except PermissionError as error:
         advice = "change its owner, or take the permissions of others away (chmod 700)"
         log.warning("folder_not_private", folder=str(folder), reason=str(error), advice=advice)
@@ -50,10 +52,6 @@ def _restrict(folder: Path) -> bool:
     return False
 
 
-def _folders_below(folder: Path, levels: int) -> Iterator[Path]:
+def _folders_in(folder: Path) -> list[Path]:
     with os.scandir(folder) as entries:
-        folders = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
-    for below in folders:
-        yield below
-        if levels > 1:
-            yield from _folders_below(below, levels - 1)
+        return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]

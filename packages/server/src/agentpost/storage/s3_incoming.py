@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from agentpost.daemon_threads import DaemonThreadExecutor
-from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
+from agentpost.storage.incoming import Arrived, PostForm, Replaced
 from agentpost.storage.s3_bucket import S3Location, response_timeout
 
 _THREADS = 16
@@ -32,19 +32,21 @@ class S3Incoming:
         # end of the process.
         self._threads = DaemonThreadExecutor("s3-incoming", _THREADS)
 
-    async def form(self, ticket: PostTicket) -> PostForm:
+    async def form(
+        self, upload_id: str, content_type: str, max_bytes: int, expires_at: int, seconds: float
+    ) -> PostForm:
         """See `Incoming.form`. Signed here, without asking the store."""
         post: dict[str, Any] = await self._call(
             self._client.generate_presigned_post,
             self._location.bucket,
-            self._key(ticket.upload_id),
-            Fields={"Content-Type": ticket.content_type},
+            self._key(upload_id),
+            Fields={"Content-Type": content_type},
             Conditions=[
-                {"Content-Type": ticket.content_type},
+                {"Content-Type": content_type},
                 # From 1: why less than the declared size is allowed stands in `post_policy`.
-                ["content-length-range", 1, ticket.max_bytes],
+                ["content-length-range", 1, max_bytes],
             ],
-            ExpiresIn=max(round(ticket.seconds), 1),
+            ExpiresIn=max(round(seconds), 1),
         )
         return PostForm(self._post_url or post["url"], post["fields"])
 

@@ -27,7 +27,7 @@ from agentpost.files.executable_rules import HEAD_BYTES, is_executable
 from agentpost.messages import rows as message_rows
 from agentpost.record.records import AttachmentRecord, UploadRecord
 from agentpost.storage import sniff
-from agentpost.storage.incoming import Arrived, PostForm, PostTicket, Replaced
+from agentpost.storage.incoming import Arrived, PostForm, Replaced
 from agentpost.tasks import sweeps
 from agentpost.transactions import read_transaction, write_transaction
 from agentpost.uploads import rows as upload_rows
@@ -54,14 +54,13 @@ async def create(ctx: AppContext, account_id: str, new: NewUpload) -> tuple[Uplo
     file, for all unfinished uploads of the account together or for its storage, ``unavailable``
     when there is no room for files."""
     record = _announce(ctx, account_id, new)
-    ticket = PostTicket(
-        upload_id=record.id,
-        content_type=record.content_type,
-        max_bytes=record.size,
+    form = await ctx.incoming.form(
+        record.id,
+        record.content_type,
+        record.size,
         expires_at=record.post_by,
         seconds=ctx.settings.upload_post_seconds,
     )
-    form = await ctx.incoming.form(ticket)
     await ctx.db.write(partial(_insert, ctx, record))
     return record, form
 
