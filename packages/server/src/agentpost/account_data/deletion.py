@@ -139,7 +139,7 @@ async def sweep(ctx: AppContext) -> None:
 
 
 def _deletable(tx: Tx, id_or_email: str) -> AccountRecord:
-    account = account_rows.named(tx, id_or_email)
+    account = account_rows.find_existing(tx, id_or_email)
     own = sum(user.role is Role.OPERATOR for user in user_rows.leaders(tx, account.id, 1_000))
     if own and own == user_rows.operators(tx):
         raise Refusal(ErrorCode.BAD_REQUEST, LAST_OPERATOR)

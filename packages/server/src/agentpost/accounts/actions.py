@@ -162,7 +162,7 @@ async def create_key(
         raise ValueError("the credits a key may use in a day must be more than zero")
 
     def fn(tx: Tx) -> NewKey:
-        account = account_rows.named(tx, id_or_email)
+        account = account_rows.find_existing(tx, id_or_email)
         live = [key for key in account_rows.keys(tx, account.id) if is_live(key, ctx.clock.now())]
         if len(live) >= LIVE_KEYS_MAX:
             raise ValueError(f"there are {LIVE_KEYS_MAX} keys already: revoke those not used")
@@ -270,7 +270,7 @@ async def get(ctx: AppContext, account_id: str) -> AccountRecord:
 
 async def find(ctx: AppContext, id_or_email: str) -> AccountRecord:
     """An account by id or e-mail address; raises ``not_found``."""
-    return await ctx.db.read(lambda tx: account_rows.named(tx, id_or_email))
+    return await ctx.db.read(lambda tx: account_rows.find_existing(tx, id_or_email))
 
 
 async def ledger(ctx: AppContext, account_id: str, limit: int = 20) -> list[LedgerRecord]:
@@ -288,7 +288,7 @@ async def set_hosting_fees(ctx: AppContext, id_or_email: str, due: bool) -> None
 def set_disabled(tx: Tx, ctx: AppContext, id_or_email: str, *, disabled: bool) -> AccountRecord:
     """Refuse the account's keys, sessions and schedules, or take them again (docs/cli.md). Work
     that runs goes on to its end, and its webhooks are sent. Raises ``not_found``."""
-    account = account_rows.named(tx, id_or_email)
+    account = account_rows.find_existing(tx, id_or_email)
     if account.deleted_at is not None:
         raise ValueError("the account is being deleted: that cannot be taken back")
     at = (account.disabled_at or ctx.clock.now()) if disabled else None

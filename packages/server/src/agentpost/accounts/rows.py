@@ -54,7 +54,7 @@ def search(tx: Tx, text: str, *, before: str, limit: int) -> list[AccountRecord]
     return ACCOUNTS.all(tx, _SEARCH, (before, text, like, like, limit))
 
 
-def named(tx: Tx, id_or_email: str) -> AccountRecord:
+def find_existing(tx: Tx, id_or_email: str) -> AccountRecord:
     """`find`; raises ``not_found``."""
     account = find(tx, id_or_email)
     if account is None:

@@ -83,7 +83,7 @@ async def add(ctx: AppContext, id_or_email: str, amount: float, note: str = "") 
         raise ValueError(f"a note has at most {NOTE_CHARACTERS_MAX} characters")
 
     def grant(tx: Tx) -> AccountRecord:
-        account = account_rows.lock(tx, account_rows.named(tx, id_or_email).id)
+        account = account_rows.lock(tx, account_rows.find_existing(tx, id_or_email).id)
         now = ctx.clock.now()
         if account.wallet.available + millionths < 0:
             available = f"{to_credits(account.wallet.available):g}"

@@ -73,7 +73,7 @@ def allowances_of(settings: Settings, limits_json: str) -> Allowances:
 def show(tx: Tx, ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozenset[str], int]:
     """An account's allowances, the names of those set for it alone, and how many bytes of files it
     has stored; raises ``not_found``."""
-    account = rows.named(tx, id_or_email)
+    account = rows.find_existing(tx, id_or_email)
     overridden = frozenset(json.loads(account.limits_json)) & frozenset(NAMES)
     allowances = allowances_of(ctx.settings, account.limits_json)
     return allowances, overridden, account_rows.used(tx, account.id)
@@ -82,7 +82,7 @@ def show(tx: Tx, ctx: AppContext, id_or_email: str) -> tuple[Allowances, frozens
 @write_transaction
 def recount(tx: Tx, ctx: AppContext, id_or_email: str) -> int:
     """Count the bytes that an account has stored anew; raises ``not_found``."""
-    account_id = rows.named(tx, id_or_email).id
+    account_id = rows.find_existing(tx, id_or_email).id
     account_rows.recount(tx, account_id)
     return account_rows.used(tx, account_id)
 
@@ -105,7 +105,7 @@ def override(tx: Tx, ctx: AppContext, id_or_email: str, changes: Mapping[str, in
     """Set an account's own numbers; None takes one back to the settings. Effective in a second.
     Raises ``not_found``, and what `validate` raises."""
     validate(changes)
-    account_id = rows.named(tx, id_or_email).id
+    account_id = rows.find_existing(tx, id_or_email).id
     overrides = json.loads(rows.lock(tx, account_id).limits_json)
     merged = {**overrides, **changes}
     left = {name: value for name, value in sorted(merged.items()) if value is not None}

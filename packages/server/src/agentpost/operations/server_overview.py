@@ -111,7 +111,7 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
 @read_transaction
 def account(tx: Tx, ctx: AppContext, account_id: str) -> AccountView:
     """One account; raises ``not_found``."""
-    account_record = account_rows.named(tx, account_id)
+    account_record = account_rows.find_existing(tx, account_id)
     limits = json.loads(account_record.limits_json)
     keys = account_rows.keys(tx, account_record.id)
     return AccountView(

@@ -322,10 +322,10 @@ def _protocols(
         clock=clock,
     )
 
-    def made(*args: Any, **keywords: Any) -> asyncio.Protocol:
+    def make_protocol(*args: Any, **keywords: Any) -> asyncio.Protocol:
         return arrivals.protocol(partial(Connection, *args, **keywords, connections=connections))
 
-    return made
+    return make_protocol
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -85,7 +85,7 @@ def find(tx: Tx, id_or_email: str) -> UserRecord:
 @write_transaction
 def create(tx: Tx, ctx: AppContext, account: str, email: str, role: Role) -> UserRecord:
     """A new user of an account, named by its id or address; see `add`. Raises ``not_found``."""
-    record = account_rows.named(tx, account)
+    record = account_rows.find_existing(tx, account)
     return add(tx, ctx, record.id, email, role)
 
 
