@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from agentpost.api.long_texts import LongText
 from agentpost.domain import ids
-from agentpost.doors.openai.errors import unsupported_parameter, wrong
+from agentpost.doors.openai.errors import unsupported_value, wrong
 from agentpost.uploads.attachments import InlineFile, InPieces
 
 FILES_AT: Final = re.compile(
@@ -61,7 +61,7 @@ def text_of(content: Any, where: str) -> str:
     utterance = Utterance("user")
     take_content(content, where, utterance)
     if utterance.files or utterance.upload_ids:
-        raise unsupported_parameter(where, "may have texts only")
+        raise unsupported_value(where, "may have texts only")
     return utterance.text
 
 
@@ -74,7 +74,7 @@ def schema_of(format_: Mapping[str, Any], where: str) -> dict[str, Any] | None:
     if kind == "json_object":
         return {"type": "object"}
     if kind != "json_schema":
-        raise unsupported_parameter(f"{where}.type", "must be text, json_schema or json_object")
+        raise unsupported_value(f"{where}.type", "must be text, json_schema or json_object")
     schema = format_.get("schema")
     if not isinstance(schema, dict):
         raise wrong(f"{where}.schema", "must be a JSON Schema")
@@ -97,7 +97,7 @@ def _take_part(part: Any, where: str, utterance: Utterance) -> None:
     elif kind == "file" and isinstance(part.get("file"), dict):
         _take_file(part["file"], "file_url", f"{where}.file", utterance)
     else:
-        raise unsupported_parameter(f"{where}.type", "only texts, pictures and files are taken")
+        raise unsupported_value(f"{where}.type", "only texts, pictures and files are taken")
 
 
 def _audio(value: Any, where: str) -> InlineFile:

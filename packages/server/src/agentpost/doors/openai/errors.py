@@ -28,7 +28,7 @@ class NotInThisApi(InvalidRequest):
         self.openai_code = code
 
 
-def unsupported_parameter(param: str, problem: str) -> NotInThisApi:
+def unsupported_value(param: str, problem: str) -> NotInThisApi:
     """A value that OpenAI's API knows."""
     return NotInThisApi("unsupported_value", param, problem)
 

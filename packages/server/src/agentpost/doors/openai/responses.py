@@ -21,7 +21,7 @@ from agentpost.domain.limits import INT_PARAM_MAX
 from agentpost.domain.times import SECOND
 from agentpost.doors.openai import parameters, sending, streams
 from agentpost.doors.openai.content import schema_of, take_content, text_of
-from agentpost.doors.openai.errors import code_of, unsupported_parameter, wrong
+from agentpost.doors.openai.errors import code_of, unsupported_value, wrong
 from agentpost.doors.openai.parameters import OWN_MODEL, Rules, flag
 from agentpost.doors.openai.sending import CallInput, Reference, sources_of
 from agentpost.doors.openai.states import TERMINAL, error_of, incomplete_of, status_of
@@ -209,7 +209,7 @@ def _take_item(item: Any, where: str, call_input: CallInput) -> None:
         answer.texts.append("")
         return
     if kind != "message":
-        raise unsupported_parameter(
+        raise unsupported_value(
             where,
             "only messages are taken: the agent calls its own tools, so put the results of others"
             " into a message",

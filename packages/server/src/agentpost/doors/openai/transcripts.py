@@ -22,7 +22,7 @@ from agentpost.agents.caller_context import (
 )
 from agentpost.domain.limits import MESSAGE_CHARACTERS_MAX
 from agentpost.doors.openai.content import Utterance, take_content, text_of
-from agentpost.doors.openai.errors import unsupported_parameter
+from agentpost.doors.openai.errors import unsupported_value
 from agentpost.uploads.attachments import InlineFile, InPieces, pieces_of
 
 _SIGNATURE: Final = re.compile(r"\?exp=\d+&rev=[\w%.~-]+&sig=[\w%.~-]+")
@@ -52,16 +52,14 @@ class Transcript:
         elif role in ("user", "assistant"):
             take_content(content, place, self.side(role))
         else:
-            raise unsupported_parameter(
-                f"{where}.role", "must be user, assistant, system or developer"
-            )
+            raise unsupported_value(f"{where}.role", "must be user, assistant, system or developer")
 
     def message(self, where: str) -> Utterance:
         """The new message. Raises `NotInThisApi` when the agent's answer is the last word;
         ``where`` is the place of the list."""
         last = self.utterances[-1] if self.utterances else Utterance("user")
         if last.role != "user":
-            raise unsupported_parameter(
+            raise unsupported_value(
                 where,
                 "the last message must be the user's: the agent does not go on with an answer that"
                 " was begun for it",
