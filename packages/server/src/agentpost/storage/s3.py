@@ -12,6 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import obstore
+from obstore.store import S3Store
+
 from agentpost.storage.base import (
     CHECK_BYTES,
     CHECK_PREFIX,
@@ -28,7 +31,7 @@ from agentpost.storage.s3_bucket import S3Location, answering
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
-    from obstore.store import ClientConfig, S3Config, S3Store
+    from obstore.store import ClientConfig, S3Config
 
 # Larger blobs are sent in parts of this size, so that neither side holds a whole one.
 _PART_BYTES = 8 * 1_024 * 1_024
@@ -60,8 +63,6 @@ class S3Storage:
         return cls(_open_store(location), FileCache(cache_folder, cache_bytes_max), location.bucket)
 
     async def put(self, key: str, data: bytes | Path) -> BlobInfo:
-        import obstore
-
         checked_key(key)
         if isinstance(data, bytes):
             digest = await asyncio.to_thread(hashlib.sha256, data)
@@ -75,8 +76,6 @@ class S3Storage:
         return BlobInfo(source.size, source.digest.hexdigest())
 
     async def open(self, key: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
-        import obstore
-
         options: dict[str, Any] = {}
         if start > 0 or end is not None:
             # The store refuses ranges that are empty or begin past the end.
@@ -109,8 +108,6 @@ class S3Storage:
         return await self._cache.path(key, version, lambda: self.open(key))
 
     async def delete(self, key: str) -> None:
-        import obstore
-
         with suppress(FileNotFoundError):  # S3 itself never says so, some of its kind do
             async with self._answering():
                 await obstore.delete_async(self._store, checked_key(key))
@@ -146,8 +143,6 @@ class S3Storage:
 
     async def pages(self) -> AsyncIterator[list[Listed]]:
         """See `Storage.pages`. An object is stored and asked for to learn the bucket's time."""
-        import obstore
-
         mark = f"{CHECK_PREFIX}listing"
         await self.put(mark, b"")
         now = (await self._head(mark))["last_modified"]
@@ -167,8 +162,6 @@ class S3Storage:
         return b"".join([chunk async for chunk in self.open(key)])
 
     async def _head(self, key: str) -> ObjectMeta:
-        import obstore
-
         try:
             async with self._answering():
                 return await obstore.head_async(self._store, checked_key(key))
@@ -204,8 +197,6 @@ def _parts(size: int) -> dict[str, Any]:
 
 
 def _open_store(location: S3Location) -> S3Store:
-    from obstore.store import S3Store
-
     config: S3Config = {}
     if location.region:
         config["region"] = location.region

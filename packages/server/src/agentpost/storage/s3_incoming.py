@@ -8,6 +8,10 @@ from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
 from agentpost.daemon_threads import DaemonThreadExecutor
 from agentpost.storage.incoming import Arrived, PostForm, Replaced
 from agentpost.storage.s3_bucket import S3Location, response_timeout
@@ -52,8 +56,6 @@ class S3Incoming:
 
     async def find(self, upload_id: str) -> Arrived | None:
         """See `Incoming.find`; a version is the store's entity tag."""
-        from botocore.exceptions import ClientError
-
         try:
             head = await self._call(
                 self._client.head_object, Bucket=self._location.bucket, Key=self._key(upload_id)
@@ -66,8 +68,6 @@ class S3Incoming:
 
     async def snapshot(self, upload_id: str, file: Arrived, key: str) -> None:
         """See `Incoming.snapshot`. The store compares the tag itself and copies on its side."""
-        from botocore.exceptions import ClientError
-
         try:
             await self._call(
                 self._client.copy_object,
@@ -113,9 +113,6 @@ class S3Incoming:
 
 
 def _connect(location: S3Location) -> Any:
-    import boto3
-    from botocore.config import Config
-
     style = "virtual" if location.virtual_hosted_style else "path"
     config = Config(
         signature_version="s3v4",
@@ -132,5 +129,5 @@ def _connect(location: S3Location) -> Any:
     )
 
 
-def _code(error: Any) -> str:
+def _code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
