@@ -170,13 +170,14 @@ def completion(moment: Moment, links: Links, echo: Echo) -> Json:
     texts = texts_of(moment.snapshot, links)
     if not is_over(moment):
         texts.append(with_separator(waiting_text(moment), len(texts)))
+    shown = _show(moment, links, echo)
     message = {"role": "assistant", "content": "".join(texts), "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None}
     return {
         **_head(moment, "chat.completion"),
         "choices": [{**choice, "finish_reason": _finish_reason(moment)}],
-        "usage": _usage(moment.snapshot, links),
-        "agentpost": _show(moment, links, echo),
+        "usage": _usage(shown),
+        "agentpost": shown,
     }
 
 
@@ -194,7 +195,7 @@ def last_chunks(moment: Moment, links: Links, echo: Echo) -> list[Json]:
     last["agentpost"] = _show(moment, links, echo)
     if not echo.include_usage:
         return [last]
-    return [last, {**last, "choices": [], "usage": _usage(moment.snapshot, links)}]
+    return [last, {**last, "choices": [], "usage": _usage(last["agentpost"])}]
 
 
 def _head(moment: Moment, kind: str) -> Json:
@@ -213,10 +214,10 @@ def _finish_reason(moment: Moment) -> str:
     return "stop" if is_over(moment) and not is_cut_short else "length"
 
 
-def _usage(snapshot: Snapshot, links: Links) -> Json:
+def _usage(shown: Json) -> Json:
     """Tokens are not counted, see the Responses API."""
     counts = dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"), 0)
-    return {**counts, "credits_used": MessageShape.of(snapshot, links).credits_used}
+    return {**counts, "credits_used": shown["credits_used"]}
 
 
 def _show(moment: Moment, links: Links, echo: Echo) -> Json:

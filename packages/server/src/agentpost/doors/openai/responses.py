@@ -15,7 +15,6 @@ from agentpost.api.query import int_param
 from agentpost.caller import Caller
 from agentpost.contract.shape import Links
 from agentpost.domain import ids
-from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import Refusal, not_found
 from agentpost.domain.limits import INT_PARAM_MAX
 from agentpost.domain.times import SECOND
@@ -29,10 +28,9 @@ from agentpost.doors.outputs import Output, changed_at, next_source, outputs_of,
 from agentpost.doors.writing import Text, Texts, piece_end, pieces, read
 from agentpost.following import followers
 from agentpost.following.followers import Moment
-from agentpost.jobs.rules import JobRole
 from agentpost.messages import lists
 from agentpost.messages.shapes import MessageShape
-from agentpost.record.records import MessageRecord, Snapshot
+from agentpost.record.records import MessageRecord
 
 Json = dict[str, Any]
 _STARTING_AFTER: Final = Query("starting_after", "", 0, INT_PARAM_MAX, -1)
@@ -253,7 +251,7 @@ def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
         "metadata": shape.metadata if shape.metadata is not msgspec.UNSET else {},
         "output": items,
         "completed_at": changed_at(snapshot) / SECOND if is_completed else None,
-        "usage": _usage(snapshot) if message.final else None,
+        "usage": _usage(shape.credits_used) if message.final else None,
         "agentpost": {**msgspec.to_builtins(shape), **ignored},
     }
 
@@ -296,16 +294,15 @@ def _head(moment: Moment, echo: Echo) -> Json:
     }
 
 
-def _usage(snapshot: Snapshot) -> Json:
+def _usage(credits_used: float) -> Json:
     """Tokens are the agent's own business and not counted; what work costs are credits."""
-    started = [link.job for link in snapshot.links if link.role is JobRole.EXECUTION]
     return {
         "input_tokens": 0,
         "input_tokens_details": {"cached_tokens": 0},
         "output_tokens": 0,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": 0,
-        "credits_used": to_credits(sum(job.credits_used for job in started)),
+        "credits_used": credits_used,
     }
 
 
