@@ -1,6 +1,7 @@
 """Webhooks through the guarded way out, to receivers that misbehave (spec: Webhook events 6)."""
 
 import asyncio
+import math
 import time
 from pathlib import Path
 from typing import cast
@@ -226,7 +227,7 @@ async def test_a_status_counts_wherever_its_segments_end(before: bytes, end_of_l
     for pieces in [*cuts, [answer], [bytes([byte]) for byte in answer]]:
         connection = Connection(asyncio.get_running_loop())
         connection.connection_made(Silent())
-        sending = asyncio.create_task(connection.send(b""))
+        sending = asyncio.create_task(connection.send(b"", math.inf))
         await asyncio.sleep(0)
         for piece in pieces:
             connection.data_received(piece)
@@ -241,7 +242,7 @@ async def test_what_follows_a_body_in_chunks_is_read_for_so_long(piece: bytes) -
     loop = asyncio.get_running_loop()
     connection = Connection(loop)
     connection.connection_made(Silent())
-    reading = asyncio.create_task(connection.send(b""))
+    reading = asyncio.create_task(connection.send(b"", math.inf))
     await asyncio.sleep(0)
     connection.data_received(OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: ")
     await reading

@@ -44,8 +44,7 @@ class Outage:
         self._since: float | None = None
         self._failed_at = 0.0
         self._attempts = 0
-        self._said_at: float | None = None
-        self._is_said = False
+        self._said_at = -LINE_SECONDS
 
     def note_failure(self, error: str) -> None:
         """A connection could not be made. ``error`` may have several lines; the first is logged."""
@@ -53,12 +52,12 @@ class Outage:
             now = self._now()
             # Only a new connection ends an outage, and a while without a failure.
             if self._since is None or now - self._failed_at >= LINE_SECONDS:
-                self._since, self._attempts, self._is_said = now, 0, False
+                self._since, self._attempts = now, 0
             self._failed_at = now
             self._attempts += 1
-            if self._said_at is not None and now - self._said_at < LINE_SECONDS:
+            if now - self._said_at < LINE_SECONDS:
                 return
-            self._said_at, self._is_said = now, True
+            self._said_at = now
             away, attempts = round(now - self._since, 1), self._attempts
         reason = error.strip().partition("\n")[0]
         log.warning("database_unreachable", error=reason, seconds=away, attempts=attempts)
@@ -69,7 +68,7 @@ class Outage:
             if self._since is None:
                 return
             away, attempts = round(self._now() - self._since, 1), self._attempts
-            self._since, is_said = None, self._is_said
+            is_said, self._since = self._said_at >= self._since, None
         if is_said:
             log.info("database_reachable", seconds=away, attempts=attempts)
 

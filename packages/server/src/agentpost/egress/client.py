@@ -132,11 +132,7 @@ class Egress:
         try:
             target = self._admitted(url, WEBHOOK_URL_CHARACTERS_MAX, WEBHOOK_PORTS)
             until = _deadline(seconds)
-            async with (
-                asyncio.timeout_at(until) as timeout,
-                self._open().answer("POST", target, headers, body, until) as connection,
-            ):
-                timeout.reschedule(None)
+            async with self._open().answer("POST", target, headers, body, until) as connection:
                 status, answer_headers = connection.status, _headers_text(connection)
                 snippet = await _snippet(connection, until)
         except (BadUrl, EgressError) as failure:

@@ -6,8 +6,8 @@ Webhook events 6). Nobody is read faster than what came is taken.
 """
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from http import HTTPStatus
 from typing import cast
 
@@ -60,8 +60,9 @@ class Connection(asyncio.Protocol):
         """Whether a request may be sent on it."""
         return self._transport is not None and not self._transport.is_closing()
 
-    async def send(self, request: bytes) -> None:
-        """Send a whole request and wait for the head of its answer; raises `FetchFailed`."""
+    async def send(self, request: bytes, until: float) -> None:
+        """Send a whole request and wait for the head of its answer; raises `FetchFailed`, and
+        `TimeoutError` when it is not there by then (the loop's clock, which may be infinite)."""
         self.status, self.headers, self.failure = 0, [], ""
         self._answered = self.reusable = self._is_over = self._is_invalid = False
         self._interim = self._barren_bytes = 0
@@ -77,7 +78,9 @@ class Connection(asyncio.Protocol):
         while not self.status:
             if self.failure:
                 raise FetchFailed(self.failure)
-            await self._next()
+            if self._loop.time() >= until:
+                raise TimeoutError
+            await self._next(until)
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body as it comes; raises `FetchFailed` when it breaks off."""
@@ -92,15 +95,15 @@ class Connection(asyncio.Protocol):
             elif self.failure:
                 raise FetchFailed(BROKE_OFF)
             else:
-                await self._next()
+                await self._next(math.inf)
 
     async def beginning(self, bytes_max: int, until: float) -> bytes:
         """What has come of the body by then (the loop's clock), cut; for an answer whose rest is
         not wanted."""
-        with suppress(TimeoutError):
-            while not (self._is_over or self.failure or len(self._body) >= bytes_max):
-                async with asyncio.timeout_at(until):
-                    await self._next()
+        while not (self._is_over or self.failure or len(self._body) >= bytes_max):
+            if self._loop.time() >= until:
+                break
+            await self._next(until)
         return bytes(self._body[:bytes_max])
 
     def header(self, name: bytes) -> str | None:
@@ -212,10 +215,16 @@ class Connection(asyncio.Protocol):
             self.failure = self.failure or failure
         self._wake()
 
-    async def _next(self) -> None:
-        """Wait until something has changed."""
-        self._waiter = self._loop.create_future()
-        await self._waiter
+    async def _next(self, until: float) -> None:
+        """Wait until something has changed, or until then. Not by `asyncio.timeout`, which takes
+        longer than all else here."""
+        waiter = self._waiter = self._loop.create_future()
+        timer = self._loop.call_at(until, self._wake) if until < math.inf else None
+        try:
+            await waiter
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     def _wake(self) -> None:
         waiter, self._waiter = self._waiter, None

@@ -4,6 +4,7 @@ aiohttp took two and a half times the processor time for a webhook.
 """
 
 import asyncio
+import math
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -45,8 +46,8 @@ class Connections:
         """Send, and once more when a kept connection was closed meanwhile; the context has the
         connection with the answer's head. No redirect is followed.
 
-        ``until``: the deadline, see `dial`. Raises `EgressRefused`, `FetchFailed`, `TimeoutError`;
-        `ValueError` for a header that is none.
+        ``until``: the deadline for the head, by the loop's clock; it may be infinite. Raises
+        `EgressRefused`, `FetchFailed`, `TimeoutError`; `ValueError` for a header that is none.
         """
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError("an Egress belongs to the event loop that first used it")
@@ -58,13 +59,13 @@ class Connections:
             connection = await self._dial(url, until)
         try:
             try:
-                await connection.send(request)
+                await connection.send(request, until)
             except FetchFailed as error:
                 # Only one kept one: its receiver may have closed it after it had read the request.
                 if not was_kept or str(error) != HUNG_UP:
                     raise
                 connection = await self._dial(url, until)
-                await connection.send(request)
+                await connection.send(request, until)
             yield connection
         finally:
             if connection.reusable and not self._is_closed:
@@ -84,8 +85,9 @@ class Connections:
         self._idle.clear()
 
     async def _dial(self, url: Url, until: float) -> Connection:
-        tls = await self._trust() if url.scheme == "https" else None
-        return await dial(url, self._names, tls, lambda: Connection(self._loop), until)
+        async with asyncio.timeout_at(until if until < math.inf else None):
+            tls = await self._trust() if url.scheme == "https" else None
+            return await dial(url, self._names, tls, lambda: Connection(self._loop), until)
 
     def _reuse(self, place: _Place) -> Connection | None:
         """A connection that may still be open: the one used last, which is the likeliest."""

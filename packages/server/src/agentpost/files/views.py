@@ -22,14 +22,7 @@ from agentpost.transactions import read_transaction
 _OPEN_MAX: Final = 3
 _WORD: Final = re.compile(r"[a-z0-9]+")
 _NUMBER: Final = re.compile(r"[0-9]{1,4}")
-_TO_BE_LOOKED_AT: Final = frozenset(
-    {
-        *(Look.PAGES, Look.SLIDES, Look.DOCUMENT, Look.SITE, Look.ARCHIVE),
-        *(Look.VIDEO, Look.AUDIO, Look.SHEETS),
-    }
-)
 _RANKS: Final = {
-    **dict.fromkeys(_TO_BE_LOOKED_AT, 0),
     Look.PICTURE: 1,
     Look.MARKDOWN: 2,
     Look.TABLE: 3,
@@ -37,6 +30,7 @@ _RANKS: Final = {
     Look.TEXT: 4,
     Look.NONE: 5,
 }
+"""What is best looked at comes first; 0: pages, slides, films and all else that is to be opened."""
 _FIRST_STAYS: Final = 2
 """Up to this rank, what was written first stays first."""
 
@@ -65,7 +59,7 @@ def arrange(files: Sequence[FileRecord], request_text: str = "") -> FileArrangem
     of a chart is shown with it.
     """
     words = set(_WORD.findall(request_text.lower()))
-    ranks = {file.blob: _RANKS[look_of(file)] for file in files}
+    ranks = {file.blob: _RANKS.get(look_of(file), 0) for file in files}
 
     def place(at: int) -> tuple[bool, bool, int, int]:
         file = files[at]
@@ -109,19 +103,14 @@ def attachment_as_file(attachment: AttachmentRecord, account_id: str) -> FileRec
     )
 
 
-async def find(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
-    """A file that was made or sent in the account, by its id; raises ``not_found``."""
-    owner = file_id.partition("/")[0]
-    if ids.is_id(ids.WORK, owner):
-        return await works.get_file(ctx, account_id, file_id)
-    return works.require_file(await _find_attachment(ctx, file_id, account_id))
-
-
-async def find_linked(ctx: AppContext, file_id: str) -> FileRecord:
-    """`find` for the holder of a signed link, who need not be of the account."""
-    if not file_id.startswith(ids.MESSAGE):
+async def find(ctx: AppContext, account_id: str | None, file_id: str) -> FileRecord:
+    """A file that was made or sent in the account, by its id; None: for the holder of a signed
+    link, who need not be of the account. Raises ``not_found``."""
+    if file_id.startswith(ids.MESSAGE):
+        return works.require_file(await _find_attachment(ctx, file_id, account_id))
+    if account_id is None:
         return await works.linked_file(ctx, file_id)
-    return works.require_file(await _find_attachment(ctx, file_id, None))
+    return await works.get_file(ctx, account_id, file_id)
 
 
 @read_transaction
