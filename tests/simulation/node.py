@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
+from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 from agentpost.clock import ManualClock
@@ -173,7 +174,7 @@ class Node:
             clock=world.clock,
             db=database,
             storage=world.storage,
-            incoming=cast("Any", None),
+            incoming=cast("Any", SimpleNamespace(tidy=None)),  # no uploads are played
             wakeups=self.hub,
             engine=Engine(self.id) if alone else SimulatedEngine(world, self.id),
             egress=SimulatedEgress(world, self),

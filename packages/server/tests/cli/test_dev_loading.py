@@ -32,20 +32,18 @@ class Recorded:
             self.done.append(f"reclaim {turn_id}")
 
         monkeypatch.setattr(turns, "reclaim", reclaim)
-        parts = SimpleNamespace(
+        self.turns = SimpleNamespace(agent="old", runs=self._runs("turn"))
+        self.server = Server.__new__(Server)  # without all the parts that loading does not touch
+        vars(self.server).update(
             ctx=SimpleNamespace(node="node_1"),
-            background=None,
-            turns=SimpleNamespace(agent="old", runs=self._runs("turn")),
-            jobs=SimpleNamespace(
+            _turns=self.turns,
+            _jobs=SimpleNamespace(
                 runs=self._runs("job"),
                 reclaim=lambda job_id, node: self.done.append(f"reclaim {job_id}"),
             ),
-            loop=SimpleNamespace(run=run),
-            deliveries=None,
-            pool=SimpleNamespace(renew=lambda imports: self._did("renew"), hold=self._hold),
+            _loop=SimpleNamespace(run=run),
+            _pool=SimpleNamespace(renew=lambda imports: self._did("renew"), hold=self._hold),
         )
-        self.parts = parts
-        self.server = Server(cast("Any", parts), *cast("Any", (None, None, None, None)))
 
     async def _did(self, what: str) -> None:
         self.done.append(what)
@@ -90,7 +88,7 @@ async def test_what_runs_is_interrupted_before_its_code_is_replaced(
     assert sorted(at.done[:2]) == ["interrupt exe_1", "interrupt msg_1"]
     assert at.done[2:4] == ["load", "renew"]
     assert sorted(at.done[4:]) == ["reclaim exe_1", "reclaim msg_1"]
-    assert (at.parts.turns.agent, at.held) == ("new", [])
+    assert (at.turns.agent, at.held) == ("new", [])
 
 
 async def test_what_was_interrupted_for_broken_code_is_repeated(
@@ -101,7 +99,7 @@ async def test_what_was_interrupted_for_broken_code_is_repeated(
         await at.server.reload(at.fail)
     assert at.done[2:4] == ["load", "hold"]
     assert sorted(at.done[4:]) == ["reclaim exe_1", "reclaim msg_1"]
-    assert (at.parts.turns.agent, at.held) == ("old", [])
+    assert (at.turns.agent, at.held) == ("old", [])
 
 
 async def test_a_folder_that_is_gone_does_not_end_the_watch(
