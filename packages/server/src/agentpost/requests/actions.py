@@ -89,7 +89,9 @@ class RequestLogEntry:
     @property
     def long_bytes(self) -> int:
         """How many bytes of long bodies it holds."""
-        return _long_bytes(self.request_body) + _long_bytes(self.response_body)
+        bodies = (self.request_body, self.response_body)
+        sizes = [len(one.rest if isinstance(one, LargeBody) else one) for one in bodies]
+        return sum(size for size in sizes if size > LONG_BODY_BYTES)
 
     def without_bodies(self) -> "RequestLogEntry":
         """The same with no more than the sizes of its bodies."""
@@ -252,11 +254,6 @@ class RequestLog:
 
 def _size(body: bytes | LargeBody) -> int:
     return body.size if isinstance(body, LargeBody) else len(body)
-
-
-def _long_bytes(body: bytes | LargeBody) -> int:
-    size = len(body.rest) if isinstance(body, LargeBody) else len(body)
-    return size if size > LONG_BODY_BYTES else 0
 
 
 def _insert(tx: Tx, lines: list[RequestRecord], now: int) -> None:
