@@ -212,7 +212,7 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     ))  # fmt: skip
     parts = []
     choices = []
-    doable = sure or [one for one in others if one.question is None and not one.draft.model]
+    doable = [one for one in readings if one.question is None and not one.draft.model]
     frames = tuple(_without_text(here, one.frame) for one in doable if one.frame is not None)
     if frames:
         descriptions = [frame_text(one.frame, one.table) for one in doable if one.frame is not None]

@@ -114,12 +114,18 @@ R2,In transit,Sea,100,20
 R3,In transit,Air,20,70
 R4,Delivered,Sea,300,60
 """
+WATER = (
+    "sample,matrix,analyte,result,unit\n1,Well,Lead,4,µg/L\n2,Well,Iron,9,mg/L\n3,Tap,Lead,6,µg/L\n"
+)
+CALLS = "call,agent,day,wait\nc1,Al,2024-07-01,5\nc2,Bo,2024-07-09,7\nc3,Al,2024-07-10,9\n"
 BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
 
 
 @pytest.mark.parametrize(
     ("table", "messages", "answer"),
     [
+        # A metal is no leader, and its amounts are in one unit.
+        (WATER, "average result of iron by matrix // Lead as well.", "- Tap, Lead: 6\n"),
         # What was taken is the total of each sale, not its pieces at their price before discounts.
         (SALES, "takings by payment", "- cash: 90\n- card: 40\n"),
         (SALES, "qty by seller", "- Bo: 5\n- Ann: 2\n"),
@@ -381,6 +387,51 @@ async def test_all_of_a_table_is_a_choice_where_a_dashboard_is_not_understood(
     (job,) = (await talk.say(turn.choices[0])).started
     assert frame(job).thing is Thing.SITE
     assert not frame(job).queries
+
+
+async def test_amounts_in_several_units_are_not_averaged(tmp_path: Path) -> None:
+    turn = await Conversation().say("what is the average result", csv_file(tmp_path, WATER))
+    assert "mg/L" in turn.questions[0]
+
+
+async def test_what_is_taken_out_is_left_out(tmp_path: Path) -> None:
+    talk = Conversation()
+    await talk.say("dashboard", csv_file(tmp_path, WATER))
+    (job,) = (await talk.say("take the iron out of the dashboard")).started
+    assert [(one.column, one.op.value) for one in frame(job).queries[0].filters] == [
+        ("analyte", "is_not")
+    ]
+
+
+async def test_calls_are_no_title(tmp_path: Path) -> None:
+    turn = await Conversation().say("calls per week", csv_file(tmp_path, CALLS, "calls.csv"))
+    assert "by week" in turn.text or turn.questions
+    (job,) = (
+        await Conversation().say("chart of calls by agent", csv_file(tmp_path, CALLS, "calls.csv"))
+    ).started
+    assert frame(job).style.title is None
+
+
+async def test_a_document_is_a_page_and_a_pdf_and_gets_its_title(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.md"
+    letter.write_text("# Lease\n\nThe rent is 900.\n")
+    talk, text = Conversation(), "turn this into a web page, and a pdf as well"
+    (job,) = (await talk.say(text, file(letter, "text/markdown"))).started
+    assert frame(job).formats == ("html", "pdf")
+    (job,) = (await talk.say("can the heading say Harbour Court instead")).started
+    assert frame(job).style.title == "Harbour Court"
+
+
+async def test_two_things_are_both_made_though_a_word_of_one_is_not_understood(
+    tmp_path: Path,
+) -> None:
+    talk = Conversation()
+    await talk.say(
+        "one page dashboard for my blurb. and an excel pivot analyte by matrix with average result",
+        csv_file(tmp_path, WATER),
+    )
+    turn = await talk.say("do this")
+    assert [frame(one).thing for one in turn.started] == [Thing.SITE, Thing.TABLE]
 
 
 async def test_a_scatter_plot_is_called_so(tmp_path: Path) -> None:

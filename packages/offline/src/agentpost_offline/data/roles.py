@@ -153,13 +153,29 @@ def _names_reading(name: str, unit: str | None) -> bool:
     return words.names(name, "reading") or (unit in _METERED and words.names(name, "meter"))
 
 
-def currencies(columns: Sequence[Column], measures: Sequence[Column]) -> Column | None:
-    """The column that tells in which of several currencies the measured amounts are."""
+_UNIT_COLUMNS = tuple([name] for name in (
+    "unit", "units", "uom", "einheit", "unité", "unite", "unidad", "单位", "الوحدة",
+))  # fmt: skip
+"""What a column is called that says in which unit an amount is."""
+
+
+def currencies(
+    columns: Sequence[Column], measures: Sequence[Column], *, is_narrow: bool = False
+) -> Column | None:
+    """The column that tells in which of several currencies or units the measured amounts are.
+
+    Args:
+        columns: of the table.
+        measures: the columns that are computed.
+        is_narrow: whether the rows are some of all, or in groups. Those of one substance have one
+            unit, but may be paid in several currencies.
+    """
     if all(one.unit is not None or words.names(one.name, "pieces") for one in measures):
         return None
     for column in columns:
         codes = [value for value in column.values if is_currency(value.strip())]
-        if len(codes) > 1 and len(codes) == len(column.values):
+        tells_units = not is_narrow and words.tokens(column.name)[-1:] in _UNIT_COLUMNS
+        if len(column.values) > 1 and (tells_units or len(codes) == len(column.values)):
             return column
     return None
 

@@ -89,7 +89,8 @@ def run(db: DuckDBPyConnection, source: Loaded, query: Query, language: str) -> 
 def _mixed_currencies(table: Table, query: Query, texts: Mapping[str, Any]) -> list[str]:
     """A note where amounts are computed over several currencies, told by a column beside them."""
     measures = by_name(table).operands(one.column for one in query.measures)
-    column = roles.currencies(table.columns, measures)
+    is_narrow = bool(query.groups or query.filters)
+    column = roles.currencies(table.columns, measures, is_narrow=is_narrow)
     if column is None or column.name in query.groups:
         return []
     value_lists = [f.values for f in query.filters if f.column == column.name and f.op is Op.IS]

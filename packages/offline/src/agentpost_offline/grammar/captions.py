@@ -6,7 +6,9 @@ from typing import Final
 import msgspec
 
 from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold
+from agentpost_offline.grammar.vocabulary import lexicon
 
 QUOTED: Final = re.compile(
     r"\s*[:：]?\s*(?:[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]|'([^'\n]{1,160})'(?!\w))"
@@ -18,7 +20,7 @@ _BARE: Final = re.compile(r"\s*(?:[:：]|to\b|as\b|auf\b|a\b|en\b|为|成)?\s*([
 def take_title(clause: Clause, at: int) -> int:
     """As in "called “Our year”" and "title: Our year": up to the next demand."""
     term = clause.terms[at]
-    if not term.has("title.title") or term.columns:
+    if not term.has("title.title") or term.columns or _is_plural(clause, term):
         return 0
     quoted = QUOTED.match(clause.text, term.end)
     match = quoted or _BARE.match(clause.text[: clause.terms[-1].end], term.end)
@@ -35,13 +37,20 @@ def take_title(clause: Clause, at: int) -> int:
             clause.terms[-1].end,
         )
         for one in reversed(clause.terms[at + 2 :]):
-            if one.end == end and one.has("small.polite"):
+            if one.end == end and one.has("small.polite", "edit.change"):
                 end = one.start
                 end -= len(clause.text[:end]) - len(clause.text[:end].rstrip())
         match = _BARE.match(clause.text[:end], term.end) or match
     title = match[match.lastindex or 1].strip(" .!。,")
     clause.draft.style = msgspec.structs.replace(clause.draft.style, title=title)
     return sum(term.start <= one.start < end for one in clause.terms)
+
+
+def _is_plural(clause: Clause, term: Term) -> bool:
+    """Whether a word only has the stem of one for a title: "calls" and "titles"."""
+    words = tuple(map(fold, term.text.split()))
+    is_exact = "title.title" in lexicon(clause.language).exact.get(words, ())
+    return clause.language == "en" and words[-1].endswith("s") and not is_exact
 
 
 def take_caption(clause: Clause, at: int) -> int:

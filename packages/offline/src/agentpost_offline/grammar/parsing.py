@@ -157,7 +157,8 @@ class _Parser(Clause):
                 and any(one.has("thing.chart") for one in self.terms[max(0, at - 2) : at])
             ):  # "gráfico de barras", where bread is called so
                 term.values = ()
-            if term.is_other_name and (is_own(self, term) or not self._is_asked_for(at)):
+            is_own_rows = is_own(self, term) and not self.is_measure(term)
+            if term.is_other_name and (is_own_rows or not self._is_asked_for(at)):
                 term.columns, term.typo_of = (), ""
             elif term.has("concept.person", "concept.customer") and is_each_row(self, term):
                 term.columns = ()
@@ -390,6 +391,9 @@ class _Parser(Clause):
                 return 0
         if not term.has("extreme") or term.columns:
             return 0
+        written = lexicon(self.language).meanings_of(term.text)
+        if term.values and not any(one.startswith("extreme.") for one in written):
+            return 0  # "Lead as well", of metals, is not the leading one
         if term.has("edit") and not any(map(self.names, self.terms)):  # "shorter: 2 slides"
             return 0
         key = str(term.key("extreme"))

@@ -518,7 +518,8 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
         is_thing = one.has("thing") and (one.has("thing.table") or not one.has("format"))
         if is_thing or one.has("kind"):
             return any(
-                each.has("thing", "kind") and not each.has("kind.grouped", "kind.stacked")
+                each.has("thing", "kind", "option.pivot")
+                and not each.has("kind.grouped", "kind.stacked")
                 for each in phrases[start:at]
             )
         if one.has("ask.many") and not any(
@@ -538,7 +539,11 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
             and any(each.has("aggregate", "extreme") for each in phrases[at : at + 6])
         ):  # fmt: skip
             return True
-        if not (one.is_glue or one.has("small", "number", "edit") or one.number is not None):
+        if not (
+            one.is_glue
+            or one.has("small", "number", "edit", "unit.pages")
+            or one.number is not None
+        ):
             return False
     return False
 
@@ -946,8 +951,9 @@ def _is_plain(query: Query) -> bool:
 
 
 def _document_formats(draft: Draft) -> tuple[str, ...]:
-    if draft.formats:
-        return tuple(draft.formats)
+    if draft.formats:  # "a web page, and a PDF as well"
+        is_page = Thing.SITE in draft.things and "html" not in draft.formats
+        return tuple(["html", *draft.formats] if is_page else draft.formats)
     if "headings" in draft.options:
         return ("pptx",)
     return tuple(edits.FORMAT_OF_THING[one] for one in draft.things if one in edits.FORMAT_OF_THING)
@@ -961,6 +967,8 @@ def _check_picture(draft: Draft) -> None:
         draft.options["nth"] = draft.ordinal
     if draft.options.keys() >= {"collage", "rotate"}:
         draft.unknown.append(draft.text)
+    if "crop" in draft.options and draft.unknown:
+        draft.marks.add("unable")  # "crop the top 80 px off" cuts another part
     if draft.options.keys() in ({"resize"}, {"crop"}) and draft.style.size is None:
         raise Unclear("picture_size")
     if not (draft.options or draft.formats or draft.style.size):  # nothing is to be done with it

@@ -102,6 +102,9 @@ class Resolved(QueryParts):
             draft.marks.add("dated")
         if "dated" in draft.marks:
             return self._rows_by_date(measures)
+        if any(one.aggregate is Aggregate.DISTINCT and one.column in self.groups
+               for one in measures):  # fmt: skip
+            raise Unclear("which_measure")  # each group has one: itself
         measures, order = self._rank(measures)
         measures = self._derive(measures)
         self._comparison(measures)
@@ -982,7 +985,8 @@ class Resolved(QueryParts):
     def _one_currency(self, measures: list[Measure]) -> None:
         """Amounts that a column beside them tells to be in several currencies are not added up."""
         columns = self.material.columns_by_name.operands(one.column for one in measures)
-        column = roles.currencies(self.material.table.columns, columns)
+        is_narrow = bool(self.groups or self.all_filters)
+        column = roles.currencies(self.material.table.columns, columns, is_narrow=is_narrow)
         if column is None or column.name in self.groups or self.is_row_each or self.is_choice:
             return
         rest = [f for f in self.filters if f.column == column.name and f.op is Op.IS]

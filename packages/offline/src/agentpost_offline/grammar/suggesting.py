@@ -318,7 +318,8 @@ class _Suggester:
             return None  # each is one: the rows are a list
         names = [one.column for one in measures]
         columns = self.material.columns_by_name.operands(names)
-        code = roles.currencies(self.material.table.columns, columns)
+        is_narrow = bool(axes.size or fixed)
+        code = roles.currencies(self.material.table.columns, columns, is_narrow=is_narrow)
         if code is not None and code.name not in {*axes.groups, *fixed}:
             return None
         order, ranking = None, self.draft.ranking

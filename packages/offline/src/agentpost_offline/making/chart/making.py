@@ -86,6 +86,11 @@ def _of_tables(files: Sequence[File], frame: Frame) -> _Charts:
         if not dataset.tables:
             raise CannotSucceed("; ".join(dataset.skipped) or "There is no table to draw.")
         asks = list(frame.queries or queries.usual(dataset.tables, 1))
+        if frame.style.chart == "line":  # which runs with time, whatever was sorted before
+            asks = [
+                msgspec.structs.replace(one, order=None)
+                if one.time and one.order and not one.order.count else one for one in asks
+            ]  # fmt: skip
         if frame.style.chart != "scatter":
             is_whole = frame.style.chart == "donut"
             asks = [

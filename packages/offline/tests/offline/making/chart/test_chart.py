@@ -247,3 +247,16 @@ async def test_a_colour_is_that_of_all_bars(tmp_path: Path) -> None:
         ]  # fmt: skip
     gaps = sum(later - before > 4 for before, later in pairwise(rows))
     assert gaps == 3, "the mark above the title and three bars"
+
+
+async def test_a_line_runs_with_time_whatever_was_sorted_before(tmp_path: Path) -> None:
+    source = table(tmp_path, "a.csv", "year,revenue\n2021,90\n2022,30\n2023,50\n")
+    _, job = await made(
+        tmp_path, source, query(source, time="year", grain=Grain.YEAR, order=Order()),
+        Style(chart="line"),
+    )  # fmt: skip
+    (data,) = [file for name, file in job.written.items() if name.endswith(".csv")]
+    years = [
+        line.split(",")[0] for line in Path(str(data.blob)).read_text("utf-8-sig").splitlines()
+    ]
+    assert years[1:] == ["2021", "2022", "2023"]
