@@ -215,9 +215,9 @@ def test_json_is_the_only_content_when_it_is_asked_for(client: openai.OpenAI) ->
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
-    ({"tools": [TOOL]}, "tools", "unsupported_value"),
-    ({"n": 2}, "n", "unsupported_value"),
-    ({"modalities": ["audio"]}, "modalities", "unsupported_value"),
+    ({"tools": [TOOL]}, "tools", "unsupported_parameter"),
+    ({"n": 2}, "n", "unsupported_parameter"),
+    ({"modalities": ["audio"]}, "modalities", "unsupported_parameter"),
     ({"model": "gpt-9"}, "model", "model_not_found"),
     ({"store": "maybe"}, "store", "invalid_request"),
     ({"messages": []}, "messages", "invalid_request"),

@@ -347,6 +347,34 @@ async def test_a_call_that_is_cancelled_holds_nothing(server: AgentServer) -> No
         assert ended["final"]
 
 
+async def test_a_failed_turn_is_told_while_all_places_are_taken(server: AgentServer) -> None:
+    """How it failed is in the log, whose reading is held; that it failed is told anyway."""
+    async with over_http(server) as client:
+        failed = await call(client, "send_message", text=script(["no_such_operation"]))
+        [result] = failed["results"]
+        assert (failed["reason"], result["outcome"]) == ("turn_failed", "failed")
+        assert result["text"] == "The agent failed while answering."
+        slow = script(["start", "Slow", [["gate", "never"]]])
+        begun = await call(client, "send_message", text=slow, wait_seconds=0)
+        heard = anyio.Event()
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            heard.set()
+
+        async with anyio.create_task_group() as tasks:
+            arguments = {"message_id": begun["message_id"], "wait_seconds": 60}
+            tasks.start_soon(
+                partial(client.call_tool, "follow_message", arguments, progress_callback=hear)
+            )
+            await heard.wait()
+            shown = await call(
+                client, "follow_message", message_id=failed["message_id"], wait_seconds=0
+            )
+            assert (shown["status"], shown["reason"]) == ("failed", "turn_failed")
+            tasks.cancel_scope.cancel()
+        await call(client, "stop_message", message_id=begun["message_id"])
+
+
 MESSAGE = f"msg_{'0' * 32}"
 WORK = f"wrk_{'0' * 32}"
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -255,7 +255,7 @@ def test_a_response_is_deleted_once_it_has_ended(
 
 
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
-    ({"tools": [{"type": "web_search"}]}, "tools", "unsupported_value"),
+    ({"tools": [{"type": "web_search"}]}, "tools", "unsupported_parameter"),
     ({"text": {"format": {"type": "grammar"}}}, "text.format.type", "unsupported_value"),
     (
         {"text": {"format": {"type": "json_schema", "name": "x", "schema": {"type": "wrong"}}}},

@@ -1,5 +1,6 @@
 """Which doors a server has, what a missing extra says, and that nothing is loaded before a call."""
 
+import gc
 import subprocess
 import sys
 from importlib import import_module
@@ -60,6 +61,17 @@ def test_each_route_has_its_handler() -> None:
         for place in (*(place for place, _ in door.routes.values()), *door.public.values()):
             module, _, name = f"agentpost.doors.{door.name}.{place}".rpartition(".")
             assert callable(getattr(import_module(module), name))
+
+
+async def test_calls_of_what_is_loaded_freeze_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What garbage there is at the first call of another function would stay for good."""
+    import_module("agentpost.doors.openai.models")
+    frozen: list[str] = []
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append("all there is"))
+    api = SimpleNamespace(ctx=SimpleNamespace(agent_name=""))
+    response = await DOORS["openai"].function("models.list_all")(api, None, None)
+    assert response.status_code == 200
+    assert frozen == []
 
 
 def test_nothing_is_loaded_before_a_call() -> None:

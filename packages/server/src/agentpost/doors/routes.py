@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -84,6 +85,8 @@ class Door:
 def _import(name: str) -> ModuleType:
     """Import a module that stays. What it made is left out of garbage collection: to look at that
     again and again holds up all calls, for a tenth of a second each time."""
+    if name in sys.modules:  # for another function of it; what runs by now is no part of it
+        return import_module(name)
     gc.disable()
     try:
         module = import_module(name)

@@ -10,8 +10,9 @@ from agentpost.messages.rules import MessageStatus
 @dataclass(frozen=True, slots=True)
 class MessageFilter:
     """Which messages a list shows; None or empty: all. ``text``: a part of the text, conversation's
-    name, idempotency key or metadata, in small or capital letters. ``conversation`` is a name.
-    ``ids`` and ``conversation_ids`` have an index: all messages are searched. ``metadata`` are
+    name, idempotency key or metadata, in small or capital letters. ``conversation`` is a name,
+    which `messages.lists` looks up for a key: a list of an account takes no notice of it. ``ids``
+    and ``conversation_ids`` have an index: all messages are searched. ``metadata`` are
     (label, text), the times are in microseconds: ``created_after`` <= created <
     ``created_before``."""
 

@@ -350,7 +350,7 @@ def _find_attempt(tx: Tx, key_id: str, attempt: Attempt, now: int) -> MessageRec
 
 def _take_key(tx: Tx, message: MessageRecord, attempt: Attempt) -> bool:
     """Give a new message the next key of its attempt. False: a message that stands for the attempt
-    has been committed since `find`."""
+    has been committed since `_find_attempt`."""
     newest = message_rows.highest_of_prefix(tx, message.key_id, attempt.prefix)
     if newest is not None and _is_of(attempt, newest, message.created_at):
         return False

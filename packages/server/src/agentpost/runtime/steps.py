@@ -63,7 +63,7 @@ class Steps:
     named it, on that account's share of the worker pool.
 
     All calls raise what the body raises, `TimeoutError`, one of `INFRASTRUCTURE_ERRORS`, and what
-    the run raises. A ``timeout`` is in seconds, for a run of the body that nobody interrupted,
+    the run raises. The seconds of a request are for a run of the body that nobody interrupted,
     without the wait for a worker. ``pause`` lets a run wait that many seconds before another try.
     """
 

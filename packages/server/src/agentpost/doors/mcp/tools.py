@@ -1,7 +1,7 @@
 """The tools: what each is for, and what it does at a backend."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, get_type_hints
 
@@ -332,8 +332,11 @@ async def _until(
             async with aclosing(backend.changes(message_id)) as changes:
                 await _report(changes, tell)
     message = await backend.message(message_id)
-    has_failed = message["final"] and message["reason"] in ("turn_failed", "agent_busy")
-    return results.of_message(message, await _failure(backend, message_id) if has_failed else "")
+    failure = ""
+    if message["final"] and message["reason"] in ("turn_failed", "agent_busy"):
+        with suppress(BackendError):  # too much is held: that it failed is told by the message
+            failure = await _failure(backend, message_id)
+    return results.of_message(message, failure)
 
 
 async def _failure(backend: Backend, message_id: str) -> str:

@@ -66,7 +66,7 @@ def text_of(content: Any, where: str) -> str:
 
 
 def schema_of(format_: Mapping[str, Any], where: str) -> dict[str, Any] | None:
-    """The JSON Schema that an answer has to fit; None for text. ``wanted`` has a ``type``, and for
+    """The JSON Schema that an answer has to fit; None for text. ``format_`` has a ``type``, and for
     ``json_schema`` the ``schema``. ``where`` is its place in the body."""
     kind = format_.get("type", "text")
     if kind == "text":

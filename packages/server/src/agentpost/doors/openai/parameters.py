@@ -78,7 +78,7 @@ def check(
         if name == "tools" and body.get("tool_choice") == "none":
             continue  # they are not to be called
         if takes is not None and not takes(value):
-            raise NotInThisApi("unsupported_value", name, f"is not supported here: {instead}")
+            raise NotInThisApi("unsupported_parameter", name, f"is not supported here: {instead}")
         if name in _IGNORED and not is_empty(value) and value != _USUAL.get(name):
             ignored_names.append(name)
         elif takes is None and name not in taken | _NO_DIFFERENCE | _IGNORED:
