@@ -103,20 +103,26 @@ def attachment_as_file(attachment: AttachmentRecord, account_id: str) -> FileRec
     )
 
 
-async def find(ctx: AppContext, account_id: str | None, file_id: str) -> FileRecord:
-    """A file that was made or sent in the account, by its id; None: for the holder of a signed
-    link, who need not be of the account. Raises ``not_found``."""
+async def find(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
+    """A file that was made or sent in the account, by its id; raises ``not_found``."""
     if file_id.startswith(ids.MESSAGE):
         return works.require_file(await _find_attachment(ctx, file_id, account_id))
-    if account_id is None:
-        return await works.linked_file(ctx, file_id)
     return await works.get_file(ctx, account_id, file_id)
+
+
+async def find_linked(ctx: AppContext, file_id: str) -> FileRecord:
+    """A file for the holder of a signed link, who need not be of its account; raises
+    ``not_found``."""
+    if file_id.startswith(ids.MESSAGE):
+        return works.require_file(await _find_attachment(ctx, file_id, None))
+    return await works.linked_file(ctx, file_id)
 
 
 @read_transaction
 def _find_attachment(
     tx: Tx, ctx: AppContext, file_id: str, account_id: str | None
 ) -> FileRecord | None:
+    """``account_id``: whose file it has to be; None where a signed link says so."""
     message_id, _, number = file_id.partition("/")
     if not ids.is_id(ids.MESSAGE, message_id) or not _NUMBER.fullmatch(number):
         return None
