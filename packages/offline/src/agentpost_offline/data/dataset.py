@@ -18,6 +18,7 @@ from agentpost.extraction.reading import only_unreadable
 from agentpost_offline.data import limits, running, sources, wording
 from agentpost_offline.data.loading import Loaded, load
 from agentpost_offline.data.model import Result, Table
+from agentpost_offline.data.sql import Compiler
 from agentpost_offline.frame import Cell, Query
 
 if TYPE_CHECKING:
@@ -45,12 +46,12 @@ class Dataset:
 
     def table(self, table_id: str) -> Table:
         """The table of this id; raises `JobFailed`."""
-        return self._find(table_id).table
+        return self._compiler(table_id).table
 
-    def _find(self, table_id: str) -> Loaded:
+    def _compiler(self, table_id: str) -> Compiler:
         if table_id not in self._by_id:
             raise JobFailed("The table is no longer there; attach its file again.")
-        return self._by_id[table_id]
+        return Compiler(self._db, self._by_id[table_id])
 
     def run(self, query: Query) -> Result:
         """Compute a query over all rows of its table.
@@ -61,7 +62,7 @@ class Dataset:
         first and periods by time. A time axis without a grain gets one of at most 60 periods,
         which ``Result.query`` then has. Raises `JobFailed`.
         """
-        return running.run(self._db, self._find(query.table), query, self.language)
+        return running.run(self._compiler(query.table), query, self.language)
 
     def cells(
         self, table: str, columns: Sequence[str] | None = None, limit: int = limits.ROWS_RETURNED,
@@ -69,7 +70,7 @@ class Dataset:
     ) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:  # fmt: skip
         """Rows of a table as they stand: the names of the columns, then the rows. ``query`` lends
         its filters and the order of the rows. Raises `JobFailed`."""
-        return running.cells(self._db, self._find(table), columns, limit, query)
+        return running.cells(self._compiler(table), columns, limit, query)
 
 
 def _speaking(one: Loaded, language: str) -> Loaded:
