@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents.base import Turn
 from agentpost_offline.grammar.reading import Choice
@@ -58,7 +59,7 @@ def ask(here: Surroundings, question: str, choices: Sequence[Choice] = (), text:
     for choice in choices:
         label = choice.label.strip()[:_CHOICE_CHARACTERS]
         if label and label.casefold() not in {one.label.casefold() for one in offers}:
-            offers.append(msgspec.structs.replace(choice, label=label))
+            offers.append(replace(choice, label=label))
     offers = offers[:_CHOICES]
     pending = Pending(tuple(offers), text, tuple(file.id for file in here.files), here.material_of)
     here.turn.state[_KEPT] = msgspec.to_builtins(pending)

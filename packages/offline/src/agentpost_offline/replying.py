@@ -42,16 +42,9 @@ def knows(language: str, key: str) -> bool:
 
 def list_text(language: str, items: Sequence[str], word: str = "and") -> str:
     """As in "a, b and c"."""
-    join = say(language, word)
-    if len(items) < 2:
-        return "".join(items)
-    comma = {"zh": "、", "ar": "، "}.get(language, ", ")
-    if language == "zh":
-        return f"{comma.join(items[:-1])}{join}{items[-1]}"
-    if language == "ar":
-        space = " " if word == "or" else ""
-        return f"{comma.join(items[:-1])} {join}{space}{items[-1]}"
-    return f"{comma.join(items[:-1])} {join} {items[-1]}"
+    tongue, joint = written(language), say(language, word)
+    last = tongue.last if word == "and" else joint if language == "zh" else f" {joint} "
+    return tongue.join(items, last)
 
 
 def quote_words(language: str, words: Iterable[str], word: str = "or") -> str:
@@ -78,18 +71,11 @@ def details(
     colon = written(language).colon
     semicolon, stop = ("；", "。") if language == "zh" else ("; ", ".")
     return "\n".join(
-        f"{say(language, key)}{colon}{semicolon.join(_first(items))}{stop}"
+        f"{say(language, key)}{colon}{semicolon.join(first)}{stop}"
         for key, items in lines
-        if items
-    )
-
-
-def _first(items: Sequence[str]) -> list[str]:
-    more = len(items) - _ITEMS
-    return [
-        *(item.rstrip(".") for item in items[:_ITEMS]),
-        *([f"+{more}"] if more > 0 else []),
-    ]
+        if (first := [item.rstrip(".") for item in items[:_ITEMS]]
+            + [f"+{len(items) - _ITEMS}"] * (len(items) > _ITEMS))
+    )  # fmt: skip
 
 
 def shorten(text: str, most: int = _SHORT) -> str:
