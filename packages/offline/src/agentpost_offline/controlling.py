@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from agentpost_offline import asking, doing, offering, questions, requested
 from agentpost_offline.frame import Thing
+from agentpost_offline.grammar.edits import ANSWERED
 from agentpost_offline.grammar.reading import Choice, Reading
 from agentpost_offline.replying import list_text, say, shorten
 from agentpost_offline.requested import Request
@@ -97,8 +98,8 @@ async def _again(here: Surroundings, reading: Reading) -> None:
             await restart(here, request)
     elif turn.running:
         turn.reply(_status(here))
-    elif (answer := requested.last_question(here.works)) is not None:
-        reading.frame = answer
+    elif here.works and here.works[0].id == ANSWERED:
+        reading.frame = answer = here.works[0].frame
         here.files = files_by_id(turn, answer.files) or here.files
         here.material = answer.text
         await asking.from_tables(here, reading)

@@ -37,7 +37,11 @@ class Pending(msgspec.Struct, frozen=True, omit_defaults=True):
             if reply and reply == _plain(choice.label):
                 return choice
         words = set(reply.split())
-        matches = [one for one in self.choices if one.table and words <= set(_words(one.label))]
+        matches = [
+            one
+            for one in self.choices
+            if one.table and words <= set(re.findall(r"\w+", one.label.casefold()))
+        ]
         if words and len(matches) == 1:  # the sheet of a workbook
             return matches[0]
         if re.fullmatch(r"[1-9]\d?", reply) and int(reply) <= len(self.choices):
@@ -47,10 +51,6 @@ class Pending(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).strip(" .!?。！？").casefold()
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
 
 
 def ask(here: Surroundings, question: str, choices: Sequence[Choice] = (), text: str = "") -> None:

@@ -154,11 +154,6 @@ def forget_answers(turn: Turn) -> None:
         turn.state.pop(key, None)
 
 
-def last_question(works: Sequence[Work]) -> Frame | None:
-    """The last question, when it was answered last."""
-    return works[0].frame if works and works[0].id == ANSWERED else None
-
-
 def works_of(turn: Turn) -> list[Work]:
     """What may be changed, newest first: what runs, the last answer when it came last, and the
     works."""

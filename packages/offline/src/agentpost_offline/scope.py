@@ -81,9 +81,8 @@ class Surroundings:
         """Files that are read as text: also JSON and the like, with or without tables."""
         return [
             file
-            for file in self.files
-            if is_usable(file)
-            and not (is_image(file) or _SHEETS.search(file.name))
+            for file in self.usable
+            if not (is_image(file) or _SHEETS.search(file.name))
             and (file.kind != "archive" or "document" in self.inside.get(file.id, ()))
         ]
 
@@ -111,7 +110,7 @@ class Surroundings:
     @property
     def usable(self) -> list[File]:
         """Files that can be made something of."""
-        return [file for file in self.files if is_usable(file)]
+        return [file for file in self.files if file.kind not in _UNUSABLE]
 
     @property
     def kinds(self) -> set[str]:
@@ -138,11 +137,6 @@ def is_table(file: File) -> bool:
 def is_image(file: File) -> bool:
     """Whether a file is a picture."""
     return file.kind == "image" or bool(_IMAGES.search(file.name))
-
-
-def is_usable(file: File) -> bool:
-    """Whether anything can be made of a file."""
-    return file.kind not in _UNUSABLE
 
 
 def files_of(turn: Turn, wish: str) -> list[File]:

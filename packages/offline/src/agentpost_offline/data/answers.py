@@ -12,7 +12,7 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.data import formulas, roles, wording, words
 from agentpost_offline.data.comparing import Comparison
 from agentpost_offline.data.dataset import Dataset, open_tables
-from agentpost_offline.data.model import Kind, Result, Role, Table
+from agentpost_offline.data.model import Kind, Result, Role
 from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
     COMPARED,
@@ -74,14 +74,11 @@ def answer_query(data: Dataset, query: Query, language: str) -> tuple[str, Resul
     return _Answer(data, data.table(query.table), language).of(query)
 
 
-class _Answer(wording.TableWords):
+class _Answer(Comparison):
     """Answers queries of one table."""
 
-    def __init__(self, data: Dataset, table: Table, language: str) -> None:
-        super().__init__(table, language)
-        self._data, self._table = data, table
-        self._said = ""
-        """A note that the text says in its own words."""
+    _said = ""
+    """A note that the text says in its own words."""
 
     def of(self, query: Query) -> tuple[str, Result]:
         """The answer to a query, and the result it states."""
@@ -157,7 +154,7 @@ class _Answer(wording.TableWords):
         if not keys:
             return self._single(query, result)
         if derivation in COMPARED:
-            text = Comparison(self._data, self._table, self._language).of(query, result)
+            text = self.compare(query, result)
             if text is not None:
                 return text
         if derivation is Derivation.SHARE and len(result.rows) == 1 and len(query.measures) == 1:

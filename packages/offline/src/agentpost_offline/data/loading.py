@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentpost.extraction import Unreadable
-from agentpost_offline.data import casts, cells, delimited, layout, limits, split_dates
+from agentpost_offline.data import casts, cells, delimited, layout, limits, roles, words
 from agentpost_offline.data.cells import Format
-from agentpost_offline.data.columns import describe
 from agentpost_offline.data.delimited import Grid
 from agentpost_offline.data.model import Column, Kind, Note, Role, Table
+from agentpost_offline.frame import Grain
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -24,6 +24,18 @@ _WORD = re.compile(r"^\D*[^\W\d_]{3}\D*$")
 """What may be written with a capital or without: no code and no unit."""
 _SAMPLED_VALUES = 4_000
 _SAMPLED_ROWS = 2_000
+_QUARTER = re.compile(r"[qt]?\s?([1-4])(?:\.? ?(?:quartal|trimestre|quarter))?")
+_NUMBER_FACTS = "min({0}), max({0}), bool_and({0} = trunc({0}))"
+_TEXT_FACTS = (
+    "min(cast({0} as varchar)), max(cast({0} as varchar)), avg(length(cast({0} as varchar)))"
+)
+_DATE_FACTS = (
+    "strftime(min({0}), '%Y-%m-%d'), strftime(max({0}), '%Y-%m-%d'),"
+    " count(*) filter ({0} <> date_trunc('day', {0})), count(*) filter (day({0}) <> 1),"
+    " count(distinct date_trunc('month', {0})), count(*) filter (month({0}) % 3 <> 1),"
+    " count(*) filter (month({0}) <> 1)"
+)
+"""What is asked of a column besides its counts: the least and the greatest come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +222,7 @@ class _Loader:
     ) -> tuple[int, list[Column], dict[str, str]]:
         forms = self._formats(names, decimal_comma)
         expressions, parts = [], []
-        split_date = split_dates.find(
-            [name for _, name in names], [form for form, _ in forms],
-            lambda at: self._values(names[at][0]),
-        )  # fmt: skip
+        split_date = self._split_date(names, [form for form, _ in forms])
         if split_date is not None:
             self._note("parted", year=names[split_date.year][1], part=names[split_date.part][1])
         for at, (field, name) in enumerate(names):
@@ -241,10 +250,24 @@ class _Loader:
         fields = {name: f"k{at}" for (at, name, _), c in zip(parts, columns, strict=True) if c}
         return rows, results, fields
 
+    def _split_date(
+        self, names: list[tuple[str, str]], forms: Sequence[Format | None]
+    ) -> _SplitDate | None:
+        """The two columns, when a table has one of years and one of months or quarters and no
+        date."""
+        dates = {at: form for at, form in enumerate(forms) if form and form.kind is Kind.DATE}
+        if [form.years for form in dates.values()] != [True]:
+            return None
+        results = [
+            (at, months) for at, (field, name) in enumerate(names)
+            if at not in dates and (months := _months(name, self._values(field))) is not None
+        ]  # fmt: skip
+        return _SplitDate(min(dates), *results[0]) if len(results) == 1 else None
+
     def _describe(self, field: str, name: str, form: Format) -> Column | None:
         """The description of a column, whose categories are merged where only their capitals
         differ: "colour" is the more frequent "Colour"."""
-        column = describe(self._db, self._relation, field, name, form)
+        column = self._facts(field, name, form)
         if column is None or column.kind is not Kind.TEXT or column.role is not Role.CATEGORY or (
             column.distinct > len(column.values)
         ):  # fmt: skip
@@ -264,7 +287,51 @@ class _Loader:
             [text for best, *others in several for other in others for text in (other, best)],
         )
         self._note("spellings", name=name)
-        return describe(self._db, self._relation, field, name, form)
+        return self._facts(field, name, form)
+
+    def _facts(self, field: str, name: str, form: Format) -> Column | None:
+        """The description of a column; None when none of its cells has a value."""
+        more = {Kind.DATE: _DATE_FACTS, Kind.NUMBER: _NUMBER_FACTS}.get(form.kind, _TEXT_FACTS)
+        result = self._db.execute(
+            f"select count(*), count({field}), count(distinct {field}), {more.format(field)}"
+            f" from {self._relation}"
+        ).fetchone()
+        assert result is not None, "there is always one row"
+        rows, present, distinct, low, high, *facts_of_kind = result
+        if not present:
+            return None
+        label, unit = roles.label_of(name)
+        unit = form.unit or unit
+        common: dict[str, Any] = {"distinct": distinct, "missing": rows - present}
+        if form.kind is Kind.DATE:
+            grain = Grain.YEAR if form.years else _grain(*facts_of_kind)
+            common |= {"first": low, "last": high, "grain": grain}
+            return Column(name, label, Kind.DATE, Role.TIME, **common)
+        if form.kind is Kind.NUMBER:
+            facts = roles.Facts(present, distinct, bool(facts_of_kind[0]), low, high)
+            role = roles.role(name, Kind.NUMBER, unit, facts)
+            return Column(name, label, Kind.NUMBER, role, unit, first=low, last=high, **common)
+        text = f"cast({field} as varchar)"
+        values = self._db.execute(
+            f"select {text} from {self._relation} where {field} is not null group by 1"
+            f" order by count(*) desc, min(rowid) limit {limits.VALUES_KEPT}"
+        ).fetchall()
+        short_values = tuple(value[:200] for (value,) in values)
+        facts = roles.Facts(
+            present, distinct, length=facts_of_kind[0] or 0, values=short_values[:50]
+        )
+        role = roles.role(name, form.kind, None, facts)
+        examples = short_values if role is not Role.TEXT else ()
+        return Column(
+            name,
+            label,
+            form.kind,
+            role,
+            values=examples,
+            first=low[:200],
+            last=high[:200],
+            **common,
+        )
 
     def _say_bad(self, name: str, form: Format) -> None:
         if form.bad:
@@ -354,3 +421,51 @@ class _Loader:
             f"update raw set {field} = made from readings where {field} = readings.raw"
         )
         self._db.execute("drop table readings")
+
+
+def _grain(clock: int, not_first: int, months: int, quarters: int, years: int) -> Grain:
+    """The finest parts of time that dates tell apart: by how many have a time of day, are not the
+    first of a month, and do not begin a quarter or a year; ``months`` is how many months there
+    are."""
+    if clock:
+        return Grain.HOUR
+    if not_first:
+        return Grain.DAY
+    if not years:
+        return Grain.YEAR if months > 1 else Grain.DAY
+    if not quarters and months > 1:
+        return Grain.QUARTER
+    return Grain.MONTH if months > 2 else Grain.DAY
+
+
+@dataclass(frozen=True, slots=True)
+class _SplitDate:
+    """The positions of the column of years and of the one of months or quarters, and the first
+    month of each of its values in lower case."""
+
+    year: int
+    part: int
+    months: Mapping[str, int]
+
+    def sql(self, year: str, part: str) -> str:
+        """The first day of the period, from the SQL of both cells."""
+        cases = " ".join(f"when {casts.literals([text])} then {month}"
+                         for text, month in self.months.items())  # fmt: skip
+        number = f"case lower(trim({part})) {cases} end"
+        return f"make_timestamp(try_cast(left(trim({year}), 4) as bigint), {number}, 1, 0, 0, 0)"
+
+
+def _months(name: str, values: Mapping[str, int]) -> dict[str, int] | None:
+    """The month with which each value begins; None when they are no months or quarters."""
+    texts = [value.strip().lower() for value in values]
+    if len(texts) < 2:
+        return None
+    month_of = {text: words.months().get(text.rstrip("."), 0) for text in texts}
+    if all(month_of.values()):
+        return month_of
+    if words.names(name, "month") and all(re.fullmatch(r"0?[1-9]|1[0-2]", t) for t in texts):
+        return {text: int(text) for text in texts}
+    quarters = [_QUARTER.fullmatch(text) for text in texts]
+    if words.names(name, "quarter") and all(quarters):
+        return {t: 3 * int(m[1]) - 2 for t, m in zip(texts, quarters, strict=True) if m}
+    return None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agentpost_offline.content.blocks import Paper
 from agentpost_offline.making import fit
 
 RATE = 25
@@ -62,6 +63,10 @@ class Film(Struct, frozen=True, omit_defaults=True):
     used: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    paper: Paper | None = None
+    """Whose slides are shown, where nothing races."""
+    images: Sequence[bytes] = ()
+    """The pictures on them."""
 
     @property
     def duration(self) -> float:
