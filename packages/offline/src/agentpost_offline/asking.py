@@ -277,14 +277,6 @@ def _without_words(choice: Choice, words: Sequence[str]) -> Choice:
     return replace(choice, text=text)
 
 
-def unusable(here: Surroundings) -> None:
-    """Say that none of the files can be read."""
-    language = here.language
-    names = list_text(language, [file.name for file in here.files])
-    text = say(language, "unusable", files=names)
-    here.turn.reply("\n\n".join(filter(None, [text, details(language, (), here.skipped, ())])))
-
-
 def unread(here: Surroundings, text: str) -> None:
     """Say that the files could not be read, and why; the request waits for others."""
     language = here.language

@@ -88,12 +88,11 @@ def _need_files(here: Surroundings, reading: Reading) -> None:
 def maker_of(here: Surroundings, thing: Thing | None) -> Maker | None:
     """What makes a thing; says why when nothing can."""
     language = here.language
-    has_name = thing is not None and knows(language, f"things.{thing}")
-    name = say(language, f"things.{thing}") if has_name else ""
     maker = catalogue.MAKERS.get(thing) if thing is not None else None
     if maker is None:
-        here.turn.reply(upper(say(language, "not_made", thing=name)))
+        here.turn.reply(upper(say(language, "not_made", thing="")))
         return None
+    name = say(language, f"things.{thing}")
     extra = catalogue.missing_extra(maker)
     if extra is not None:
         here.turn.reply(upper(say(language, "install", thing=name, extra=extra)))

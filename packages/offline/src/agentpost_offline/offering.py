@@ -11,7 +11,7 @@ from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.reading import MOST_CHOICES, Choice, Reading
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.making import catalogue, queries
-from agentpost_offline.replying import details, knows, list_text, quote_words, say, shorten
+from agentpost_offline.replying import details, list_text, quote_words, say, shorten
 from agentpost_offline.scope import Surroundings
 
 _PDF = re.compile(r"\.pdf$", re.IGNORECASE)
@@ -92,8 +92,7 @@ def offer(here: Surroundings) -> None:
     """Offer what can be done with the files, or say what files would help."""
     language = here.language
     if here.files and not here.usable:
-        names = list_text(language, [file.name for file in here.files])
-        here.turn.reply(say(language, "unusable", files=names))
+        unusable(here)
         return
     choices = sentences(here)
     if not choices:
@@ -104,6 +103,14 @@ def offer(here: Surroundings) -> None:
     footnote = details(language, (), here.skipped, ())
     text = say(language, "ask_what", files=names)
     questions.ask(here, "\n\n".join(filter(None, [text, footnote])), choices)
+
+
+def unusable(here: Surroundings) -> None:
+    """Say that none of the files can be read."""
+    language = here.language
+    names = list_text(language, [file.name for file in here.files])
+    text = say(language, "unusable", files=names)
+    here.turn.reply("\n\n".join(filter(None, [text, details(language, (), here.skipped, ())])))
 
 
 def talk(here: Surroundings, about: str) -> None:
@@ -160,8 +167,6 @@ def price_list(language: str) -> str:
     """What can be made, in which formats, at which price."""
     lines = []
     for maker in catalogue.MAKERS.values():
-        if not knows(language, f"things.{maker.thing}"):
-            continue
         extra = catalogue.missing_extra(maker)
         name = say(language, f"things.{maker.thing}")
         price = say(language, "free")

@@ -261,7 +261,7 @@ def _ask_for(here: Surroundings, text: str, absent: Sequence[str]) -> None:
 async def _one(here: Surroundings, reading: Reading) -> None:
     draft = reading.draft
     if here.files and not here.usable and draft.control is None:
-        asking.unusable(here)
+        offering.unusable(here)
     elif draft.steers and reading.frame is None and (
         not draft.unknown or (draft.control == "stop" and here.turn.running)
     ):  # fmt: skip

@@ -397,30 +397,25 @@ class _Answer(Comparison):
         together; how many groups a condition keeps."""
         if query.having and query.order is None:
             return [self._say("in_all", f"{len(result.rows):,}")]
-        plain = len(query.measures) == 1 and query.measures[0].derived is None
-        measure = query.measures[0]
+        measure, values = query.measures[0], [row[keys] for row in result.rows]
         column = self._columns.find(measure.column)
         adds = measure.aggregate is Aggregate.COUNT or (
             measure.aggregate is Aggregate.SUM and column is not None and not column.formula
         )  # fmt: skip
-        value_filters = [f for f in query.filters if f.op is Op.IS and len(f.values) > 1]
+        has_values = any(f.op is Op.IS and len(f.values) > 1 for f in query.filters)
         is_all = query.order is None or query.order.count is None
-        if plain and adds and is_all and len(result.rows) > 1:
-            total_value = math.fsum(float(row[keys] or 0) for row in result.rows)
-            return [self._say("in_all", self._value(total_value, measure))]
-        if plain and keys == 1 and value_filters and is_all and len(result.rows) > 1:
-            total = replace(query, groups=(), time=None, grain=None)
-            value = self._value(self._data.run(total).rows[0][0], query.measures[0])
-            return [self._say("in_all", value)]
-        shares = [row[keys] for row in result.rows if isinstance(row[keys], float)]
-        if (
-            query.measures[0].derived is not Derivation.SHARE
-            or query.time is not None
-            or not query.order
-        ):
+        is_plain = len(query.measures) == 1 and measure.derived is None and is_all
+        is_share = measure.derived is Derivation.SHARE and query.time is None and query.order
+        if len(values) < 2:
             return []
-        whole = self._value(sum(float(one or 0) for one in shares), query.measures[0])
-        return [self._say("in_all", whole)] if len(shares) > 1 else []
+        if is_share or (is_plain and adds):
+            whole: Cell = math.fsum(float(value or 0) for value in values)
+        elif is_plain and keys == 1 and has_values:
+            total = replace(query, groups=(), time=None, grain=None)
+            whole = self._data.run(total).rows[0][0]
+        else:
+            return []
+        return [self._say("in_all", self._value(whole, measure))]
 
 
 def _against_before(query: Query) -> bool:

@@ -56,11 +56,10 @@ class Dataset:
     def run(self, query: Query) -> Result:
         """Compute a query over all rows of its table.
 
-        ``Result.header`` has the groups, then the time axis, then the measures. Periods are the
-        ISO date of their first day; weekdays are the numbers 1 (Monday) to 7, hours 0 to 23 (over
-        three days or less: moments). Without an order, groups come with the largest first measure
-        first and periods by time. A time axis without a grain gets one of at most 60 periods,
-        which ``Result.query`` then has. Raises `JobFailed`.
+        Periods are the ISO date of their first day; weekdays are the numbers 1 (Monday) to 7, hours
+        0 to 23 (over three days or less: moments). Without an order, groups come with the largest
+        first measure first and periods by time. A time axis without a grain gets one of at most 60
+        periods, which ``Result.query`` then has. Raises `JobFailed`.
         """
         return running.run(self._compiler(query.table), query, self.language)
 

@@ -12,7 +12,7 @@ from agentpost_offline.data import limits, roles, wording, words as words_of_tab
 from agentpost_offline.data.coverage import partial_periods
 from agentpost_offline.data.formulas import by_name
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table
-from agentpost_offline.data.sql import Compiler, axes, is_average, rate_columns
+from agentpost_offline.data.sql import Compiler, axes, rate_columns
 from agentpost_offline.frame import (
     COMPARED,
     ROW_COUNT,
@@ -71,7 +71,7 @@ def run(compiler: Compiler, query: Query, language: str) -> Result:
     if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in results for v in row):
         notes.append(words["too_large"])
     result = Result(
-        query, header(query), tuple(visible), total, notes=tuple(notes),
+        query, tuple(visible), total, notes=tuple(notes),
         partial=tuple(day.isoformat() for day in partial),
     )  # fmt: skip
     reading = wording.reading(compiler.table, result, language)
@@ -110,13 +110,6 @@ def _with_grain(compiler: Compiler, query: Query) -> tuple[Query, bool]:
     grain = next((g for g, length in _DAYS.items() if length >= finest and g is not Grain.WEEK
                   and days / length <= _POINTS), Grain.YEAR)  # fmt: skip
     return replace(query, grain=grain), grain is Grain.HOUR
-
-
-def header(query: Query) -> tuple[str, ...]:
-    """The names of a result's columns: groups, the time axis, measures. A measure is called like
-    its column; ``rows`` counts rows."""
-    names = [] if is_average(query) else [*query.groups, *([query.time] if query.time else [])]
-    return *names, *(measure.column or "rows" for measure in query.measures)
 
 
 def _sort(
