@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from agentpost_offline import questions
 from agentpost_offline.data import roles
-from agentpost_offline.data.model import Column, Role, Table
+from agentpost_offline.data.model import Role, Table
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.reading import MOST_CHOICES, Choice, Reading
@@ -35,7 +35,11 @@ def table_sentences(table: Table, language: str) -> list[str]:
     has_time = any(one.role is Role.TIME for one in table.columns)
     texts: list[str] = []
     if numbers:
-        what = say(language, f"offers.{_usual(numbers[0])}", column=numbers[0].name)
+        what = say(
+            language,
+            f"offers.{'total' if roles.is_additive(numbers[0]) else 'average'}",
+            column=numbers[0].name,
+        )
         if groups:
             texts.append(say(language, "offers.chart_by", what=what, group=groups[0].name))
         if has_time:
@@ -48,11 +52,6 @@ def table_sentences(table: Table, language: str) -> list[str]:
         texts.append(say(language, "offers.rows"))
     texts += [say(language, "offers.report"), say(language, "offers.deck")]
     return texts[:MOST_CHOICES]
-
-
-def _usual(column: Column) -> str:
-    is_sum = column.role is Role.AMOUNT and roles.is_additive(column)
-    return "total" if is_sum else "average"
 
 
 def sentences(here: Surroundings, draft: Draft | None = None) -> list[Choice]:

@@ -104,7 +104,7 @@ class _Answer(Comparison):
         names = query.columns or self._first_columns(query)
         amounts = [
             one for one in map(self._columns.__getitem__, names)
-            if one.role is Role.AMOUNT and roles.is_additive(one) and not one.formula
+            if roles.is_additive(one) and not one.formula
         ]  # fmt: skip
         has_stock = any(words.names(one.name, "level") for one in self._table.columns)
         if has_stock or roles.currencies(self._table.columns, amounts) is not None:

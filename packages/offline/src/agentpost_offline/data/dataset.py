@@ -7,11 +7,11 @@ import atexit
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents import File, JobFailed, Unreadable
 from agentpost.extraction.reading import only_unreadable
@@ -33,20 +33,23 @@ class Dataset:
         language: str = "en",
     ) -> None:  # fmt: skip
         self._db = db
-        self._loaded = loaded = tuple(_speaking(one, language) for one in loaded)
         self._by_id = {one.table.id: one for one in loaded}
-        self.tables: tuple[Table, ...] = tuple(one.table for one in loaded)
+        self.tables: tuple[Table, ...] = tuple(
+            replace(one.table, notes=tuple(wording.note(note, language) for note in one.notes))
+            for one in loaded
+        )
         self.skipped: tuple[str, ...] = tuple(omissions)
         """Files and tables that could not be read, each with the reason."""
         self.language = language
 
     def speaking(self, language: str) -> Dataset:
         """The same tables, with results described in that language."""
-        return Dataset(self._db, self._loaded, self.skipped, language)
+        return Dataset(self._db, [*self._by_id.values()], self.skipped, language)
 
     def table(self, table_id: str) -> Table:
         """The table of this id; raises `JobFailed`."""
-        return self._compiler(table_id).table
+        self._compiler(table_id)
+        return next(one for one in self.tables if one.id == table_id)
 
     def _compiler(self, table_id: str) -> Compiler:
         if table_id not in self._by_id:
@@ -70,11 +73,6 @@ class Dataset:
         """Rows of a table as they stand: the names of the columns, then the rows. ``query`` lends
         its filters and the order of the rows. Raises `JobFailed`."""
         return running.cells(self._compiler(table), columns, limit, query)
-
-
-def _speaking(one: Loaded, language: str) -> Loaded:
-    notes = tuple(wording.note(note, language) for note in one.notes)
-    return replace(one, table=msgspec.structs.replace(one.table, notes=notes))
 
 
 _Key = tuple[str, tuple[tuple[object, ...], ...]]

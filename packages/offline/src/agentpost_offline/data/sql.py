@@ -178,8 +178,9 @@ class Compiler:
         part = self.where(parts)
         results = [f"{sql} as {key}" for key, sql in keys]
         results += [
-            f"{_rate(part, self.field(str(m.column)))} as a{i}"
-            if m.derived is Derivation.RATE else f"{self.aggregate(m)} as a{i}"
+            f"100.0 * count(*) filter (where {part}) / nullif(count({self.field(m.column)}), 0)"
+            f" as a{i}" if m.derived is Derivation.RATE and m.column is not None else
+            f"{self.aggregate(m)} as a{i}"
             for i, m in enumerate(query.measures)
         ]  # fmt: skip
         results.append("count(*) as n")
@@ -262,11 +263,6 @@ class Compiler:
 
 def _all_of(conditions: Iterable[str]) -> str:
     return " and ".join(f"({one})" for one in conditions) or "true"
-
-
-def _rate(condition: str, name: str) -> str:
-    """How many percent of the rows that have a value have one of those of a condition."""
-    return f"100.0 * count(*) filter (where {condition}) / nullif(count({name}), 0)"
 
 
 def is_average(query: Query) -> bool:

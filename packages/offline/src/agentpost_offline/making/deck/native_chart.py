@@ -82,7 +82,8 @@ def dress(chart: Any, picture: Picture, colours: dict[str, str]) -> None:
     _dress_axes(chart, picture, colours, has_values)
     for series, own in zip(plot.series, picture.series, strict=True):
         if is_line:
-            _dress_line(series, own.colour)
+            series.smooth, series.marker.style = False, XL_MARKER_STYLE.NONE
+            series.format.line.color.rgb, series.format.line.width = rgb(own.colour), Pt(2.5)
             continue
         _fill(series, own.colour)
         series.invert_if_negative = False
@@ -118,12 +119,6 @@ def _fill(shape: Any, colour: str) -> None:
 def _fill_points(series: Any, colours: Sequence[str]) -> None:
     for at, colour in enumerate(colours):
         _fill(series.points[at], colour)
-
-
-def _dress_line(series: Any, colour: str) -> None:
-    series.smooth, line = False, series.format.line
-    line.color.rgb, line.width = rgb(colour), Pt(2.5)
-    series.marker.style = XL_MARKER_STYLE.NONE
 
 
 def _dress_axes(chart: Any, picture: Picture, colours: dict[str, str], has_values: bool) -> None:

@@ -71,7 +71,7 @@ def write(files: Sequence[File], frame: Any, sections: Any) -> bytes:
     with tempfile.TemporaryDirectory(prefix="film-") as folder:
         path = Path(folder) / "film.mp4"
         try:
-            frames = racing.frames(film) if film.race is not None else scenes.frames(film)
+            frames = racing.Drawing(film, film.race).frames() if film.race else scenes.frames(film)
             encoding.encode(frames, path, film.size, still=film.race is None)
         except Unreadable as error:
             raise CannotSucceed(f"{error}.") from error
