@@ -116,7 +116,7 @@ class _Answer(Comparison):
         if not result.counted:
             return f"{self._say('none', result.reading)}\n{source}", result
         count = query.order.count if query.order is not None else None
-        _, rows = self._data.cells(self._table.id, names, min(count or _LISTED, _LISTED), query)
+        rows = self._data.cells(self._table.id, names, min(count or _LISTED, _LISTED), query)
         labels = self._tongue.separator.join(self._columns[name].label for name in names)
         lines = [f"{labels}{self._tongue.colon.rstrip() or ':'}"]
         for row in rows:
@@ -250,7 +250,7 @@ class _Answer(Comparison):
             for c in self._table.columns
             if c.name != measure.column and c.kind is not Kind.NUMBER
         ][:4]
-        _, rows = self._data.cells(self._table.id, others, 2, row_query)
+        rows = self._data.cells(self._table.id, others, 2, row_query) if others else ()
         if len(rows) != 1:
             return ""
         cells = zip(others, rows[0], strict=True)
@@ -368,9 +368,8 @@ class _Answer(Comparison):
         others.sort(key=lambda one: one.name not in on_filters)
         first = [one.name for one in others[:_FACTS]]
         days = [one.name for one in others[_FACTS:] if is_code and one.kind is Kind.DATE]
-        names, rows = self._data.cells(
-            self._table.id, [query.groups[0], *first, *days], _ALL, query
-        )  # fmt: skip
+        names = [query.groups[0], *first, *days]
+        rows = self._data.cells(self._table.id, names, _ALL, query)
         facts = {}
         for row in rows:
             cells = [(name, cell) for name, cell in zip(names[1:], row[1:], strict=True)

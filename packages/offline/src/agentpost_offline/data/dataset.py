@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
 from agentpost.agents import File, JobFailed, Unreadable
@@ -69,10 +68,20 @@ class Dataset:
     def cells(
         self, table: str, columns: Sequence[str] | None = None, limit: int = limits.ROWS_RETURNED,
         query: Query | None = None,
-    ) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:  # fmt: skip
-        """Rows of a table as they stand: the names of the columns, then the rows. ``query`` lends
-        its filters and the order of the rows. Raises `JobFailed`."""
-        return running.cells(self._compiler(table), columns, limit, query)
+    ) -> list[tuple[Cell, ...]]:  # fmt: skip
+        """The cells of these columns, or of all, row by row. ``query`` lends its filters and the
+        order of the rows. Raises `JobFailed`."""
+        compiler, order = self._compiler(table), ""
+        sql = ", ".join(map(compiler.field, compiler.columns if columns is None else columns))
+        if query is not None and query.rows_by is not None:
+            falls = query.order is not None and query.order.descending
+            order = f"{compiler.field(query.rows_by)} {'desc' if falls else 'asc'} nulls last, "
+        where = compiler.where(query.filters if query else ())
+        rows = compiler.rows(
+            f"select {sql} from {compiler.relation} where {where}"
+            f" order by {order}rowid limit {limit}"
+        )
+        return [tuple(map(running.cell_of, row)) for row in rows]
 
 
 _Key = tuple[str, tuple[tuple[object, ...], ...]]
@@ -198,10 +207,3 @@ def _load(
             if not grid.maybe:
                 omissions.append(str(error))
     return tables, omissions
-
-
-def survey(files: Sequence[File], message_text: str = "") -> dict[str, Any]:
-    """The tables of files and what could not be read, as JSON (a step)."""
-    with open_tables(files, message_text) as data:
-        tables = msgspec.json.decode(msgspec.json.encode(data.tables))
-        return {"tables": tables, "skipped": list(data.skipped)}

@@ -67,7 +67,7 @@ def run(compiler: Compiler, query: Query, language: str) -> Result:
     if len(results) > limits.ROWS_RETURNED:
         notes.append(words["rows_cut"].format(count=limits.ROWS_RETURNED, all=len(results)))
         results = results[: limits.ROWS_RETURNED]
-    visible = [tuple(_cell(value) for value in row) for row in results]
+    visible = [tuple(cell_of(value) for value in row) for row in results]
     if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in results for v in row):
         notes.append(words["too_large"])
     result = Result(
@@ -206,7 +206,7 @@ def _comparable(
     unlike = {day.isoformat() for day in partial}
     if changes:
         unlike |= {dates.following(day, query.grain or Grain.DAY).isoformat() for day in partial}
-    complete = [row for row in rows if str(_cell(row[keys - 1]))[:10] not in unlike]
+    complete = [row for row in rows if str(cell_of(row[keys - 1]))[:10] not in unlike]
     return (complete, partial) if complete else (rows, ())
 
 
@@ -257,26 +257,8 @@ def _cut(rows: list[tuple[Any, ...]], query: Query, keys: int) -> tuple[list[tup
     return rows[: count + (after if after <= _TIES_SHOWN else 0)], ties
 
 
-def cells(
-    compiler: Compiler, columns: Sequence[str] | None, limit: int, query: Query | None
-) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
-    """Rows of a table; see `Dataset.cells`."""
-    names = tuple(compiler.columns if columns is None else columns)
-    if not names:
-        return (), []
-    sql = ", ".join(compiler.field(name) for name in names)
-    order = ""
-    if query is not None and query.rows_by is not None:
-        falls = query.order is not None and query.order.descending
-        order = f"{compiler.field(query.rows_by)} {'desc' if falls else 'asc'} nulls last, "
-    where = compiler.where(query.filters if query else ())
-    rows = compiler.rows(
-        f"select {sql} from {compiler.relation} where {where} order by {order}rowid limit {limit}"
-    )
-    return names, [tuple(_cell(value) for value in row) for row in rows]
-
-
-def _cell(value: Any) -> Cell:
+def cell_of(value: Any) -> Cell:
+    """A value of the database as a result has it: a date in ISO 8601."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, datetime):

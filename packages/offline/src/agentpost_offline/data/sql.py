@@ -191,7 +191,7 @@ class Compiler:
             f" where {where}{present}{group_by})"
         )
         groups = [key for key, _ in keys if key != "t"]
-        figures = [f"{self._derivation(query, m, f'a{i}', groups, clock)} as m{i}"
+        figures = [f"{self._derivation(query, m, f'a{i}', groups)} as m{i}"
                    for i, m in enumerate(query.measures)]  # fmt: skip
         aggregates = [f"a{i}" for i in range(len(query.measures))]
         derived_columns = ", ".join([*(key for key, _ in keys), *figures, *aggregates, "n"])
@@ -219,9 +219,7 @@ class Compiler:
         name, key = self.field(one.column), f"g{query.groups.index(one.column)}"
         return re.sub(rf"\b{name}\b", key, self._condition(one))
 
-    def _derivation(
-        self, query: Query, measure: Measure, value: str, groups: list[str], clock: bool
-    ) -> str:
+    def _derivation(self, query: Query, measure: Measure, value: str, groups: list[str]) -> str:
         is_timed = query.time is not None
         by_groups = f"partition by {', '.join(groups)} " if groups else ""
         by_time = "partition by t " if is_timed and groups else ""
@@ -239,7 +237,7 @@ class Compiler:
                 over = f"{by_groups if is_timed else ''}order by {order} rows unbounded preceding"
                 return f"sum({value}) over ({over})"
             case Derivation.GROWTH | Derivation.DIFFERENCE if is_timed:
-                before = self._before(query, value, by_groups, clock)
+                before = self._before(query, value, by_groups)
                 if measure.derived is Derivation.DIFFERENCE:
                     return f"{value} - {before}"
                 return f"100 * ({value} - {before}) / nullif(abs({before}), 0)"
@@ -248,7 +246,7 @@ class Compiler:
             case _:
                 return value  # between groups: computed from the result
 
-    def _before(self, query: Query, value: str, by_groups: str, clock: bool) -> str:
+    def _before(self, query: Query, value: str, by_groups: str) -> str:
         """The value of the period before, when it is there."""
         over = f"({by_groups}order by t)"
         has_list = any(

@@ -35,10 +35,10 @@ def rgb(colour: str) -> RGBColor:
 
 def kind_of(picture: Picture) -> Any:
     """Which of PowerPoint's chart types."""
-    name = {"column": "COLUMN", "bar": "BAR"}.get(picture.kind)
-    if name is not None:
-        return XL_CHART_TYPE[f"{name}_{'STACKED' if picture.is_stacked else 'CLUSTERED'}"]
-    return XL_CHART_TYPE.LINE if picture.kind == "line" else XL_CHART_TYPE.DOUGHNUT
+    if picture.kind in ("line", "donut"):
+        return XL_CHART_TYPE.LINE if picture.kind == "line" else XL_CHART_TYPE.DOUGHNUT
+    form = "STACKED" if picture.is_stacked else "CLUSTERED"
+    return XL_CHART_TYPE[f"{picture.kind.upper()}_{form}"]
 
 
 def data_of(picture: Picture) -> Any:
