@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from agentpost.agents import File, JobFailed, Unreadable
 from agentpost.extraction.reading import only_unreadable
 from agentpost_offline.data import limits, running, sources, wording
-from agentpost_offline.data.loading import Loaded, load
+from agentpost_offline.data.loading import Loaded, Loader
 from agentpost_offline.data.model import Result, Table
 from agentpost_offline.data.sql import Compiler
 from agentpost_offline.frame import Cell, Query
@@ -202,7 +202,7 @@ def _load(
         table_id = f"{file}#{number}"
         try:
             with only_unreadable(grid.name):
-                tables.append(load(db, grid, len(tables), work, table_id=table_id, file=file))
+                tables.append(Loader(db, len(tables), work).load(grid, table_id, file))
         except Unreadable as error:
             if not grid.maybe:
                 omissions.append(str(error))

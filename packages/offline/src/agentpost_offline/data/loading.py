@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentpost.extraction import Unreadable
-from agentpost_offline.data import casts, cells, delimited, layout, limits, roles, words
+from agentpost_offline.data import cells, delimited, layout, limits, roles, words
 from agentpost_offline.data.cells import Format
 from agentpost_offline.data.delimited import Grid
 from agentpost_offline.data.model import Column, Kind, Note, Role, Table
@@ -25,6 +25,9 @@ _WORD = re.compile(r"^\D*[^\W\d_]{3}\D*$")
 _SAMPLED_VALUES = 4_000
 _SAMPLED_ROWS = 2_000
 _QUARTER = re.compile(r"[qt]?\s?([1-4])(?:\.? ?(?:quartal|trimestre|quarter))?")
+_TYPES = {Kind.NUMBER: "double", Kind.DATE: "timestamp", Kind.BOOLEAN: "boolean"}
+"""The database's type of each kind; a text stays as it is."""
+_ISO = r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?"
 _NUMBER_FACTS = "min({0}), max({0}), bool_and({0} = trunc({0}))"
 _TEXT_FACTS = (
     "min(cast({0} as varchar)), max(cast({0} as varchar)), avg(length(cast({0} as varchar)))"
@@ -49,20 +52,16 @@ class Loaded:
     notes: tuple[Note, ...] = ()
 
 
-def load(
-    db: DuckDBPyConnection, grid: Grid, number: int, folder: Path, *, table_id: str, file: str,
-) -> Loaded:  # fmt: skip
-    """Load a grid as table ``number``. Raises `Unreadable` when there is no table in it."""
-    return _Loader(db, number, folder).load(grid, table_id, file)
+class Loader:
+    """Loads a grid as table ``number`` of the database."""
 
-
-class _Loader:
     def __init__(self, db: DuckDBPyConnection, number: int, folder: Path) -> None:
         self._db, self._folder = db, folder
         self._relation = f"t{number}"
         self._notes: list[Note] = []
 
     def load(self, grid: Grid, table_id: str, file: str) -> Loaded:
+        """The table in a grid. Raises `Unreadable` when there is none."""
         grid = self._read(grid)
         self._notes = list(grid.notes)
         head = self._head()
@@ -195,7 +194,7 @@ class _Loader:
             places.setdefault(label, {})[value] = index
         count = range(len(periods.values))
         pieces = ", ".join(
-            f"({', '.join(f'c{at[v]}' for v in count)}) as {casts.literals([label])}"
+            f"({', '.join(f'c{at[v]}' for v in count)}) as {_literals([label])}"
             for label, at in places.items()
         )
         values = ", ".join(f"v{v}" for v in count)
@@ -231,9 +230,9 @@ class _Loader:
                 form = Format(Kind.DATE)
                 expression = split_date.sql(f"s.{names[split_date.year][0]}", f"s.{field}")
             elif form.kind is Kind.TEXT:
-                expression = casts.clean_text(f"s.{field}", form)
+                expression = _clean_text(f"s.{field}", form)
             else:
-                expression = casts.direct(f"s.{field}", form.kind)
+                expression = _cast(f"s.{field}", form.kind)
                 if not direct:
                     self._rewrite(field, form)
             expressions.append(f"{expression} as k{at}")
@@ -361,9 +360,7 @@ class _Loader:
             form = cells.decide(values, name, comma_elsewhere=decimal_comma, in_order=bool(sample))
             results.append((form, False))
             if form.kind in (Kind.NUMBER, Kind.DATE) and not form.years:
-                checks.append(
-                    (len(results) - 1, f"count({field}) filter ({casts.odd(field, form)})")
-                )
+                checks.append((len(results) - 1, f"count({field}) filter ({_odd(field, form)})"))
         for at in range(0, len(checks), 100):
             selection = ", ".join(sql for _, sql in checks[at : at + 100])
             row = self._db.execute(f"select {selection} from raw").fetchone() or ()
@@ -446,7 +443,7 @@ class _SplitDate:
 
     def sql(self, year: str, part: str) -> str:
         """The first day of the period, from the SQL of both cells."""
-        cases = " ".join(f"when {casts.literals([text])} then {month}"
+        cases = " ".join(f"when {_literals([text])} then {month}"
                          for text, month in self.months.items())  # fmt: skip
         number = f"case lower(trim({part})) {cases} end"
         return f"make_timestamp(try_cast(left(trim({year}), 4) as bigint), {number}, 1, 0, 0, 0)"
@@ -466,3 +463,45 @@ def _months(name: str, values: Mapping[str, int]) -> dict[str, int] | None:
     if words.names(name, "quarter") and all(quarters):
         return {t: 3 * int(m[1]) - 2 for t, m in zip(texts, quarters, strict=True) if m}
     return None
+
+
+# How the database reads the text of a cell, in SQL
+
+
+def _literals(texts: Sequence[str]) -> str:
+    """Texts as a list of SQL literals."""
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+
+
+def _cast(field: str, kind: Kind) -> str:
+    """The cell as a value of this kind, where the database reads it as we do."""
+    cast = f"try_cast({field} as {_TYPES[kind]})"
+    return f"case when isfinite({cast}) then {cast} end" if kind is Kind.NUMBER else cast
+
+
+def _odd(field: str, form: Format) -> str:
+    """The condition that the database would read a cell otherwise than the format does."""
+    missing = cells.NO_VALUE | words.every("missing") | cells.NO_FIGURE
+    word = f"not {_is_one_of(f'lower(trim({field}))', missing)}"
+    if form.kind is Kind.DATE:
+        return f"case when regexp_full_match({field}, '{_ISO}') then false else {word} end"
+    if form.thousands == "." or form.unit:
+        return f"{field} is not null"
+    number = f"try_cast({field} as double)"
+    code = f"regexp_full_match({field}, '\\s*0\\d+\\s*|\\s*\\d{{16,}}\\s*')"
+    return f"case when isfinite({number}) then {code} else {word} end"
+
+
+def _clean_text(field: str, form: Format) -> str:
+    """The cell as a text; null for a word that means no value."""
+    missing_words = cells.NO_VALUE - {"na"} if form.codes else cells.NO_VALUE
+    trim_sql = f"trim({field})"
+    plain = f"regexp_replace({trim_sql}, '\\s+', ' ', 'g')" if form.spaced else trim_sql
+    condition = f"length({field}) > 10 or not {_is_one_of(f'lower({trim_sql})', missing_words)}"
+    return f"case when {condition} then {plain} end"
+
+
+def _is_one_of(text: str, values: Set[str]) -> str:
+    """The condition that a text is one of these. The database makes a join of a long "in", which
+    holds megabytes; a table may have 500 columns."""
+    return f"regexp_full_match({text}, {_literals(['|'.join(map(re.escape, sorted(values)))])})"
