@@ -42,9 +42,10 @@ def knows(language: str, key: str) -> bool:
 
 def list_text(language: str, items: Sequence[str], word: str = "and") -> str:
     """As in "a, b and c"."""
-    tongue, joint = written(language), say(language, word)
-    last = tongue.last if word == "and" else joint if language == "zh" else f" {joint} "
-    return tongue.join(items, last)
+    if word == "and":
+        return written(language).join(items)
+    joint = say(language, word)
+    return written(language).join(items, joint if language == "zh" else f" {joint} ")
 
 
 def quote_words(language: str, words: Iterable[str], word: str = "or") -> str:
@@ -67,15 +68,15 @@ def details(
 ) -> str:
     """``Used: …``, ``Not used: …`` and notes, one a line; nothing for an empty list, and only the
     number of what is beyond the first dozen."""
-    lines = [("used", used), ("skipped", omissions), ("note", notes)]
     colon = written(language).colon
     semicolon, stop = ("；", "。") if language == "zh" else ("; ", ".")
-    return "\n".join(
-        f"{say(language, key)}{colon}{semicolon.join(first)}{stop}"
-        for key, items in lines
-        if (first := [item.rstrip(".") for item in items[:_ITEMS]]
-            + [f"+{len(items) - _ITEMS}"] * (len(items) > _ITEMS))
-    )  # fmt: skip
+    lines = []
+    for key, items in (("used", used), ("skipped", omissions), ("note", notes)):
+        first = [item.rstrip(".") for item in items[:_ITEMS]]
+        first += [f"+{len(items) - _ITEMS}"] if len(items) > _ITEMS else []
+        if first:
+            lines.append(f"{say(language, key)}{colon}{semicolon.join(first)}{stop}")
+    return "\n".join(lines)
 
 
 def shorten(text: str, most: int = _SHORT) -> str:

@@ -84,10 +84,7 @@ class Dataset:
         return [tuple(map(running.cell_of, row)) for row in rows]
 
 
-_Key = tuple[str, tuple[tuple[object, ...], ...]]
-
-
-_open: dict[_Key, tuple[contextlib.ExitStack, Dataset]] = {}
+_open: dict[object, tuple[contextlib.ExitStack, Dataset]] = {}
 """Small tables that this process opened last: the steps of a message open the same ones."""
 
 
