@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents.base import JobFailed
 from agentpost.agents.deaths import WorkerDied
@@ -30,9 +31,7 @@ async def from_tables(here: Surroundings, reading: Reading) -> None:
     assert frame is not None, "there is a query"
     files = [file for query in frame.queries for file in here.of_table(query.table)]
     files = list(dict.fromkeys(files)) or files_by_id(turn, frame.files)
-    frame = msgspec.structs.replace(
-        frame, text=here.material or frame.text, files=tuple(file.id for file in files)
-    )
+    frame = replace(frame, text=here.material or frame.text, files=tuple(file.id for file in files))
     result = await _run_step(here, steps.ask_tables, files, to_json(frame))
     if result is None:
         return
@@ -93,7 +92,7 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     question = reading.question or Question("not_clear")
     is_free = not (draft.things or draft.formats or draft.style.chart)
     told_words = draft.unknown if is_free else ()
-    choices = [_with_files(here, _without_words(one, told_words)) for one in question.choices]
+    choices = [_without_words(one, told_words) for one in question.choices]
     if "unable" in draft.marks:  # what is made would lack what was asked for
         choices = [one for one in choices if not any(map(_is_made, one.frames))]
     parts = [say(language, f"unclear.{question.key}", **question.values)]
@@ -101,18 +100,17 @@ def unclear(here: Surroundings, reading: Reading) -> None:
         parts = [_said_unknown(here, reading)]
         if here.images and not (here.tables or here.prose):
             parts.append(say(language, "pictures_only"))
-        drops = "unable" in draft.marks or _drops_a_number(reading)
+        # Without a number another thing would be made: "o 90 stopni".
+        drops = "unable" in draft.marks or any(map(str.isdigit, "".join(draft.unknown)))
         if frame is not None and reading.question is None and not drops:
             parts.insert(0, say(language, "would_do", what=frame_text(frame, reading.table)))
-            frames = (_without_text(here, frame),)
             target = reading.target if reading.is_edit else None
             choices.append(
-                Choice(say(language, "do_this"), frames, target=target, is_free=reading.is_free)
+                Choice(say(language, "do_this"), (frame,), target=target, is_free=reading.is_free)
             )
     if frame is not None and question.key == "ask_anew":  # a change of what was made earlier
-        frames = (_without_text(here, frame),)
         label, target = frame_text(frame, reading.table), reading.target
-        choices.append(Choice(label, frames, target=target, is_free=reading.is_free))
+        choices.append(Choice(label, (frame,), target=target, is_free=reading.is_free))
     is_told = question.key == "ambiguous" and bool(draft.unknown)
     choices = [each for one in choices for each in _settled(here, one, is_told=is_told)]
     choices = _with_suggestions(here, choices, reading)
@@ -120,9 +118,17 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     if draft.model:
         words = quote_words(language, [word for _, word in draft.model], "and")
         parts.insert(0, say(language, "needs_model", words=words))
-    if choices:
-        choices.append(Choice(say(language, "leave_it")))
-    questions.ask(here, " ".join(filter(None, parts)), choices, text=draft.text)
+    _ask(here, parts, choices, draft.text)
+
+
+def _ask(here: Surroundings, parts: Sequence[str], choices: list[Choice], text: str) -> None:
+    """Ask with choices, whose frames remember nothing but their own request, or to leave it."""
+    offers = [
+        replace(one, frames=tuple(replace(frame, text="") for frame in one.frames))
+        for one in choices
+    ]
+    offers += [Choice(say(here.language, "leave_it"))] if offers else []
+    questions.ask(here, " ".join(filter(None, dict.fromkeys(parts))), offers, text=text)
 
 
 def _settled(here: Surroundings, choice: Choice, *, is_told: bool) -> list[Choice]:
@@ -174,11 +180,6 @@ def _is_made(frame: Frame) -> bool:
     return frame.thing is not Thing.ANSWER
 
 
-def _drops_a_number(reading: Reading) -> bool:
-    """Whether a number was not understood, without which another thing is made: "o 90 stopni"."""
-    return any(letter.isdigit() for word in reading.draft.unknown for letter in word)
-
-
 def _said_unknown(here: Surroundings, reading: Reading) -> str:
     """What was not understood; a missing column is named where a column must stand."""
     language, draft = here.language, reading.draft
@@ -213,7 +214,7 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     parts = []
     choices = []
     doable = [one for one in readings if one.question is None and not one.draft.model]
-    frames = tuple(_without_text(here, one.frame) for one in doable if one.frame is not None)
+    frames = tuple(one.frame for one in doable if one.frame is not None)
     if frames:
         descriptions = [frame_text(one.frame, one.table) for one in doable if one.frame is not None]
         parts.append(say(language, "would_do", what=" + ".join(descriptions)))
@@ -222,11 +223,12 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
         unclear(here, others[0])
         return
     whole_text = here.turn.message.text
-    choices += [
-        _with_files(here, _with_sure(_in_whole(choice, one.draft.text, whole_text), sure,
-                                     one.question))
-        for one in others if one.question is not None for choice in one.question.choices
-    ]  # fmt: skip
+    for one in others:
+        for choice in one.question.choices if one.question is not None else ():
+            whole_choice = _in_whole(choice, one.draft.text, whole_text)
+            # What a choice of rows starts is answered at once with what is sure.
+            is_rows = one.question is not None and one.question.key == "which_data"
+            choices.append(_beside(sure, whole_choice) if sure and is_rows else whole_choice)
     if words:
         parts.append(say(language, "not_understood", words=quote_words(language, words, "and")))
     parts += [
@@ -236,29 +238,20 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     if for_model:
         parts.append(say(language, "needs_model", words=quote_words(language, for_model, "and")))
     table = next((one.table for one in readings if one.table is not None), None)
-    whole = requests.read_whole(here.turn.message.text, here.around, table) if table else None
+    whole = requests.read_whole(whole_text, here.around, table) if table else None
     first, rest = choices[: bool(frames)], choices[bool(frames) :]
     rest = [each for one in rest for each in _settled(here, one, is_told=False)]
     suggestions = _with_suggestions(here, rest, whole or readings[0])
     if len(others) == 1 and sure:
         suggestions = [_beside(sure, one) for one in suggestions[:_FEW]] + suggestions
-    choices = _each_once([*first, *suggestions])[:MOST_CHOICES]
-    choices.append(Choice(say(language, "leave_it")))
-    questions.ask(
-        here, " ".join(dict.fromkeys(parts)), choices, text=here.turn.message.text
-    )  # fmt: skip
+    _ask(here, parts, _each_once([*first, *suggestions])[:MOST_CHOICES], whole_text)
 
 
 def _in_whole(choice: Choice, text: str, whole: str) -> Choice:
     """A choice that stands for the message of one demand, as that of the whole message."""
     if choice.frames or not choice.text or text not in whole:
         return choice
-    return msgspec.structs.replace(choice, text=whole.replace(text, choice.text, 1))
-
-
-def _with_sure(choice: Choice, sure: Sequence[Reading], question: Question) -> Choice:
-    """What a choice of rows starts besides what is sure: both are answered at once."""
-    return _beside(sure, choice) if question.key == "which_data" and sure else choice
+    return replace(choice, text=whole.replace(text, choice.text, 1))
 
 
 def _beside(sure: Sequence[Reading], choice: Choice) -> Choice:
@@ -269,12 +262,7 @@ def _beside(sure: Sequence[Reading], choice: Choice) -> Choice:
         return choice
     label = " + ".join([*(frame_text(one.frame, one.table) for one in sure if one.frame),
                         choice.label])  # fmt: skip
-    return msgspec.structs.replace(choice, label=label, frames=(*frames, *choice.frames))
-
-
-def _without_text(here: Surroundings, frame: Frame) -> Frame:
-    """A frame that remembers nothing but its own request."""
-    return msgspec.structs.replace(frame, text="")
+    return replace(choice, label=label, frames=(*frames, *choice.frames))
 
 
 def _without_words(choice: Choice, words: Sequence[str]) -> Choice:
@@ -286,21 +274,7 @@ def _without_words(choice: Choice, words: Sequence[str]) -> Choice:
         if not any(map(str.isdigit, word)) and len(word) < len(text):
             end = r"(?=\s*(?:$|[,.;!?·(。，；！？؟،]))"
             text = re.sub(rf"\s*(?<!\w){re.escape(word)}{end}", "", text, count=1)
-    return msgspec.structs.replace(choice, text=text)
-
-
-def _with_files(here: Surroundings, choice: Choice) -> Choice:
-    return msgspec.structs.replace(
-        choice, frames=tuple(_without_text(here, frame) for frame in choice.frames)
-    )
-
-
-def unusable(here: Surroundings) -> None:
-    """Say that none of the files can be read."""
-    language = here.language
-    names = list_text(language, [file.name for file in here.files])
-    text = say(language, "unusable", files=names)
-    here.turn.reply("\n\n".join(filter(None, [text, details(language, (), here.skipped, ())])))
+    return replace(choice, text=text)
 
 
 def unread(here: Surroundings, text: str) -> None:

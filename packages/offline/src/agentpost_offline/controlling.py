@@ -2,15 +2,15 @@
 
 import re
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline import asking, doing, offering, questions, requested
 from agentpost_offline.frame import Thing
+from agentpost_offline.grammar.edits import ANSWERED
 from agentpost_offline.grammar.reading import Choice, Reading
-from agentpost_offline.grammar.text import wish_and_material
 from agentpost_offline.replying import list_text, say, shorten
 from agentpost_offline.requested import Request
-from agentpost_offline.scope import Surroundings, files_by_id, running_things
+from agentpost_offline.scope import Surroundings, earlier_material, files_by_id
 
 _WORD = re.compile(r"[\w.-]{3,}")
 
@@ -65,7 +65,7 @@ def _find_jobs(here: Surroundings, reading: Reading) -> list[int]:
     titles = [{word.casefold() for word in _WORD.findall(job.title)} for job in turn.running]
     common = set.intersection(*titles) if len(titles) > 1 else set()
     places = [at for at, title in enumerate(titles) if words & (title - common)]
-    things = running_things(turn)
+    things = {one.job: one.read_frame.thing for one in requested.every(turn)}
     if not places:
         places = [
             at for at, job in enumerate(turn.running) if things.get(job.job_id) in draft.things
@@ -98,16 +98,14 @@ async def _again(here: Surroundings, reading: Reading) -> None:
             await restart(here, request)
     elif turn.running:
         turn.reply(_status(here))
-    elif (answer := requested.last_question(here.works)) is not None:
-        reading.frame = answer
+    elif here.works and here.works[0].id == ANSWERED:
+        reading.frame = answer = here.works[0].frame
         here.files = files_by_id(turn, answer.files) or here.files
         here.material = answer.text
         await asking.from_tables(here, reading)
     elif finished_requests:
         for request in requested.latest(finished_requests):
-            await restart(
-                here, msgspec.structs.replace(request, version=request.version + 1, waits=False)
-            )
+            await restart(here, replace(request, version=request.version + 1, waits=False))
     else:
         turn.reply(say(language, "nothing_again", help=offering.help_text(language)))
 
@@ -128,17 +126,10 @@ async def restart(here: Surroundings, request: Request) -> None:
         turn.reply(say(language, "still_waits", title=request.title, clause=clause))
         return
     if request.long:
-        frame = msgspec.structs.replace(frame, text=_material(here, request))
+        frame = replace(frame, text=earlier_material(turn, request.message, language))
     frame, files = doing.with_files(here, frame)
     if len(files) < len(frame.files) or not (files or frame.text):
         questions.ask(here, say(language, "lost_files", title=request.title))
         return
     requested.forget_refused(turn, request)
     await doing.start(here, maker, frame, files, request.work or None, request.version)
-
-
-def _material(here: Surroundings, request: Request) -> str:
-    earlier_texts = (one.text for one in here.turn.history if one.message_id == request.message)
-    return next(
-        (material for text in earlier_texts if (material := wish_and_material(text)[1])), ""
-    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents.base import File, Started
 from agentpost_offline import asking, offering, questions, requested
@@ -88,12 +88,11 @@ def _need_files(here: Surroundings, reading: Reading) -> None:
 def maker_of(here: Surroundings, thing: Thing | None) -> Maker | None:
     """What makes a thing; says why when nothing can."""
     language = here.language
-    has_name = thing is not None and knows(language, f"things.{thing}")
-    name = say(language, f"things.{thing}") if has_name else ""
     maker = catalogue.MAKERS.get(thing) if thing is not None else None
     if maker is None:
-        here.turn.reply(upper(say(language, "not_made", thing=name)))
+        here.turn.reply(upper(say(language, "not_made", thing="")))
         return None
+    name = say(language, f"things.{thing}")
     extra = catalogue.missing_extra(maker)
     if extra is not None:
         here.turn.reply(upper(say(language, "install", thing=name, extra=extra)))
@@ -110,7 +109,7 @@ async def _make(here: Surroundings, reading: Reading, frame: Frame) -> None:
     if not files and not here.material:
         _need_files(here, reading)
         return
-    frame = msgspec.structs.replace(
+    frame = replace(
         frame, act=Act.MAKE, text=here.material or frame.text,
         queries=_by_time_and_group(here, frame), files=tuple(file.id for file in files),
     )  # fmt: skip
@@ -129,7 +128,7 @@ def _by_time_and_group(here: Surroundings, frame: Frame) -> tuple[Query, ...]:
     fixed = {one.column for one in query.filters if len(one.values) == 1}
     return (
         tuple(
-            msgspec.structs.replace(one, measures=query.measures, filters=query.filters)
+            replace(one, measures=query.measures, filters=query.filters)
             for one in usual([table])
             if (one.groups or one.time) and not fixed & set(one.groups)
         )
@@ -148,10 +147,7 @@ def _can_write(here: Surroundings, reading: Reading, frame: Frame, maker: Maker)
         formats=list_text(language, [one.upper() for one in unknown], "or"),
         known=list_text(language, [one.upper() for one in maker.formats], "or"),
     )  # fmt: skip
-    choices = [
-        Choice(one.upper(), (msgspec.structs.replace(frame, formats=(one,)),))
-        for one in maker.formats
-    ]
+    choices = [Choice(one.upper(), (replace(frame, formats=(one,)),)) for one in maker.formats]
     questions.ask(here, text, choices)
     return False
 
@@ -217,12 +213,9 @@ def with_files(here: Surroundings, frame: Frame) -> tuple[Frame, list[File]]:
         return frame, files
     queries = frame.queries
     for old, new in zip(frame.files, again, strict=True):
-        queries = tuple(
-            msgspec.structs.replace(query, table=query.table.replace(old, new.id))
-            for query in queries
-        )
+        queries = tuple(replace(query, table=query.table.replace(old, new.id)) for query in queries)
     ids = tuple(file.id for file in again)
-    return msgspec.structs.replace(frame, files=ids, queries=queries), list(again)
+    return replace(frame, files=ids, queries=queries), list(again)
 
 
 async def start(
@@ -245,9 +238,6 @@ async def start(
     )  # fmt: skip
     requested.forget_answers(turn)
     requested.remember(turn, started, to_json(frame), title, version)
-    before = turn.state.get("started")
-    recent = dict(list(before.items())[-20:]) if isinstance(before, dict) else {}
-    turn.state["started"] = {**recent, started.job_id: maker.thing.value}
     turn.reply(_start_text(language, title, started))
 
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from agentpost_offline import questions
 from agentpost_offline.data import roles
-from agentpost_offline.data.model import Column, Role, Table
+from agentpost_offline.data.model import Role, Table
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.reading import MOST_CHOICES, Choice, Reading
 from agentpost_offline.grammar.requests import Surrounding, read
 from agentpost_offline.making import catalogue, queries
-from agentpost_offline.replying import details, knows, list_text, quote_words, say, shorten
+from agentpost_offline.replying import details, list_text, quote_words, say, shorten
 from agentpost_offline.scope import Surroundings
 
 _PDF = re.compile(r"\.pdf$", re.IGNORECASE)
@@ -35,7 +35,11 @@ def table_sentences(table: Table, language: str) -> list[str]:
     has_time = any(one.role is Role.TIME for one in table.columns)
     texts: list[str] = []
     if numbers:
-        what = say(language, f"offers.{_usual(numbers[0])}", column=numbers[0].name)
+        what = say(
+            language,
+            f"offers.{'total' if roles.is_additive(numbers[0]) else 'average'}",
+            column=numbers[0].name,
+        )
         if groups:
             texts.append(say(language, "offers.chart_by", what=what, group=groups[0].name))
         if has_time:
@@ -48,11 +52,6 @@ def table_sentences(table: Table, language: str) -> list[str]:
         texts.append(say(language, "offers.rows"))
     texts += [say(language, "offers.report"), say(language, "offers.deck")]
     return texts[:MOST_CHOICES]
-
-
-def _usual(column: Column) -> str:
-    is_sum = column.role is Role.AMOUNT and roles.is_additive(column)
-    return "total" if is_sum else "average"
 
 
 def sentences(here: Surroundings, draft: Draft | None = None) -> list[Choice]:
@@ -92,8 +91,7 @@ def offer(here: Surroundings) -> None:
     """Offer what can be done with the files, or say what files would help."""
     language = here.language
     if here.files and not here.usable:
-        names = list_text(language, [file.name for file in here.files])
-        here.turn.reply(say(language, "unusable", files=names))
+        unusable(here)
         return
     choices = sentences(here)
     if not choices:
@@ -104,6 +102,14 @@ def offer(here: Surroundings) -> None:
     footnote = details(language, (), here.skipped, ())
     text = say(language, "ask_what", files=names)
     questions.ask(here, "\n\n".join(filter(None, [text, footnote])), choices)
+
+
+def unusable(here: Surroundings) -> None:
+    """Say that none of the files can be read."""
+    language = here.language
+    names = list_text(language, [file.name for file in here.files])
+    text = say(language, "unusable", files=names)
+    here.turn.reply("\n\n".join(filter(None, [text, details(language, (), here.skipped, ())])))
 
 
 def talk(here: Surroundings, about: str) -> None:
@@ -160,8 +166,6 @@ def price_list(language: str) -> str:
     """What can be made, in which formats, at which price."""
     lines = []
     for maker in catalogue.MAKERS.values():
-        if not knows(language, f"things.{maker.thing}"):
-            continue
         extra = catalogue.missing_extra(maker)
         name = say(language, f"things.{maker.thing}")
         price = say(language, "free")

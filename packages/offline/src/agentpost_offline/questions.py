@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents.base import Turn
 from agentpost_offline.grammar.reading import Choice
@@ -36,7 +37,11 @@ class Pending(msgspec.Struct, frozen=True, omit_defaults=True):
             if reply and reply == _plain(choice.label):
                 return choice
         words = set(reply.split())
-        matches = [one for one in self.choices if one.table and words <= set(_words(one.label))]
+        matches = [
+            one
+            for one in self.choices
+            if one.table and words <= set(re.findall(r"\w+", one.label.casefold()))
+        ]
         if words and len(matches) == 1:  # the sheet of a workbook
             return matches[0]
         if re.fullmatch(r"[1-9]\d?", reply) and int(reply) <= len(self.choices):
@@ -48,17 +53,13 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).strip(" .!?。！？").casefold()
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
-
-
 def ask(here: Surroundings, question: str, choices: Sequence[Choice] = (), text: str = "") -> None:
     """Ask, and remember what each answer starts. ``text``: a request that waits for a file."""
     offers: list[Choice] = []
     for choice in choices:
         label = choice.label.strip()[:_CHOICE_CHARACTERS]
         if label and label.casefold() not in {one.label.casefold() for one in offers}:
-            offers.append(msgspec.structs.replace(choice, label=label))
+            offers.append(replace(choice, label=label))
     offers = offers[:_CHOICES]
     pending = Pending(tuple(offers), text, tuple(file.id for file in here.files), here.material_of)
     here.turn.state[_KEPT] = msgspec.to_builtins(pending)

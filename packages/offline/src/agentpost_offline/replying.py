@@ -42,16 +42,10 @@ def knows(language: str, key: str) -> bool:
 
 def list_text(language: str, items: Sequence[str], word: str = "and") -> str:
     """As in "a, b and c"."""
-    join = say(language, word)
-    if len(items) < 2:
-        return "".join(items)
-    comma = {"zh": "、", "ar": "، "}.get(language, ", ")
-    if language == "zh":
-        return f"{comma.join(items[:-1])}{join}{items[-1]}"
-    if language == "ar":
-        space = " " if word == "or" else ""
-        return f"{comma.join(items[:-1])} {join}{space}{items[-1]}"
-    return f"{comma.join(items[:-1])} {join} {items[-1]}"
+    if word == "and":
+        return written(language).join(items)
+    joint = say(language, word)
+    return written(language).join(items, joint if language == "zh" else f" {joint} ")
 
 
 def quote_words(language: str, words: Iterable[str], word: str = "or") -> str:
@@ -74,22 +68,15 @@ def details(
 ) -> str:
     """``Used: …``, ``Not used: …`` and notes, one a line; nothing for an empty list, and only the
     number of what is beyond the first dozen."""
-    lines = [("used", used), ("skipped", omissions), ("note", notes)]
     colon = written(language).colon
     semicolon, stop = ("；", "。") if language == "zh" else ("; ", ".")
-    return "\n".join(
-        f"{say(language, key)}{colon}{semicolon.join(_first(items))}{stop}"
-        for key, items in lines
-        if items
-    )
-
-
-def _first(items: Sequence[str]) -> list[str]:
-    more = len(items) - _ITEMS
-    return [
-        *(item.rstrip(".") for item in items[:_ITEMS]),
-        *([f"+{more}"] if more > 0 else []),
-    ]
+    lines = []
+    for key, items in (("used", used), ("skipped", omissions), ("note", notes)):
+        first = [item.rstrip(".") for item in items[:_ITEMS]]
+        first += [f"+{len(items) - _ITEMS}"] if len(items) > _ITEMS else []
+        if first:
+            lines.append(f"{say(language, key)}{colon}{semicolon.join(first)}{stop}")
+    return "\n".join(lines)
 
 
 def shorten(text: str, most: int = _SHORT) -> str:

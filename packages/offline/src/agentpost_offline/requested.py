@@ -61,7 +61,7 @@ def remember(turn: Turn, started: Started, frame: dict[str, Any], title: str, ve
         started.job_id, started.work_id, {**frame, "text": ""} if long else frame, title, version,
         turn.message.message_id, started.state == "queued", long,
     )  # fmt: skip
-    others = [one for one in _requests(turn) if not (one.work and one.work == result.work)]
+    others = [one for one in every(turn) if not (one.work and one.work == result.work)]
     listing: list[Json] = [msgspec.to_builtins(one) for one in [*others, result][-_MOST:]]
     turn.state[_KEPT] = listing
 
@@ -69,13 +69,12 @@ def remember(turn: Turn, started: Started, frame: dict[str, Any], title: str, ve
 def forget_refused(turn: Turn, request: Request) -> None:
     """A request that was refused is started now: the new one takes its place."""
     if not request.job:
-        listing: list[Json] = [
-            msgspec.to_builtins(o) for o in _requests(turn) if o.id != request.id
-        ]
+        listing: list[Json] = [msgspec.to_builtins(o) for o in every(turn) if o.id != request.id]
         turn.state[_KEPT] = listing
 
 
-def _requests(turn: Turn) -> list[Request]:
+def every(turn: Turn) -> list[Request]:
+    """What was started last, the latest last."""
     data = turn.state.get(_KEPT)
     try:
         result = msgspec.convert(data, list[Request]) if data is not None else []
@@ -88,12 +87,12 @@ def unfinished_requests(turn: Turn) -> list[Request]:
     """What was started, does not run and left no result, the latest last."""
     running = {job.job_id for job in turn.running}
     ended_well = {one.id for one in finished(turn)}
-    return [one for one in _requests(turn) if one.job not in running and one.id not in ended_well]
+    return [one for one in every(turn) if one.job not in running and one.id not in ended_well]
 
 
 def has_failed_last(turn: Turn) -> bool:
     """Whether what was asked for last left no result, so that "that" has no meaning."""
-    last = _requests(turn)[-1:]
+    last = every(turn)[-1:]
     return bool(last) and turn.state.get("answered") is None and (
         unfinished_requests(turn)[-1:] == last
     )  # fmt: skip
@@ -107,7 +106,7 @@ def finished(turn: Turn) -> list[Request]:
         version = results.get(one.work)
         return isinstance(version, int) and version >= one.version
 
-    return [one for one in _requests(turn) if ended_well(one)]
+    return [one for one in every(turn) if ended_well(one)]
 
 
 def has_ended(turn: Turn, request: Request) -> bool:
@@ -155,11 +154,6 @@ def forget_answers(turn: Turn) -> None:
         turn.state.pop(key, None)
 
 
-def last_question(works: Sequence[Work]) -> Frame | None:
-    """The last question, when it was answered last."""
-    return works[0].frame if works and works[0].id == ANSWERED else None
-
-
 def works_of(turn: Turn) -> list[Work]:
     """What may be changed, newest first: what runs, the last answer when it came last, and the
     works."""
@@ -172,7 +166,7 @@ def works_of(turn: Turn) -> list[Work]:
         beside = min(_answered_in(turn)[1], len(earlier))
         results.insert(0, Work(ANSWERED, last, earlier, beside=beside))
     running = {job.job_id for job in turn.running}
-    return [Work(one.job, one.read_frame) for one in _requests(turn) if one.job in running][
+    return [Work(one.job, one.read_frame) for one in every(turn) if one.job in running][
         ::-1
     ] + results
 

@@ -10,11 +10,12 @@ import msgspec
 from agentpost.agents.base import File, Turn
 from agentpost_offline.data.model import Table
 from agentpost_offline.documents import language as tongues
-from agentpost_offline.frame import Frame, Thing, from_json
+from agentpost_offline.frame import Frame, from_json
 from agentpost_offline.grammar.captions import QUOTED
 from agentpost_offline.grammar.edits import Work
 from agentpost_offline.grammar.requests import Surrounding
-from agentpost_offline.grammar.text import fold, name_tokens, tokens
+from agentpost_offline.grammar.text import fold, name_tokens, tokens, wish_and_material
+from agentpost_offline.grammar.typed_data import typed_table
 
 _TABLES = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|json|jsonl|parquet)$", re.IGNORECASE)
 _SHEETS = re.compile(r"\.(?:csv|tsv|tab|xlsx?|xlsm|xlsb|ods|parquet)$", re.IGNORECASE)
@@ -56,16 +57,13 @@ class Surroundings:
     @property
     def around(self) -> Surrounding:
         """What a message is read over."""
+        message = self.turn.message
+        brings_material = bool(self.material) and self.material_of == message.message_id
         return Surrounding(
-            self.tables, frozenset(self.kinds), self.works, self.turn.message.at[:10],
-            self.language, bool(self.turn.message.files or self.brings_material),
-            self.is_unanswered, [file.name for file in self.files],
+            self.tables, frozenset(self.kinds), self.works, message.at[:10], self.language,
+            bool(message.files or brings_material), self.is_unanswered,
+            [file.name for file in self.files],
         )  # fmt: skip
-
-    @property
-    def brings_material(self) -> bool:
-        """Whether the message itself has a pasted text or table."""
-        return bool(self.material) and self.material_of == self.turn.message.message_id
 
     def of_table(self, table: str) -> list[File]:
         """The file that a table is in; none for one pasted into the message."""
@@ -83,9 +81,8 @@ class Surroundings:
         """Files that are read as text: also JSON and the like, with or without tables."""
         return [
             file
-            for file in self.files
-            if is_usable(file)
-            and not (is_image(file) or _SHEETS.search(file.name))
+            for file in self.usable
+            if not (is_image(file) or _SHEETS.search(file.name))
             and (file.kind != "archive" or "document" in self.inside.get(file.id, ()))
         ]
 
@@ -113,7 +110,7 @@ class Surroundings:
     @property
     def usable(self) -> list[File]:
         """Files that can be made something of."""
-        return [file for file in self.files if is_usable(file)]
+        return [file for file in self.files if file.kind not in _UNUSABLE]
 
     @property
     def kinds(self) -> set[str]:
@@ -140,11 +137,6 @@ def is_table(file: File) -> bool:
 def is_image(file: File) -> bool:
     """Whether a file is a picture."""
     return file.kind == "image" or bool(_IMAGES.search(file.name))
-
-
-def is_usable(file: File) -> bool:
-    """Whether anything can be made of a file."""
-    return file.kind not in _UNUSABLE
 
 
 def files_of(turn: Turn, wish: str) -> list[File]:
@@ -203,18 +195,11 @@ def frame_of(data: Any) -> Frame | None:
         return None  # written by another version
 
 
-def running_things(turn: Turn) -> dict[str, Thing]:
-    """What each running job makes, as far as it is remembered."""
-    jobs = turn.state.get("started")
-    matches: dict[str, Thing] = {}
-    if isinstance(jobs, dict):
-        for job in turn.running:
-            name = jobs.get(job.job_id)
-            if isinstance(name, str) and name in list(Thing):
-                matches[job.job_id] = Thing(name)
-    return matches
-
-
-def tables_from(data: Sequence[Any]) -> list[Table]:
-    """Tables from their JSON."""
-    return msgspec.convert(list(data), list[Table])
+def earlier_material(turn: Turn, message_id: str, language: str) -> str:
+    """The text or table that was pasted or typed into an earlier message."""
+    for one in turn.history:
+        if one.message_id == message_id and one.role == "user":
+            wish, material = wish_and_material(one.text)
+            if data := material or typed_table(wish, language)[1]:
+                return data
+    return ""

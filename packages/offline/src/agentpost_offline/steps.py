@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from agentpost.agents.base import File
 
 SECONDS = 120.0
@@ -13,16 +15,18 @@ def survey(files: Sequence[File], message_text: str = "") -> dict[str, Any]:
     """The tables of files as JSON, what could not be read, and the kinds of files in each archive:
     ``tables``, ``skipped`` and ``inside``. A web page with tables and text is two kinds, too."""
     from agentpost_offline.data.archives import inside
-    from agentpost_offline.data.dataset import survey as look
+    from agentpost_offline.data.dataset import open_tables
     from agentpost_offline.documents.reading import is_text_page
 
-    survey_json = look(files, message_text)
-    pages = {table["file"] for table in survey_json["tables"]}
+    with open_tables(files, message_text) as data:
+        tables, omissions = msgspec.json.encode(data.tables), list(data.skipped)
+        pages = {table.file for table in data.tables}
     kinds_by_id = {file.id: inside(file) for file in files}
     kinds_by_id |= {
         file.id: ["data", "document"] for file in files if file.id in pages and is_text_page(file)
     }
-    return {**survey_json, "inside": {key: kinds for key, kinds in kinds_by_id.items() if kinds}}
+    inside_json = {key: kinds for key, kinds in kinds_by_id.items() if kinds}
+    return {"tables": msgspec.json.decode(tables), "skipped": omissions, "inside": inside_json}
 
 
 def ask_tables(files: Sequence[File], frame: dict[str, Any]) -> dict[str, Any]:

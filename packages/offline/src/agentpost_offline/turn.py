@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents.base import File, Turn
 from agentpost.agents.caller_context import BareTurn
@@ -20,6 +21,7 @@ from agentpost_offline import (
     requested,
     steps,
 )
+from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Frame, Thing
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.draft import Draft
@@ -33,10 +35,10 @@ from agentpost_offline.replying import list_text, say
 from agentpost_offline.scope import (
     Surroundings,
     absent_files,
+    earlier_material,
     files_by_id,
     files_by_word,
     files_of,
-    tables_from,
 )
 
 logger = logging.getLogger(__name__)
@@ -59,7 +61,7 @@ async def agent(turn: Turn) -> None:
     turn.state["language"] = language
     works = requested.works_of(turn)
     if works and (rows := extend(works[0].frame.text, wish, language)):
-        frame = msgspec.structs.replace(works[0].frame, text=rows, said=wish)
+        frame = replace(works[0].frame, text=rows, said=wish)
         reading = Reading(Draft(wish), frame, is_edit=True, target=works[0].id)
         await doing.carry_out(_surroundings(turn, language, wish, rows), reading)
         return
@@ -103,13 +105,7 @@ def _surroundings(turn: Turn, language: str, wish: str, material: str) -> Surrou
 async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -> None:
     """Go on with the request that a choice stands for."""
     turn.state["language"] = language
-    material = ""
-    if pending.message:
-        texts = (
-            one.text for one in turn.history
-            if one.message_id == pending.message and one.role == "user"
-        )  # fmt: skip
-        material = next((data for text in texts if (data := _data_in(text, language))), "")
+    material = earlier_material(turn, pending.message, language) if pending.message else ""
     works = requested.works_of(turn)
     if not (pending.files or material) and works:
         material = works[0].frame.text
@@ -138,13 +134,7 @@ def _as_one(frames: Sequence[Frame]) -> Sequence[Frame]:
     if not (frames[1:] and is_answer):
         return frames
     queries = tuple(query for one in frames for query in one.queries)
-    return (msgspec.structs.replace(frames[0], queries=queries),)
-
-
-def _data_in(text: str, language: str) -> str:
-    """The text or table that is pasted or typed into a message."""
-    wish, material = wish_and_material(text)
-    return material or typed_table(wish, language)[1]
+    return (replace(frames[0], queries=queries),)
 
 
 async def _answer(
@@ -271,7 +261,7 @@ def _ask_for(here: Surroundings, text: str, absent: Sequence[str]) -> None:
 async def _one(here: Surroundings, reading: Reading) -> None:
     draft = reading.draft
     if here.files and not here.usable and draft.control is None:
-        asking.unusable(here)
+        offering.unusable(here)
     elif draft.steers and reading.frame is None and (
         not draft.unknown or (draft.control == "stop" and here.turn.running)
     ):  # fmt: skip
@@ -306,6 +296,6 @@ async def survey(here: Surroundings) -> None:
             return
         if len(msgspec.json.encode(survey_json)) <= _REMEMBERED_BYTES:
             here.turn.state["surveyed"] = {"key": key, **survey_json}
-    here.tables = tables_from(survey_json["tables"])
+    here.tables = msgspec.convert(survey_json["tables"], list[Table])
     here.skipped = [str(one) for one in survey_json["skipped"]]
     here.inside = dict(survey_json["inside"])

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +39,7 @@ MIXED = {
 }  # fmt: skip
 
 
-def names(files: list[File]) -> list[str]:
+def names(files: Sequence[File]) -> list[str]:
     return [one.name for one in files]
 
 
@@ -85,7 +86,7 @@ def test_a_damaged_member_takes_no_other_with_it(tmp_path: Path) -> None:
 
 
 def test_members_are_never_written_elsewhere(tmp_path: Path) -> None:
-    def folders(files: list[File]) -> set[Path]:
+    def folders(files: Sequence[File]) -> set[Path]:
         return {one.local.parent for one in files}
 
     whole = archive(tmp_path, {"../../evil.csv": TABLE, "/etc/evil.csv": TABLE})

@@ -12,7 +12,7 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.data import formulas, roles, wording, words
 from agentpost_offline.data.comparing import Comparison
 from agentpost_offline.data.dataset import Dataset, open_tables
-from agentpost_offline.data.model import Kind, Result, Role, Table
+from agentpost_offline.data.model import Kind, Result, Role
 from agentpost_offline.data.sql import axes, is_average, share_base
 from agentpost_offline.frame import (
     COMPARED,
@@ -74,14 +74,11 @@ def answer_query(data: Dataset, query: Query, language: str) -> tuple[str, Resul
     return _Answer(data, data.table(query.table), language).of(query)
 
 
-class _Answer(wording.TableWords):
+class _Answer(Comparison):
     """Answers queries of one table."""
 
-    def __init__(self, data: Dataset, table: Table, language: str) -> None:
-        super().__init__(table, language)
-        self._data, self._table = data, table
-        self._said = ""
-        """A note that the text says in its own words."""
+    _said = ""
+    """A note that the text says in its own words."""
 
     def of(self, query: Query) -> tuple[str, Result]:
         """The answer to a query, and the result it states."""
@@ -107,7 +104,7 @@ class _Answer(wording.TableWords):
         names = query.columns or self._first_columns(query)
         amounts = [
             one for one in map(self._columns.__getitem__, names)
-            if one.role is Role.AMOUNT and roles.is_additive(one) and not one.formula
+            if roles.is_additive(one) and not one.formula
         ]  # fmt: skip
         has_stock = any(words.names(one.name, "level") for one in self._table.columns)
         if has_stock or roles.currencies(self._table.columns, amounts) is not None:
@@ -119,7 +116,7 @@ class _Answer(wording.TableWords):
         if not result.counted:
             return f"{self._say('none', result.reading)}\n{source}", result
         count = query.order.count if query.order is not None else None
-        _, rows = self._data.cells(self._table.id, names, min(count or _LISTED, _LISTED), query)
+        rows = self._data.cells(self._table.id, names, min(count or _LISTED, _LISTED), query)
         labels = self._tongue.separator.join(self._columns[name].label for name in names)
         lines = [f"{labels}{self._tongue.colon.rstrip() or ':'}"]
         for row in rows:
@@ -157,7 +154,7 @@ class _Answer(wording.TableWords):
         if not keys:
             return self._single(query, result)
         if derivation in COMPARED:
-            text = Comparison(self._data, self._table, self._language).of(query, result)
+            text = self.compare(query, result)
             if text is not None:
                 return text
         if derivation is Derivation.SHARE and len(result.rows) == 1 and len(query.measures) == 1:
@@ -253,7 +250,7 @@ class _Answer(wording.TableWords):
             for c in self._table.columns
             if c.name != measure.column and c.kind is not Kind.NUMBER
         ][:4]
-        _, rows = self._data.cells(self._table.id, others, 2, row_query)
+        rows = self._data.cells(self._table.id, others, 2, row_query) if others else ()
         if len(rows) != 1:
             return ""
         cells = zip(others, rows[0], strict=True)
@@ -371,9 +368,8 @@ class _Answer(wording.TableWords):
         others.sort(key=lambda one: one.name not in on_filters)
         first = [one.name for one in others[:_FACTS]]
         days = [one.name for one in others[_FACTS:] if is_code and one.kind is Kind.DATE]
-        names, rows = self._data.cells(
-            self._table.id, [query.groups[0], *first, *days], _ALL, query
-        )  # fmt: skip
+        names = [query.groups[0], *first, *days]
+        rows = self._data.cells(self._table.id, names, _ALL, query)
         facts = {}
         for row in rows:
             cells = [(name, cell) for name, cell in zip(names[1:], row[1:], strict=True)
@@ -400,30 +396,25 @@ class _Answer(wording.TableWords):
         together; how many groups a condition keeps."""
         if query.having and query.order is None:
             return [self._say("in_all", f"{len(result.rows):,}")]
-        plain = len(query.measures) == 1 and query.measures[0].derived is None
-        measure = query.measures[0]
+        measure, values = query.measures[0], [row[keys] for row in result.rows]
         column = self._columns.find(measure.column)
         adds = measure.aggregate is Aggregate.COUNT or (
             measure.aggregate is Aggregate.SUM and column is not None and not column.formula
         )  # fmt: skip
-        value_filters = [f for f in query.filters if f.op is Op.IS and len(f.values) > 1]
+        has_values = any(f.op is Op.IS and len(f.values) > 1 for f in query.filters)
         is_all = query.order is None or query.order.count is None
-        if plain and adds and is_all and len(result.rows) > 1:
-            total_value = math.fsum(float(row[keys] or 0) for row in result.rows)
-            return [self._say("in_all", self._value(total_value, measure))]
-        if plain and keys == 1 and value_filters and is_all and len(result.rows) > 1:
-            total = replace(query, groups=(), time=None, grain=None)
-            value = self._value(self._data.run(total).rows[0][0], query.measures[0])
-            return [self._say("in_all", value)]
-        shares = [row[keys] for row in result.rows if isinstance(row[keys], float)]
-        if (
-            query.measures[0].derived is not Derivation.SHARE
-            or query.time is not None
-            or not query.order
-        ):
+        is_plain = len(query.measures) == 1 and measure.derived is None and is_all
+        is_share = measure.derived is Derivation.SHARE and query.time is None and query.order
+        if len(values) < 2:
             return []
-        whole = self._value(sum(float(one or 0) for one in shares), query.measures[0])
-        return [self._say("in_all", whole)] if len(shares) > 1 else []
+        if is_share or (is_plain and adds):
+            whole: Cell = math.fsum(float(value or 0) for value in values)
+        elif is_plain and keys == 1 and has_values:
+            total = replace(query, groups=(), time=None, grain=None)
+            whole = self._data.run(total).rows[0][0]
+        else:
+            return []
+        return [self._say("in_all", self._value(whole, measure))]
 
 
 def _against_before(query: Query) -> bool:

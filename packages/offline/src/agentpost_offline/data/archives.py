@@ -6,10 +6,10 @@ import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from agentpost.agents.base import File
 from agentpost.extraction import Unreadable
@@ -30,16 +30,21 @@ _UNTOLD = ("", "dat", "log")
 _DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError)
 
 
-def unpacking(step: Callable[P, T]) -> Callable[P, T]:
-    """A step that gets the members of zip archives in place of the archives."""
+def unpacking(
+    step: Callable[Concatenate[Sequence[File], P], T],
+) -> Callable[Concatenate[Sequence[File], P], T]:
+    """A step whose first argument, files, has the members of zip archives in place of the
+    archives."""
 
     @functools.wraps(step)
-    def unpacked_first(*args: P.args, **kwargs: P.kwargs) -> T:
+    def unpacked_first(files: Sequence[File], /, *args: P.args, **kwargs: P.kwargs) -> T:
         with tempfile.TemporaryDirectory(prefix="members-") as folder:
-            unpacked_args: tuple[Any, ...] = tuple(
-                _unpack_argument(value, Path(folder)) for value in args
-            )
-            return step(*unpacked_args, **kwargs)
+            results: list[File] = []
+            for file in files:
+                members, omissions = unpack(file, Path(folder))
+                # The reader of the archive says that something of it was left out.
+                results += [*members, file] if omissions and members != [file] else members
+            return step(results, *args, **kwargs)
 
     return unpacked_first
 
@@ -52,17 +57,6 @@ def inside(file: File) -> list[str]:
             return sorted({kind for member in _members(members) if (kind := _kind(member))})
     except (Unreadable, *_DAMAGED):
         return []
-
-
-def _unpack_argument(value: object, folder: Path) -> object:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(one, File) for one in value):
-        return value
-    results: list[File] = []
-    for file in value:
-        members, omissions = unpack(file, folder)
-        # The reader of the archive says that something of it was left out.
-        results += [*members, file] if omissions and members != [file] else members
-    return results
 
 
 def unpack(file: File, folder: Path) -> tuple[list[File], list[str]]:

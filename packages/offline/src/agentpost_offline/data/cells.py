@@ -4,8 +4,8 @@ April."""
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from agentpost_offline.data import words
@@ -438,8 +438,7 @@ def _dates(present: Mapping[str, int], comma_elsewhere: bool, *, in_order: bool)
     fits = sum(n for value, n in present.items() if moment(value, day_first=day_first))
     if fits < total * ENOUGH:
         return None
-    form = Format(Kind.DATE, day_first=day_first, ambiguous=ambiguous)
-    return replace(form, bad=1 - fits / total)
+    return Format(Kind.DATE, day_first=day_first, ambiguous=ambiguous, bad=1 - fits / total)
 
 
 _TELLING_DATES = 4
@@ -464,24 +463,20 @@ def _day_first_by_sequence(texts: Sequence[str], *, in_order: bool) -> bool | No
     return regular_by_reading[0] if regular_by_reading[0] != regular_by_reading[1] else None
 
 
-def converter(form: Format) -> Callable[[str], str | None]:
-    """What turns a cell's text into the text that the database casts: ISO dates, plain numbers."""
-
-    def convert(text: str) -> str | None:
-        if form.kind is Kind.NUMBER:
-            value = number(text, form)
-            return None if value is None else repr(value)
-        if form.kind is Kind.BOOLEAN:
-            truth = text.strip().lower()
-            return truth if truth in _BOOLEANS else None
-        if is_missing(text):
-            return None
-        if form.years:
-            return f"{int(float(text)):04}-01-01"
-        result = moment(text, day_first=form.day_first)
-        return result[0].isoformat(sep=" ") if result else None
-
-    return convert
+def castable(text: str, form: Format) -> str | None:
+    """A cell as the text that the database casts: an ISO date, a plain number."""
+    if form.kind is Kind.NUMBER:
+        value = number(text, form)
+        return None if value is None else repr(value)
+    if form.kind is Kind.BOOLEAN:
+        truth = text.strip().lower()
+        return truth if truth in _BOOLEANS else None
+    if is_missing(text):
+        return None
+    if form.years:
+        return f"{int(float(text)):04}-01-01"
+    result = moment(text, day_first=form.day_first)
+    return result[0].isoformat(sep=" ") if result else None
 
 
 def looks_typed(text: str) -> bool:

@@ -31,9 +31,9 @@ class Comparison(wording.TableWords):
 
     def __init__(self, data: Dataset, table: Table, language: str) -> None:
         super().__init__(table, language)
-        self._data = data
+        self._data, self._table = data, table
 
-    def of(self, query: Query, result: Result) -> str | None:
+    def compare(self, query: Query, result: Result) -> str | None:
         """The text for each measure; None when the query does not compare two of anything."""
         texts = []
         for at, measure in enumerate(query.measures):

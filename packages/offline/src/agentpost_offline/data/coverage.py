@@ -1,27 +1,21 @@
 """Which periods the data covers whole: the one rule for answers, charts, decks and films."""
 
-from __future__ import annotations
-
 import bisect
 import itertools
 from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
 
 from agentpost_offline.data.model import Column
 from agentpost_offline.data.sql import Compiler
 from agentpost_offline.frame import Aggregate, Filter, Grain, Query
 from agentpost_offline.style import dates
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
 _SUMS = (Aggregate.SUM, Aggregate.COUNT)
 _TOLERANCE = {Grain.WEEK: 2, Grain.MONTH: 5, Grain.QUARTER: 15, Grain.YEAR: 30}
 """How many days a whole period may lack at its edge, where the dates are days."""
 
 
-def partial_periods(db: DuckDBPyConnection, compiler: Compiler, query: Query) -> tuple[date, ...]:
+def partial_periods(compiler: Compiler, query: Query) -> tuple[date, ...]:
     """The periods at the edges of the time axis that the data covers only in part, by their first
     days; what is no sum may be compared all the same.
 
@@ -35,11 +29,11 @@ def partial_periods(db: DuckDBPyConnection, compiler: Compiler, query: Query) ->
         f.column == query.time and f.grain is Grain.MONTH for f in query.filters
     ):  # the same months of both years
         return ()
-    every = _days(db, compiler, query.time, ())
+    every = _days(compiler, query.time, ())
     # "On weekdays" and "in the morning" leave gaps and cut nothing off.
     cuts = tuple(f for f in query.filters
                  if f.column == query.time and f.grain not in dates.CYCLES)  # fmt: skip
-    days = _days(db, compiler, query.time, cuts) if cuts else every
+    days = _days(compiler, query.time, cuts) if cuts else every
     if not days:
         return ()
     spacing, a_day = _period_length(compiler.column(query.time), every), timedelta(days=1)
@@ -53,17 +47,12 @@ def partial_periods(db: DuckDBPyConnection, compiler: Compiler, query: Query) ->
     return tuple(dict.fromkeys(results))
 
 
-def _days(
-    db: DuckDBPyConnection, compiler: Compiler, time: str, filters: Sequence[Filter]
-) -> list[date]:
-    where = compiler.where(filters)
+def _days(compiler: Compiler, time: str, filters: Sequence[Filter]) -> list[date]:
     name = compiler.field(time)
-    rows = db.execute(
+    return [day for (day,) in compiler.rows(
         f"select distinct cast(date_trunc('day', {name}) as date) from {compiler.relation}"
-        f" where {where.sql} and {name} is not null order by 1",
-        where.values,
-    ).fetchall()
-    return [row[0] for row in rows]
+        f" where {compiler.where(filters)} and {name} is not null order by 1"
+    )]  # fmt: skip
 
 
 def _period_length(column: Column, days: Sequence[date]) -> Grain:

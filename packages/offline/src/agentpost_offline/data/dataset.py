@@ -7,17 +7,17 @@ import atexit
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost.agents import File, JobFailed, Unreadable
 from agentpost.extraction.reading import only_unreadable
 from agentpost_offline.data import limits, running, sources, wording
-from agentpost_offline.data.loading import Loaded, load
+from agentpost_offline.data.loading import Loaded, Loader
 from agentpost_offline.data.model import Result, Table
+from agentpost_offline.data.sql import Compiler
 from agentpost_offline.frame import Cell, Query
 
 if TYPE_CHECKING:
@@ -32,55 +32,59 @@ class Dataset:
         language: str = "en",
     ) -> None:  # fmt: skip
         self._db = db
-        self._loaded = loaded = tuple(_speaking(one, language) for one in loaded)
         self._by_id = {one.table.id: one for one in loaded}
-        self.tables: tuple[Table, ...] = tuple(one.table for one in loaded)
+        self.tables: tuple[Table, ...] = tuple(
+            replace(one.table, notes=tuple(wording.note(note, language) for note in one.notes))
+            for one in loaded
+        )
         self.skipped: tuple[str, ...] = tuple(omissions)
         """Files and tables that could not be read, each with the reason."""
         self.language = language
 
     def speaking(self, language: str) -> Dataset:
         """The same tables, with results described in that language."""
-        return Dataset(self._db, self._loaded, self.skipped, language)
+        return Dataset(self._db, [*self._by_id.values()], self.skipped, language)
 
     def table(self, table_id: str) -> Table:
         """The table of this id; raises `JobFailed`."""
-        return self._find(table_id).table
+        self._compiler(table_id)
+        return next(one for one in self.tables if one.id == table_id)
 
-    def _find(self, table_id: str) -> Loaded:
+    def _compiler(self, table_id: str) -> Compiler:
         if table_id not in self._by_id:
             raise JobFailed("The table is no longer there; attach its file again.")
-        return self._by_id[table_id]
+        return Compiler(self._db, self._by_id[table_id])
 
     def run(self, query: Query) -> Result:
         """Compute a query over all rows of its table.
 
-        ``Result.header`` has the groups, then the time axis, then the measures. Periods are the
-        ISO date of their first day; weekdays are the numbers 1 (Monday) to 7, hours 0 to 23 (over
-        three days or less: moments). Without an order, groups come with the largest first measure
-        first and periods by time. A time axis without a grain gets one of at most 60 periods,
-        which ``Result.query`` then has. Raises `JobFailed`.
+        Periods are the ISO date of their first day; weekdays are the numbers 1 (Monday) to 7, hours
+        0 to 23 (over three days or less: moments). Without an order, groups come with the largest
+        first measure first and periods by time. A time axis without a grain gets one of at most 60
+        periods, which ``Result.query`` then has. Raises `JobFailed`.
         """
-        return running.run(self._db, self._find(query.table), query, self.language)
+        return running.run(self._compiler(query.table), query, self.language)
 
     def cells(
         self, table: str, columns: Sequence[str] | None = None, limit: int = limits.ROWS_RETURNED,
         query: Query | None = None,
-    ) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:  # fmt: skip
-        """Rows of a table as they stand: the names of the columns, then the rows. ``query`` lends
-        its filters and the order of the rows. Raises `JobFailed`."""
-        return running.cells(self._db, self._find(table), columns, limit, query)
+    ) -> list[tuple[Cell, ...]]:  # fmt: skip
+        """The cells of these columns, or of all, row by row. ``query`` lends its filters and the
+        order of the rows. Raises `JobFailed`."""
+        compiler, order = self._compiler(table), ""
+        sql = ", ".join(map(compiler.field, compiler.columns if columns is None else columns))
+        if query is not None and query.rows_by is not None:
+            falls = query.order is not None and query.order.descending
+            order = f"{compiler.field(query.rows_by)} {'desc' if falls else 'asc'} nulls last, "
+        where = compiler.where(query.filters if query else ())
+        rows = compiler.rows(
+            f"select {sql} from {compiler.relation} where {where}"
+            f" order by {order}rowid limit {limit}"
+        )
+        return [tuple(map(running.cell_of, row)) for row in rows]
 
 
-def _speaking(one: Loaded, language: str) -> Loaded:
-    notes = tuple(wording.note(note, language) for note in one.notes)
-    return replace(one, table=msgspec.structs.replace(one.table, notes=notes))
-
-
-_Key = tuple[str, tuple[tuple[object, ...], ...]]
-
-
-_open: dict[_Key, tuple[contextlib.ExitStack, Dataset]] = {}
+_open: dict[object, tuple[contextlib.ExitStack, Dataset]] = {}
 """Small tables that this process opened last: the steps of a message open the same ones."""
 
 
@@ -195,15 +199,8 @@ def _load(
         table_id = f"{file}#{number}"
         try:
             with only_unreadable(grid.name):
-                tables.append(load(db, grid, len(tables), work, table_id=table_id, file=file))
+                tables.append(Loader(db, len(tables), work).load(grid, table_id, file))
         except Unreadable as error:
             if not grid.maybe:
                 omissions.append(str(error))
     return tables, omissions
-
-
-def survey(files: Sequence[File], message_text: str = "") -> dict[str, Any]:
-    """The tables of files and what could not be read, as JSON (a step)."""
-    with open_tables(files, message_text) as data:
-        tables = msgspec.json.decode(msgspec.json.encode(data.tables))
-        return {"tables": tables, "skipped": list(data.skipped)}

@@ -32,7 +32,6 @@ class Grid:
         width: the most cells of a row.
         decimal_comma: whether the delimiter tells that decimals are written with a comma.
         notes: what the reader must know.
-        exact: whether we wrote the file ourselves; if not, it may turn out to be malformed.
         merged: by the number of a column its merged cells, each as the numbers of the first and the
             last row; only the first one has the value.
         maybe: whether it may be no table at all, so that it is no fault when it cannot be read as
@@ -45,7 +44,6 @@ class Grid:
     width: int = 0
     decimal_comma: bool = False
     notes: list[Note] = field(default_factory=list)
-    exact: bool = True
     merged: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     maybe: bool = False
 
@@ -96,7 +94,7 @@ def grid(path: Path, name: str, folder: Path) -> Grid:
     plain = encoding == Encoding("utf-8") and not skip and "\0" not in text
     lone_returns = "\r" in text.replace("\r\n", "")
     width = max((len(row) for row in _read_sample(text, delimiter)), default=0)
-    result = Grid(name, path, delimiter, width, delimiter == ";", exact=False)
+    result = Grid(name, path, delimiter, width, delimiter == ";")
     odd = not plain or lone_returns or width > limits.COLUMNS or not width
     if odd or not _quotes_close(path):
         return clean(result, folder, encoding, skip)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentpost.extraction import Unreadable
-from agentpost_offline.data import casts, cells, delimited, layout, limits, split_dates
+from agentpost_offline.data import cells, delimited, layout, limits, roles, words
 from agentpost_offline.data.cells import Format
-from agentpost_offline.data.columns import describe
 from agentpost_offline.data.delimited import Grid
 from agentpost_offline.data.model import Column, Kind, Note, Role, Table
+from agentpost_offline.frame import Grain
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -24,6 +24,21 @@ _WORD = re.compile(r"^\D*[^\W\d_]{3}\D*$")
 """What may be written with a capital or without: no code and no unit."""
 _SAMPLED_VALUES = 4_000
 _SAMPLED_ROWS = 2_000
+_QUARTER = re.compile(r"[qt]?\s?([1-4])(?:\.? ?(?:quartal|trimestre|quarter))?")
+_TYPES = {Kind.NUMBER: "double", Kind.DATE: "timestamp", Kind.BOOLEAN: "boolean"}
+"""The database's type of each kind; a text stays as it is."""
+_ISO = r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?"
+_NUMBER_FACTS = "min({0}), max({0}), bool_and({0} = trunc({0}))"
+_TEXT_FACTS = (
+    "min(cast({0} as varchar)), max(cast({0} as varchar)), avg(length(cast({0} as varchar)))"
+)
+_DATE_FACTS = (
+    "strftime(min({0}), '%Y-%m-%d'), strftime(max({0}), '%Y-%m-%d'),"
+    " count(*) filter ({0} <> date_trunc('day', {0})), count(*) filter (day({0}) <> 1),"
+    " count(distinct date_trunc('month', {0})), count(*) filter (month({0}) % 3 <> 1),"
+    " count(*) filter (month({0}) <> 1)"
+)
+"""What is asked of a column besides its counts: the least and the greatest come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +52,16 @@ class Loaded:
     notes: tuple[Note, ...] = ()
 
 
-def load(
-    db: DuckDBPyConnection, grid: Grid, number: int, folder: Path, *, table_id: str, file: str,
-) -> Loaded:  # fmt: skip
-    """Load a grid as table ``number``. Raises `Unreadable` when there is no table in it."""
-    return _Loader(db, number, folder).load(grid, table_id, file)
+class Loader:
+    """Loads a grid as table ``number`` of the database."""
 
-
-class _Loader:
     def __init__(self, db: DuckDBPyConnection, number: int, folder: Path) -> None:
         self._db, self._folder = db, folder
         self._relation = f"t{number}"
         self._notes: list[Note] = []
 
     def load(self, grid: Grid, table_id: str, file: str) -> Loaded:
+        """The table in a grid. Raises `Unreadable` when there is none."""
         grid = self._read(grid)
         self._notes = list(grid.notes)
         head = self._head()
@@ -79,9 +90,7 @@ class _Loader:
 
         try:
             self._read_csv(grid)
-        except duckdb.Error:
-            if grid.exact:
-                raise
+        except duckdb.Error:  # of what others wrote
             grid = delimited.clean(grid, self._folder)
             self._read_csv(grid)
         for column, spans in grid.merged.items():
@@ -185,7 +194,7 @@ class _Loader:
             places.setdefault(label, {})[value] = index
         count = range(len(periods.values))
         pieces = ", ".join(
-            f"({', '.join(f'c{at[v]}' for v in count)}) as {casts.literals([label])}"
+            f"({', '.join(f'c{at[v]}' for v in count)}) as {_literals([label])}"
             for label, at in places.items()
         )
         values = ", ".join(f"v{v}" for v in count)
@@ -210,10 +219,7 @@ class _Loader:
     ) -> tuple[int, list[Column], dict[str, str]]:
         forms = self._formats(names, decimal_comma)
         expressions, parts = [], []
-        split_date = split_dates.find(
-            [name for _, name in names], [form for form, _ in forms],
-            lambda at: self._values(names[at][0]),
-        )  # fmt: skip
+        split_date = self._split_date(names, [form for form, _ in forms])
         if split_date is not None:
             self._note("parted", year=names[split_date.year][1], part=names[split_date.part][1])
         for at, (field, name) in enumerate(names):
@@ -224,9 +230,9 @@ class _Loader:
                 form = Format(Kind.DATE)
                 expression = split_date.sql(f"s.{names[split_date.year][0]}", f"s.{field}")
             elif form.kind is Kind.TEXT:
-                expression = casts.clean_text(f"s.{field}", form)
+                expression = _clean_text(f"s.{field}", form)
             else:
-                expression = casts.direct(f"s.{field}", form.kind)
+                expression = _cast(f"s.{field}", form.kind)
                 if not direct:
                     self._rewrite(field, form)
             expressions.append(f"{expression} as k{at}")
@@ -241,10 +247,24 @@ class _Loader:
         fields = {name: f"k{at}" for (at, name, _), c in zip(parts, columns, strict=True) if c}
         return rows, results, fields
 
+    def _split_date(
+        self, names: list[tuple[str, str]], forms: Sequence[Format | None]
+    ) -> _SplitDate | None:
+        """The two columns, when a table has one of years and one of months or quarters and no
+        date."""
+        dates = {at: form for at, form in enumerate(forms) if form and form.kind is Kind.DATE}
+        if [form.years for form in dates.values()] != [True]:
+            return None
+        results = [
+            (at, months) for at, (field, name) in enumerate(names)
+            if at not in dates and (months := _months(name, self._values(field))) is not None
+        ]  # fmt: skip
+        return _SplitDate(min(dates), *results[0]) if len(results) == 1 else None
+
     def _describe(self, field: str, name: str, form: Format) -> Column | None:
         """The description of a column, whose categories are merged where only their capitals
         differ: "colour" is the more frequent "Colour"."""
-        column = describe(self._db, self._relation, field, name, form)
+        column = self._facts(field, name, form)
         if column is None or column.kind is not Kind.TEXT or column.role is not Role.CATEGORY or (
             column.distinct > len(column.values)
         ):  # fmt: skip
@@ -264,7 +284,51 @@ class _Loader:
             [text for best, *others in several for other in others for text in (other, best)],
         )
         self._note("spellings", name=name)
-        return describe(self._db, self._relation, field, name, form)
+        return self._facts(field, name, form)
+
+    def _facts(self, field: str, name: str, form: Format) -> Column | None:
+        """The description of a column; None when none of its cells has a value."""
+        more = {Kind.DATE: _DATE_FACTS, Kind.NUMBER: _NUMBER_FACTS}.get(form.kind, _TEXT_FACTS)
+        result = self._db.execute(
+            f"select count(*), count({field}), count(distinct {field}), {more.format(field)}"
+            f" from {self._relation}"
+        ).fetchone()
+        assert result is not None, "there is always one row"
+        rows, present, distinct, low, high, *facts_of_kind = result
+        if not present:
+            return None
+        label, unit = roles.label_of(name)
+        unit = form.unit or unit
+        common: dict[str, Any] = {"distinct": distinct, "missing": rows - present}
+        if form.kind is Kind.DATE:
+            grain = Grain.YEAR if form.years else _grain(*facts_of_kind)
+            common |= {"first": low, "last": high, "grain": grain}
+            return Column(name, label, Kind.DATE, Role.TIME, **common)
+        if form.kind is Kind.NUMBER:
+            facts = roles.Facts(present, distinct, bool(facts_of_kind[0]), low, high)
+            role = roles.role(name, Kind.NUMBER, unit, facts)
+            return Column(name, label, Kind.NUMBER, role, unit, first=low, last=high, **common)
+        text = f"cast({field} as varchar)"
+        values = self._db.execute(
+            f"select {text} from {self._relation} where {field} is not null group by 1"
+            f" order by count(*) desc, min(rowid) limit {limits.VALUES_KEPT}"
+        ).fetchall()
+        short_values = tuple(value[:200] for (value,) in values)
+        facts = roles.Facts(
+            present, distinct, length=facts_of_kind[0] or 0, values=short_values[:50]
+        )
+        role = roles.role(name, form.kind, None, facts)
+        examples = short_values if role is not Role.TEXT else ()
+        return Column(
+            name,
+            label,
+            form.kind,
+            role,
+            values=examples,
+            first=low[:200],
+            last=high[:200],
+            **common,
+        )
 
     def _say_bad(self, name: str, form: Format) -> None:
         if form.bad:
@@ -296,9 +360,7 @@ class _Loader:
             form = cells.decide(values, name, comma_elsewhere=decimal_comma, in_order=bool(sample))
             results.append((form, False))
             if form.kind in (Kind.NUMBER, Kind.DATE) and not form.years:
-                checks.append(
-                    (len(results) - 1, f"count({field}) filter ({casts.odd(field, form)})")
-                )
+                checks.append((len(results) - 1, f"count({field}) filter ({_odd(field, form)})"))
         for at in range(0, len(checks), 100):
             selection = ", ".join(sql for _, sql in checks[at : at + 100])
             row = self._db.execute(f"select {selection} from raw").fetchone() or ()
@@ -342,15 +404,104 @@ class _Loader:
 
     def _rewrite(self, field: str, form: Format) -> None:
         """Write the cells of a column as the database reads them, each distinct one once."""
-        convert = cells.converter(form)
         self._db.execute("create or replace table readings (raw varchar, made varchar)")
         cursor = self._db.cursor()
         cursor.execute(f"select distinct {field} from raw where {field} is not null")
         while rows := cursor.fetchmany(10_000):
             texts = [text for (text,) in rows]
-            results = [convert(text) if text.strip() else None for text in texts]
+            results = [cells.castable(text, form) if text.strip() else None for text in texts]
             self._db.execute("insert into readings select unnest(?), unnest(?)", [texts, results])
         self._db.execute(
             f"update raw set {field} = made from readings where {field} = readings.raw"
         )
         self._db.execute("drop table readings")
+
+
+def _grain(clock: int, not_first: int, months: int, quarters: int, years: int) -> Grain:
+    """The finest parts of time that dates tell apart: by how many have a time of day, are not the
+    first of a month, and do not begin a quarter or a year; ``months`` is how many months there
+    are."""
+    if clock:
+        return Grain.HOUR
+    if not_first:
+        return Grain.DAY
+    if not years:
+        return Grain.YEAR if months > 1 else Grain.DAY
+    if not quarters and months > 1:
+        return Grain.QUARTER
+    return Grain.MONTH if months > 2 else Grain.DAY
+
+
+@dataclass(frozen=True, slots=True)
+class _SplitDate:
+    """The positions of the column of years and of the one of months or quarters, and the first
+    month of each of its values in lower case."""
+
+    year: int
+    part: int
+    months: Mapping[str, int]
+
+    def sql(self, year: str, part: str) -> str:
+        """The first day of the period, from the SQL of both cells."""
+        cases = " ".join(f"when {_literals([text])} then {month}"
+                         for text, month in self.months.items())  # fmt: skip
+        number = f"case lower(trim({part})) {cases} end"
+        return f"make_timestamp(try_cast(left(trim({year}), 4) as bigint), {number}, 1, 0, 0, 0)"
+
+
+def _months(name: str, values: Mapping[str, int]) -> dict[str, int] | None:
+    """The month with which each value begins; None when they are no months or quarters."""
+    texts = [value.strip().lower() for value in values]
+    if len(texts) < 2:
+        return None
+    month_of = {text: words.months().get(text.rstrip("."), 0) for text in texts}
+    if all(month_of.values()):
+        return month_of
+    if words.names(name, "month") and all(re.fullmatch(r"0?[1-9]|1[0-2]", t) for t in texts):
+        return {text: int(text) for text in texts}
+    quarters = [_QUARTER.fullmatch(text) for text in texts]
+    if words.names(name, "quarter") and all(quarters):
+        return {t: 3 * int(m[1]) - 2 for t, m in zip(texts, quarters, strict=True) if m}
+    return None
+
+
+# How the database reads the text of a cell, in SQL
+
+
+def _literals(texts: Sequence[str]) -> str:
+    """Texts as a list of SQL literals."""
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+
+
+def _cast(field: str, kind: Kind) -> str:
+    """The cell as a value of this kind, where the database reads it as we do."""
+    cast = f"try_cast({field} as {_TYPES[kind]})"
+    return f"case when isfinite({cast}) then {cast} end" if kind is Kind.NUMBER else cast
+
+
+def _odd(field: str, form: Format) -> str:
+    """The condition that the database would read a cell otherwise than the format does."""
+    missing = cells.NO_VALUE | words.every("missing") | cells.NO_FIGURE
+    word = f"not {_is_one_of(f'lower(trim({field}))', missing)}"
+    if form.kind is Kind.DATE:
+        return f"case when regexp_full_match({field}, '{_ISO}') then false else {word} end"
+    if form.thousands == "." or form.unit:
+        return f"{field} is not null"
+    number = f"try_cast({field} as double)"
+    code = f"regexp_full_match({field}, '\\s*0\\d+\\s*|\\s*\\d{{16,}}\\s*')"
+    return f"case when isfinite({number}) then {code} else {word} end"
+
+
+def _clean_text(field: str, form: Format) -> str:
+    """The cell as a text; null for a word that means no value."""
+    missing_words = cells.NO_VALUE - {"na"} if form.codes else cells.NO_VALUE
+    trim_sql = f"trim({field})"
+    plain = f"regexp_replace({trim_sql}, '\\s+', ' ', 'g')" if form.spaced else trim_sql
+    condition = f"length({field}) > 10 or not {_is_one_of(f'lower({trim_sql})', missing_words)}"
+    return f"case when {condition} then {plain} end"
+
+
+def _is_one_of(text: str, values: Set[str]) -> str:
+    """The condition that a text is one of these. The database makes a join of a long "in", which
+    holds megabytes; a table may have 500 columns."""
+    return f"regexp_full_match({text}, {_literals(['|'.join(map(re.escape, sorted(values)))])})"

@@ -71,10 +71,9 @@ class Table(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a query found: ``header`` names the columns of ``rows``, groups first, then measures."""
+    """What a query found: the columns of ``rows`` are the groups, the time axis, the measures."""
 
     query: Query
-    header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     counted: int
     """Rows of the table that passed the filters."""

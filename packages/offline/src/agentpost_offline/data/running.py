@@ -1,11 +1,9 @@
 """Running queries: the statement, its rows, ties, and how the question was understood."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,9 +11,8 @@ from agentpost.agents import JobFailed
 from agentpost_offline.data import limits, roles, wording, words as words_of_tables
 from agentpost_offline.data.coverage import partial_periods
 from agentpost_offline.data.formulas import by_name
-from agentpost_offline.data.loading import Loaded
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table
-from agentpost_offline.data.sql import Compiler, axes, is_average, rate_columns
+from agentpost_offline.data.sql import Compiler, axes, rate_columns
 from agentpost_offline.frame import (
     COMPARED,
     ROW_COUNT,
@@ -28,9 +25,6 @@ from agentpost_offline.frame import (
 )
 from agentpost_offline.style import dates
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
 _TIES_SHOWN = 5
 _COUNTED = (Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR)
 """Periods of which one without a row counts none; of days only those with rows are shown."""
@@ -41,22 +35,20 @@ _DAYS = {Grain.HOUR: 1 / 24, Grain.DAY: 1, Grain.WEEK: 7, Grain.MONTH: 30.4, Gra
          Grain.YEAR: 365.25}  # fmt: skip
 
 
-def run(db: DuckDBPyConnection, source: Loaded, query: Query, language: str) -> Result:
+def run(compiler: Compiler, query: Query, language: str) -> Result:
     """Compute a query; see `Dataset.run`."""
-    compiler = Compiler(source)
     if not query.measures:
         query = replace(query, measures=(ROW_COUNT,))
     rates = rate_columns(query)
     where = compiler.where([one for one in query.filters if one.column not in rates])
-    total = _one(db, f"select count(*) from {source.relation} where {where.sql}", where.values)
+    ((total,),) = compiler.rows(f"select count(*) from {compiler.relation} where {where}")
     clock = False
     if query.time is not None:
-        query, clock = _with_grain(db, compiler, query)
-    clause = compiler.compile(query, clock=clock)
-    rows = db.execute(clause.sql, clause.values).fetchall()
+        query, clock = _with_grain(compiler, query)
+    rows = compiler.rows(compiler.compile(query, clock=clock))
     words = wording.texts(language)
     left = total - sum(row[-1] for row in rows) if query.groups or query.time else 0
-    notes = _mixed_currencies(source.table, query, words)
+    notes = _mixed_currencies(compiler.table, query, words)
     among = any(m.derived is Derivation.SHARE for m in query.measures)
     among = among and any(f.column in query.groups for f in query.filters)
     if left > 0 and not among and not query.having:
@@ -64,7 +56,7 @@ def run(db: DuckDBPyConnection, source: Loaded, query: Query, language: str) -> 
     results = [tuple(row[:-1]) for row in rows]
     keys = axes(query)
     results = _with_empty_periods(_sort(results, query, keys, compiler.columns), query)
-    partial = partial_periods(db, compiler, query)
+    partial = partial_periods(compiler, query)
     results, incomplete = _comparable(results, query, keys, partial)
     text = str(words["in_part" if len(incomplete) < len(partial) else "partial"])
     notes += [text.format(dates.period(day.isoformat(), query.grain, language)) for day in partial]
@@ -75,14 +67,14 @@ def run(db: DuckDBPyConnection, source: Loaded, query: Query, language: str) -> 
     if len(results) > limits.ROWS_RETURNED:
         notes.append(words["rows_cut"].format(count=limits.ROWS_RETURNED, all=len(results)))
         results = results[: limits.ROWS_RETURNED]
-    visible = [tuple(_cell(value) for value in row) for row in results]
+    visible = [tuple(cell_of(value) for value in row) for row in results]
     if any(isinstance(v, float) and not abs(v) <= _LARGEST for row in results for v in row):
         notes.append(words["too_large"])
     result = Result(
-        query, header(query), tuple(visible), total, notes=tuple(notes),
+        query, tuple(visible), total, notes=tuple(notes),
         partial=tuple(day.isoformat() for day in partial),
     )  # fmt: skip
-    reading = wording.reading(source.table, result, language)
+    reading = wording.reading(compiler.table, result, language)
     return replace(result, reading=reading)
 
 
@@ -100,12 +92,7 @@ def _mixed_currencies(table: Table, query: Query, texts: Mapping[str, Any]) -> l
     return [texts["currencies"].format(codes=codes, name=column.label)]
 
 
-def _one(db: DuckDBPyConnection, sql: str, values: Sequence[Any]) -> Any:
-    row = db.execute(sql, list(values)).fetchone()
-    return row[0] if row is not None else None
-
-
-def _with_grain(db: DuckDBPyConnection, compiler: Compiler, query: Query) -> tuple[Query, bool]:
+def _with_grain(compiler: Compiler, query: Query) -> tuple[Query, bool]:
     """The query with a grain, and whether hours are moments rather than hours of the day."""
     assert query.time is not None
     column = compiler.column(query.time)
@@ -113,24 +100,17 @@ def _with_grain(db: DuckDBPyConnection, compiler: Compiler, query: Query) -> tup
         raise JobFailed(f"“{column.label}” holds no dates.")
     if query.grain not in (None, Grain.HOUR):
         return query, False
-    where = compiler.where(query.filters)
     field = compiler.field(query.time)
-    rest = f"from {compiler.relation} where {where.sql}"
-    days = _one(db, f"select date_diff('day', min({field}), max({field})) {rest}", where.values)
-    days = days or 0
+    ((days,),) = compiler.rows(
+        f"select coalesce(date_diff('day', min({field}), max({field})), 0)"
+        f" from {compiler.relation} where {compiler.where(query.filters)}"
+    )
     if query.grain is Grain.HOUR:
         return query, days < 3
     finest = _DAYS[column.grain or Grain.DAY]
     grain = next((g for g, length in _DAYS.items() if length >= finest and g is not Grain.WEEK
                   and days / length <= _POINTS), Grain.YEAR)  # fmt: skip
     return replace(query, grain=grain), grain is Grain.HOUR
-
-
-def header(query: Query) -> tuple[str, ...]:
-    """The names of a result's columns: groups, the time axis, measures. A measure is called like
-    its column; ``rows`` counts rows."""
-    names = [] if is_average(query) else [*query.groups, *([query.time] if query.time else [])]
-    return *names, *(measure.column or "rows" for measure in query.measures)
 
 
 def _sort(
@@ -227,7 +207,7 @@ def _comparable(
     unlike = {day.isoformat() for day in partial}
     if changes:
         unlike |= {dates.following(day, query.grain or Grain.DAY).isoformat() for day in partial}
-    complete = [row for row in rows if str(_cell(row[keys - 1]))[:10] not in unlike]
+    complete = [row for row in rows if str(cell_of(row[keys - 1]))[:10] not in unlike]
     return (complete, partial) if complete else (rows, ())
 
 
@@ -278,32 +258,8 @@ def _cut(rows: list[tuple[Any, ...]], query: Query, keys: int) -> tuple[list[tup
     return rows[: count + (after if after <= _TIES_SHOWN else 0)], ties
 
 
-def cells(
-    db: DuckDBPyConnection,
-    source: Loaded,
-    columns: Sequence[str] | None,
-    limit: int,
-    query: Query | None,
-) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
-    """Rows of a table; see `Dataset.cells`."""
-    compiler = Compiler(source)
-    names = tuple(columns) if columns is not None else tuple(c.name for c in source.table.columns)
-    if not names:
-        return (), []
-    where = compiler.where(query.filters if query else ())
-    sql = ", ".join(compiler.field(name) for name in names)
-    order = ""
-    if query is not None and query.rows_by is not None:
-        falls = query.order is not None and query.order.descending
-        order = f"{compiler.field(query.rows_by)} {'desc' if falls else 'asc'} nulls last, "
-    rows = db.execute(
-        f"select {sql} from {source.relation} where {where.sql} order by {order}rowid limit ?",
-        [*where.values, limit],
-    ).fetchall()
-    return names, [tuple(_cell(value) for value in row) for row in rows]
-
-
-def _cell(value: Any) -> Cell:
+def cell_of(value: Any) -> Cell:
+    """A value of the database as a result has it: a date in ISO 8601."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, datetime):

@@ -42,7 +42,7 @@ def of_workbook(archive: Archive, folder: Path) -> Iterator[Grid]:
             formulas=formulas,
         )
         grid = write_grid(
-            _number_rows(rows, numbers), _sheet_name(archive.name, sheet.title), folder
+            _number_rows(rows, numbers), f"{archive.name}, sheet {sheet.title}", folder
         )
         if formulas:
             names = ", ".join(_headings(grid, sorted(formulas)))
@@ -60,10 +60,6 @@ def _headings(grid: Grid, columns: Sequence[int]) -> Iterator[str]:
     for column in columns[:_HEADINGS]:
         cells = [row[column] for row in rows if column < len(row) and row[column].strip()]
         yield cells[0] if cells else f"column {column + 1}"
-
-
-def _sheet_name(name: str, title: str) -> str:
-    return f"{name}, sheet {title}"
 
 
 def _number_rows(rows: Iterator[tuple[int, list[Any]]], numbers: list[int]) -> Iterator[list[Any]]:
@@ -186,7 +182,7 @@ def of_opendocument(archive: Archive, folder: Path) -> Iterator[Grid]:
             sheets.rows.clear()
 
     for title, pairs in islice(groupby(rows(), itemgetter(0)), limits.TABLES):
-        result = write_grid((row for _, row in pairs), _sheet_name(archive.name, title), folder)
+        result = write_grid((row for _, row in pairs), f"{archive.name}, sheet {title}", folder)
         if result.width:
             yield result
 
@@ -213,7 +209,7 @@ def of_old_workbook(path: Path, name: str, folder: Path) -> Iterator[Grid]:
         except python_calamine.CalamineError:
             continue  # a chart
         result = write_grid(
-            (map(_plain, row) for row in sheet.iter_rows()), _sheet_name(name, title), folder
+            (map(_plain, row) for row in sheet.iter_rows()), f"{name}, sheet {title}", folder
         )
         if result.width:
             yield result

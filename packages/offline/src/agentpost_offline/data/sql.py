@@ -5,10 +5,11 @@ from the groups (shares, growth, ranks). A share or a rank is among all groups: 
 that the query groups by only choose which groups are shown.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from agentpost.agents import JobFailed
 from agentpost_offline.data import formulas
@@ -18,6 +19,9 @@ from agentpost_offline.data.model import Column, Kind
 from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Measure, Op, Query
 from agentpost_offline.style import dates
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
 _ISO = re.compile(r"\d{4}(?:-(?:Q[1-4]|\d\d(?:-\d\d(?:[T ].+)?)?))?")
 _OPERATORS = {
     Sign.PLUS: "+", Sign.MINUS: "-", Sign.TIMES: "*", Sign.OVER: "/", Sign.PERCENT: "* 100.0 /",
@@ -25,34 +29,38 @@ _OPERATORS = {
 _COMPARISONS = {Op.AT_LEAST: ">=", Op.ABOVE: ">", Op.AT_MOST: "<=", Op.BELOW: "<"}
 
 
-@dataclass(slots=True)
-class Clause:
-    """A piece of SQL with the values bound in it."""
-
-    sql: str
-    values: list[Any] = field(default_factory=list)
-
-
 class Compiler:
-    """Compiles the queries of one table. Raises `JobFailed` for a name that is not in it."""
+    """Compiles and runs the queries of one table. Raises `JobFailed` for a name that is not in
+    it."""
 
-    def __init__(self, source: Loaded) -> None:
-        self._source, self.relation = source, source.relation
+    def __init__(self, db: DuckDBPyConnection, source: Loaded) -> None:
+        self._db, self._fields = db, source.fields
+        self.table, self.relation = source.table, source.relation
         self.columns = by_name(source.table)
+        self._values: list[Any] = []
+        """What is bound in the statement that is being written."""
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement, all of whose pieces were written after the one before."""
+        values, self._values = self._values, []
+        return self._db.execute(sql, values).fetchall()
+
+    def _bind(self, value: Any) -> str:
+        self._values.append(value)
+        return f"${len(self._values)}"
 
     def column(self, name: str) -> Column:
         """The column of this name."""
         try:
             return self.columns[name]
         except KeyError:
-            table = self._source.table.name
-            raise JobFailed(f"{table} has no column “{name}”.") from None
+            raise JobFailed(f"{self.table.name} has no column “{name}”.") from None
 
     def field(self, name: str) -> str:
         """The database's name for a column, or the figure of two in each row."""
         column = self.column(name)
         if not column.formula:
-            return self._source.fields[name]
+            return self._fields[name]
         left, sign, right = column.formula
         if self.column(left).kind is Kind.DATE:
             return f"date_diff('day', {self.field(right)}, {self.field(left)})"
@@ -60,35 +68,61 @@ class Compiler:
         divisor = f"nullif({divisor}, 0)" if formulas.is_ratio(column) else divisor
         return f"({self.field(left)} {_OPERATORS[Sign(sign)]} {divisor})"
 
-    def where(self, filters: Sequence[Filter]) -> Clause:
+    def where(self, filters: Sequence[Filter]) -> str:
         """The condition for the rows that count."""
-        clauses = [self._condition(one) for one in filters]
-        if not clauses:
-            return Clause("true")
-        return Clause(
-            " and ".join(f"({clause.sql})" for clause in clauses),
-            [value for clause in clauses for value in clause.values],
-        )
+        return _all_of([self._condition(one) for one in filters])
 
-    def _condition(self, one: Filter) -> Clause:
+    def _condition(self, one: Filter) -> str:
         column, name = self.column(one.column), self.field(one.column)
-        if one.op is Op.MISSING:
-            return Clause(f"{name} is null")
-        if one.op is Op.PRESENT:
-            return Clause(f"{name} is not null")
-        if one.op is Op.CONTAINS:
-            condition = " or ".join(
-                f"contains(lower(cast({name} as varchar)), lower(?))" for _ in one.values
-            )
-            return Clause(condition or "true", [str(value) for value in one.values])
-        if one.grain is not None and column.kind is Kind.DATE:
-            return _comparison(_part(one.grain, name), one, [_figure(v) for v in one.values])
-        if column.kind is Kind.DATE:
-            return _date_condition(name, one)
-        if column.kind is Kind.NUMBER:
-            return _comparison(name, one, [_figure(value) for value in one.values])
         text = f"lower(cast({name} as varchar))"
-        return _comparison(text, one, [str(value).strip().lower() for value in one.values])
+        if one.op is Op.MISSING:
+            return f"{name} is null"
+        if one.op is Op.PRESENT:
+            return f"{name} is not null"
+        if one.op is Op.CONTAINS:
+            parts = [f"contains({text}, lower({self._bind(str(value))}))" for value in one.values]
+            return " or ".join(parts) or "true"
+        if one.grain is not None and column.kind is Kind.DATE:
+            return self._comparison(_part(one.grain, name), one, map(_figure, one.values))
+        if column.kind is Kind.DATE:
+            return self._date_condition(name, one)
+        if column.kind is Kind.NUMBER:
+            return self._comparison(name, one, map(_figure, one.values))
+        return self._comparison(text, one, [str(value).strip().lower() for value in one.values])
+
+    def _comparison(self, name: str, one: Filter, values: Iterable[Any]) -> str:
+        present = [value for value in values if value is not None]
+        if one.op in (Op.IS, Op.IS_NOT):
+            if not present:
+                return "false" if one.op is Op.IS else "true"
+            marks = ", ".join(map(self._bind, present))
+            if one.op is Op.IS:
+                return f"{name} in ({marks})"
+            return f"({name} is null or {name} not in ({marks}))"
+        if one.op is Op.BETWEEN and len(present) == 2:
+            low, high = map(self._bind, sorted(present))
+            return f"{name} between {low} and {high}"
+        if one.op in _COMPARISONS and present:
+            return f"{name} {_COMPARISONS[one.op]} {self._bind(present[0])}"
+        raise JobFailed(f"The condition on “{one.column}” has no value to compare with.")
+
+    def _date_condition(self, name: str, one: Filter) -> str:
+        ranges = list(filter(None, (span(str(value)) for value in one.values)))
+        if not ranges:
+            raise JobFailed(f"The condition on “{one.column}” has no date to compare with.")
+
+        def moment(text: str) -> str:
+            return f"cast({self._bind(text)} as timestamp)"
+
+        if one.op in (Op.IS, Op.IS_NOT):
+            inside = " or ".join(f"({name} >= {moment(first)} and {name} < {moment(after)})"
+                                 for first, after in ranges)  # fmt: skip
+            return inside if one.op is Op.IS else f"{name} is null or not ({inside})"
+        if one.op is Op.BETWEEN and len(ranges) == 2:
+            (first, _), (_, after) = sorted(ranges)
+            return f"{name} >= {moment(first)} and {name} < {moment(after)}"
+        edge = ranges[0][one.op in (Op.ABOVE, Op.AT_MOST)]
+        return f"{name} {'>=' if one.op in (Op.AT_LEAST, Op.ABOVE) else '<'} {moment(edge)}"
 
     # Groups
 
@@ -132,7 +166,7 @@ class Compiler:
             return f"case when count({name}) > 0 then fsum({name}) end"
         return f"favg({name})" if how is Aggregate.MEAN else f"median({name})"
 
-    def compile(self, query: Query, *, clock: bool = False) -> Clause:
+    def compile(self, query: Query, *, clock: bool = False) -> str:
         """The statement; its columns are g0 … (the groups), then t (the period), then m0 …"""
         keys = [(f"g{i}", self.field(name)) for i, name in enumerate(query.groups)]
         if query.time is not None:
@@ -144,8 +178,9 @@ class Compiler:
         part = self.where(parts)
         results = [f"{sql} as {key}" for key, sql in keys]
         results += [
-            f"{_rate(part, self.field(str(m.column)))} as a{i}"
-            if m.derived is Derivation.RATE else f"{self.aggregate(m)} as a{i}"
+            f"100.0 * count(*) filter (where {part}) / nullif(count({self.field(m.column)}), 0)"
+            f" as a{i}" if m.derived is Derivation.RATE and m.column is not None else
+            f"{self.aggregate(m)} as a{i}"
             for i, m in enumerate(query.measures)
         ]  # fmt: skip
         results.append("count(*) as n")
@@ -153,84 +188,65 @@ class Compiler:
         group_by = f" group by {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
         sql = (
             f"with groups as (select {', '.join(results)} from {self.relation}"
-            f" where {where.sql}{present}{group_by})"
+            f" where {where}{present}{group_by})"
         )
-        values = part.values * len(rate_columns(query)) + where.values
-        figures, more = self._derivations(query, [key for key, _ in keys], clock)
+        groups = [key for key, _ in keys if key != "t"]
+        figures = [f"{self._derivation(query, m, f'a{i}', groups)} as m{i}"
+                   for i, m in enumerate(query.measures)]  # fmt: skip
         aggregates = [f"a{i}" for i in range(len(query.measures))]
         derived_columns = ", ".join([*(key for key, _ in keys), *figures, *aggregates, "n"])
         sql += f", derived as (select {derived_columns} from groups)"
-        values += more
         output = ", ".join(
             [*(key for key, _ in keys), *(f"m{i}" for i in range(len(figures))), "n"]
         )
         conditions = [self._key_condition(f, query) for f in outer] + [
             self._group_condition(f, query) for f in query.having
         ]
-        condition = " and ".join(f"({clause.sql})" for clause in conditions) or "true"
-        values += [value for clause in conditions for value in clause.values]
         if is_average(query):
             means = ", ".join(f"avg(m{i})" for i in range(len(figures)))
             output = f"{means}, coalesce(sum(n), 0)"
-        return Clause(f"{sql} select {output} from derived where {condition}", values)
+        return f"{sql} select {output} from derived where {_all_of(conditions)}"
 
-    def _group_condition(self, one: Filter, query: Query) -> Clause:
+    def _group_condition(self, one: Filter, query: Query) -> str:
         """The condition for the groups that are kept by what is computed of them."""
         places = [i for i, m in enumerate(query.measures) if (m.column or "") == one.column]
         name = f"a{places[0]}" if places else "n"
         if one.column and not places:
             raise JobFailed(f"“{one.column}” is not among what is computed of the groups.")
-        return _comparison(name, one, [_figure(value) for value in one.values])
+        return self._comparison(name, one, map(_figure, one.values))
 
-    def _key_condition(self, one: Filter, query: Query) -> Clause:
-        clause = self._condition(one)
+    def _key_condition(self, one: Filter, query: Query) -> str:
         name, key = self.field(one.column), f"g{query.groups.index(one.column)}"
-        return Clause(re.sub(rf"\b{name}\b", key, clause.sql), clause.values)
+        return re.sub(rf"\b{name}\b", key, self._condition(one))
 
-    def _derivations(
-        self, query: Query, keys: list[str], clock: bool
-    ) -> tuple[list[str], list[Any]]:
-        groups = [key for key in keys if key != "t"]
-        results, values = [], []
-        for i, measure in enumerate(query.measures):
-            clause = self._derivation(query, measure, f"a{i}", groups, clock)
-            results.append(f"{clause.sql} as m{i}")
-            values += clause.values
-        return results, values
-
-    def _derivation(
-        self, query: Query, measure: Measure, value: str, groups: list[str], clock: bool
-    ) -> Clause:
+    def _derivation(self, query: Query, measure: Measure, value: str, groups: list[str]) -> str:
         is_timed = query.time is not None
         by_groups = f"partition by {', '.join(groups)} " if groups else ""
         by_time = "partition by t " if is_timed and groups else ""
         match measure.derived:
             case None | Derivation.AVERAGE | Derivation.RATE:
-                return Clause(value)
+                return value
             case Derivation.SHARE if groups or is_timed:
-                return Clause(f"100 * {value} / nullif(sum({value}) over ({by_time}), 0)")
+                return f"100 * {value} / nullif(sum({value}) over ({by_time}), 0)"
             case Derivation.SHARE:
                 base = self.where(share_base(query, self.columns))
-                return Clause(
-                    f"100 * {value} / nullif((select {self.aggregate(measure)} from"
-                    f" {self.relation} where {base.sql}), 0)",
-                    base.values,
-                )
+                whole = f"select {self.aggregate(measure)} from {self.relation} where {base}"
+                return f"100 * {value} / nullif(({whole}), 0)"
             case Derivation.CUMULATIVE:
                 order = "t" if is_timed else f"{value} desc, {', '.join(groups) or '1'}"
                 over = f"{by_groups if is_timed else ''}order by {order} rows unbounded preceding"
-                return Clause(f"sum({value}) over ({over})")
+                return f"sum({value}) over ({over})"
             case Derivation.GROWTH | Derivation.DIFFERENCE if is_timed:
-                before = self._before(query, value, by_groups, clock)
+                before = self._before(query, value, by_groups)
                 if measure.derived is Derivation.DIFFERENCE:
-                    return Clause(f"{value} - {before}")
-                return Clause(f"100 * ({value} - {before}) / nullif(abs({before}), 0)")
+                    return f"{value} - {before}"
+                return f"100 * ({value} - {before}) / nullif(abs({before}), 0)"
             case Derivation.GROWTH if not groups:
-                return Clause("cast(null as double)")  # there is nothing before
+                return "cast(null as double)"  # there is nothing before
             case _:
-                return Clause(value)  # between groups: computed from the result
+                return value  # between groups: computed from the result
 
-    def _before(self, query: Query, value: str, by_groups: str, clock: bool) -> str:
+    def _before(self, query: Query, value: str, by_groups: str) -> str:
         """The value of the period before, when it is there."""
         over = f"({by_groups}order by t)"
         has_list = any(
@@ -243,9 +259,8 @@ class Compiler:
         return f"case when lag(t) over {over} = t - {step} then lag({value}) over {over} end"
 
 
-def _rate(part: Clause, name: str) -> str:
-    """How many percent of the rows that have a value have one of those of a condition."""
-    return f"100.0 * count(*) filter (where {part.sql}) / nullif(count({name}), 0)"
+def _all_of(conditions: Iterable[str]) -> str:
+    return " and ".join(f"({one})" for one in conditions) or "true"
 
 
 def is_average(query: Query) -> bool:
@@ -283,23 +298,6 @@ def _figure(value: str | float) -> float | None:
         return None
 
 
-def _comparison(name: str, one: Filter, values: Sequence[Any]) -> Clause:
-    present = [value for value in values if value is not None]
-    if one.op in (Op.IS, Op.IS_NOT):
-        marks = ", ".join("?" for _ in present)
-        if not present:
-            return Clause("false" if one.op is Op.IS else "true")
-        if one.op is Op.IS:
-            return Clause(f"{name} in ({marks})", present)
-        return Clause(f"({name} is null or {name} not in ({marks}))", present)
-    if one.op is Op.BETWEEN and len(present) == 2:
-        low, high = sorted(present)
-        return Clause(f"{name} between ? and ?", [low, high])
-    if one.op in _COMPARISONS and present:
-        return Clause(f"{name} {_COMPARISONS[one.op]} ?", present[:1])
-    raise JobFailed(f"The condition on “{one.column}” has no value to compare with.")
-
-
 def span(text: str) -> tuple[str, str] | None:
     """The first moment of a day, month, quarter or year in ISO spelling, or of two with a slash
     between them, and the first moment after it; None for another text. The last year may be the
@@ -331,23 +329,3 @@ def _span_of_row(name: str, query: Query) -> str:
         for text, (begin, after) in spans.items()
     )
     return f"case {cases} end"
-
-
-def _date_condition(name: str, one: Filter) -> Clause:
-    spans = [span(str(value)) for value in one.values]
-    ranges = [span for span in spans if span is not None]
-    if not ranges:
-        raise JobFailed(f"The condition on “{one.column}” has no date to compare with.")
-    stamp = "cast(? as timestamp)"
-    if one.op in (Op.IS, Op.IS_NOT):
-        inside = " or ".join(f"({name} >= {stamp} and {name} < {stamp})" for _ in ranges)
-        values = [edge for span in ranges for edge in span]
-        if one.op is Op.IS:
-            return Clause(inside, values)
-        return Clause(f"{name} is null or not ({inside})", values)
-    if one.op is Op.BETWEEN and len(ranges) == 2:
-        low, high = sorted(ranges)
-        return Clause(f"{name} >= {stamp} and {name} < {stamp}", [low[0], high[1]])
-    edge = ranges[0][one.op in (Op.ABOVE, Op.AT_MOST)]
-    sign = ">=" if one.op in (Op.AT_LEAST, Op.ABOVE) else "<"
-    return Clause(f"{name} {sign} {stamp}", [edge])

@@ -128,31 +128,17 @@ def _scalar(value: Any) -> object:
 
 def of_message(text: str, folder: Path) -> Iterator[Grid]:
     """The tables that are pasted into a message: lines with bars, tabs, commas or semicolons."""
-    for rows, delimiter in find_tables(text):
-        grid = write_grid(rows, "the message", folder)
-        grid.decimal_comma, grid.maybe = delimiter == ";", True
-        yield grid
-
-
-def find_tables(text: str) -> list[tuple[list[list[str]], str]]:
-    """The rows of each table in a message, with the delimiter of its cells."""
-    results: list[tuple[list[list[str]], str]] = []
     lines = text.replace("\r\n", "\n").split("\n")[:200_000]
     at = 0
     while at < len(lines):
-        best, best_delimiter = 0, ""
-        for delimiter in ("|", "\t", ";", ","):
-            count = _run(lines, at, delimiter)
-            if count > best:
-                best, best_delimiter = count, delimiter
-        if best >= 2:
-            rows = list(_cells(lines[at : at + best], best_delimiter))
-            if len(rows) >= 2:
-                results.append((rows, best_delimiter))
-            at += best
-        else:
-            at += 1
-    return results
+        sizes = {delimiter: _run(lines, at, delimiter) for delimiter in "|\t;,"}
+        delimiter = max(sizes, key=sizes.__getitem__)
+        rows = list(_cells(lines[at : at + sizes[delimiter]], delimiter))
+        if len(rows) >= 2:
+            grid = write_grid(rows, "the message", folder)
+            grid.decimal_comma, grid.maybe = delimiter == ";", True
+            yield grid
+        at += max(1, sizes[delimiter])
 
 
 def _run(lines: list[str], at: int, delimiter: str) -> int:

@@ -86,7 +86,8 @@ def answer(
         omissions += [f"{document.name}: {note}" for note in document.notes]
         names.append(document.name)
     codes = list(dict.fromkeys(codes))[:3]
-    forms = _forms_of(sentences, question, codes)
+    vocabulary = {stem for one in sentences for stem in (*one.stems, *one.above)}
+    forms = {word: _forms(word, codes, vocabulary) for word in tongues.content(question, codes)}
     passages = _search(sentences, forms, codes)
     text = _quoted(_with_context(passages, sentences), language)
     outcome = Outcome.PASSAGES if passages else Outcome.ABSENT
@@ -123,14 +124,6 @@ def _quoted(passages: Sequence[tuple[str, str]], language: str) -> str:
         for text, citation in passages
     ]  # fmt: skip
     return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
-
-
-def _forms_of(
-    sentences: Sequence[Sentence], question: str, codes: Sequence[str]
-) -> dict[str, frozenset[str]]:
-    """The content words of a question, each with its stems in the documents."""
-    vocabulary = {stem for one in sentences for stem in (*one.stems, *one.above)}
-    return {word: _forms(word, codes, vocabulary) for word in tongues.content(question, codes)}
 
 
 def _search(

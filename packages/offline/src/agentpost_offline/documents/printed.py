@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from agentpost.extraction import limits
 from agentpost.extraction.pdf import Line, read_lines
 from agentpost_offline.content import blocks as content
 from agentpost_offline.content.blocks import Block, BlockKind
-from agentpost_offline.documents.printed_tables import Span, table_at
 
 _PAGE_NUMBER = re.compile(
     r"[-–—|\s]*(?:(?:page|seite|página|pagina|p\.|s\.|第|صفحة)\s*)?\d{1,4}\s*页?"
@@ -25,6 +25,10 @@ _LARGER = 1.12
 _HEADING_CHARACTERS = 160
 _FAR = 1000
 """Numbers from here on are no page's."""
+_LEAST_ROWS = 3
+_CELL_WORDS = 9
+"""Parts with more words on average are columns of prose."""
+_Span = tuple[float, float]
 
 
 def blocks(path: Path, name: str) -> tuple[list[Block], int]:
@@ -78,7 +82,7 @@ class _Reader:
         self._kind, self._heading_level = BlockKind.PARAGRAPH, 1
         self._last: Line | None = None
         self._rows: list[list[str]] = []
-        self._columns: list[Span] = []
+        self._columns: list[_Span] = []
 
     def read(self) -> Iterator[Block]:
         for number, page in enumerate(self._pages, 1):
@@ -86,7 +90,7 @@ class _Reader:
             usual = sorted(gaps)[len(gaps) // 2] if gaps else 0.02
             at = 0
             while at < len(page):
-                table = table_at(page, at, self._columns if at == 0 else ())
+                table = _table_at(page, at, self._columns if at == 0 else ())
                 if table is not None:
                     yield from self._end()
                     self._rows += table.rows[table.rows[0] in self._rows[:1] :]
@@ -173,3 +177,64 @@ def _join(text: str, more: str) -> str:
         return text[:-1] + more
     is_chinese = "\u3000" <= text[-1:] <= "\u9fff" and "\u3000" <= more[:1] <= "\u9fff"
     return text + more if is_chinese or not text else f"{text} {more}"
+
+
+class _PrintedTable(NamedTuple):
+    """A table: its rows, the header first, from where to where its columns reach, and how many
+    lines it takes."""
+
+    rows: list[list[str]]
+    columns: list[_Span]
+    lines: int
+
+
+def _table_at(
+    lines: Sequence[Line], start: int, before: Sequence[_Span] = ()
+) -> _PrintedTable | None:
+    """The table that begins at a line; ``before``: the columns of the one that the last page ended
+    with, which may go on here with a single row."""
+    end = start
+    while end < len(lines) and len(lines[end].ends) > 1:
+        end += 1
+    group = lines[start:end]
+    if before and group:
+        rows = [_row(line, before) for line in group]
+        if all(rows):
+            return _PrintedTable([row for row in rows if row], list(before), len(group))
+    if len(group) < _LEAST_ROWS:
+        return None
+    width = Counter(len(line.ends) for line in group).most_common(1)[0][0]
+    columns = _columns([line for line in group if len(line.ends) == width])
+    rows = [_row(line, columns) for line in group]
+    if not columns or not all(rows):
+        return None
+    cells = [cell for row in rows if row for cell in row if cell]
+    if sum(len(cell.split()) for cell in cells) > _CELL_WORDS * len(cells):
+        return None
+    return _PrintedTable([row for row in rows if row], columns, len(group))
+
+
+def _columns(rows: Sequence[Line]) -> list[_Span]:
+    """From where to where each column reaches; none where columns would overlap."""
+    if len(rows) < _LEAST_ROWS - 1:
+        return []
+    spans = [
+        (min(left for left, _ in parts), max(right for _, right in parts))
+        for parts in zip(*(line.ends for line in rows), strict=True)
+    ]
+    apart = all(one[1] < after[0] for one, after in pairwise(spans))
+    return spans if apart else []
+
+
+def _row(line: Line, columns: Sequence[_Span]) -> list[str] | None:
+    """The cells of a line, empty where a column has none; None where a part fits no column."""
+    cells = [""] * len(columns)
+    at = 0
+    for text, (left, right) in zip(line.text.split("\t"), line.ends, strict=False):
+        while at < len(columns) and not (left <= columns[at][1] and right >= columns[at][0]):
+            at += 1
+        if at == len(columns):
+            return None
+        cells[at] = " ".join(text.split())
+        at += 1
+    return cells

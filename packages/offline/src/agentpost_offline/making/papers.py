@@ -22,8 +22,7 @@ from agentpost_offline.making.chart.drawing import is_empty
 from agentpost_offline.making.chart.figures import Figures
 from agentpost_offline.making.content import Points, Section
 from agentpost_offline.story import naming
-from agentpost_offline.story.model import Claim, ClaimKind, Story
-from agentpost_offline.story.tell import tell
+from agentpost_offline.story.tell import Claim, ClaimKind, Story, tell
 from agentpost_offline.style import dates
 from agentpost_offline.style.languages import language, texts
 

@@ -11,6 +11,7 @@ import msgspec
 
 from agentpost.agents.base import JobFailed
 from agentpost_offline.data.model import Column, Kind, Result, Role, Table
+from agentpost_offline.data.sql import axes
 from agentpost_offline.frame import Aggregate, Cell, Measure, Order, Query
 from agentpost_offline.story import naming, shape
 from agentpost_offline.style import numbers
@@ -84,9 +85,8 @@ def tabulate(dataset: Dataset, request: Request, code: str = "en") -> Tabulation
     every = [*names, *(one.name for one in request.calculations)]
     if len({*every}) < len(every):
         raise JobFailed("Two columns of the result have one name; give each a name.")
-    width = len(first.header) - 1
+    query, width = first.query, axes(first.query)
     rows, notes = _join(results, names, width)
-    query = first.query
     columns = [
         naming.column(str(name), tables[0])
         or Column(str(name), str(name), Kind.TEXT, Role.CATEGORY)
@@ -112,12 +112,7 @@ def tabulate(dataset: Dataset, request: Request, code: str = "en") -> Tabulation
     used = list({table.id: table for table in tables}.values())
     title = " + ".join(one.name for one in used)
     table = Table(naming.COMPUTED, "", title, len(rows), tuple(columns))
-    result = Result(
-        query,
-        tuple(one.name for one in columns),
-        tuple(map(tuple, rows)),
-        max(one.counted for one in results),
-    )
+    result = Result(query, tuple(map(tuple, rows)), max(one.counted for one in results))
     notes += [note for one in results for note in one.notes]
     return Tabulation(result, table, naming.source_line(used, code), tuple(dict.fromkeys(notes)))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from agentpost_offline.data.model import Result, Table
+from agentpost_offline.data.sql import axes
 from agentpost_offline.data.words import calendar
 from agentpost_offline.frame import Aggregate, Cell, Derivation, Grain, Measure
 from agentpost_offline.story import naming
@@ -79,7 +80,8 @@ def grid(result: Result, table: Table, code: str = "en") -> Grid:
     places = {key: at for at, key in enumerate(keys)}
     lines: list[Line] = []
     first = count + is_timed
-    for at in range(first, len(result.header)):
+    width = axes(query) + len(query.measures)
+    for at in range(first, width):
         measure = query.measures[at - first]
         series: dict[tuple[Cell, ...], list[float | None]] = {}
         for row in result.rows:
@@ -89,9 +91,7 @@ def grid(result: Result, table: Table, code: str = "en") -> Grid:
         name = naming.measure(measure, table, code)
         for key, values in series.items():
             own = _short(", ".join(key_text(part, code) for part in key))
-            label = (
-                name if not key else own if first + 1 == len(result.header) else f"{own}: {name}"
-            )
+            label = name if not key else own if first + 1 == width else f"{own}: {name}"
             only = key[0] if len(key) == 1 else None
             lines.append(Line(label, only, measure, naming.unit(measure, table), tuple(values)))
     grain = query.grain if is_timed else None

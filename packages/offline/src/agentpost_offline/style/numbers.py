@@ -42,15 +42,12 @@ class NumberFormat:
 
     def bare(self, value: float, *, digits: int | None = None) -> str:
         """The number without its unit; percent signs stay, since they change what it says."""
-        tongue = language(self.code)
-        text = self._number(value, self.digits if digits is None else digits, tongue)
-        return tongue.percent.format(text) if self.unit == PERCENT else text
+        text = self._number(value, self.digits if digits is None else digits)
+        return language(self.code).percent.format(text) if self.unit == PERCENT else text
 
     def text(self, value: float) -> str:
         """The number with its unit, as in a sentence."""
-        return with_unit(
-            self._number(value, self.digits, language(self.code)), self.unit, self.code
-        )
+        return with_unit(self._number(value, self.digits), self.unit, self.code)
 
     def tick(self, value: float, step: float) -> str:
         """The number on an axis whose lines are ``step`` apart."""
@@ -70,8 +67,8 @@ class NumberFormat:
         quoted = f'"{suffix}"' if suffix else ""
         return f"#,##0{places}{',' * round(thousands)}{quoted}"
 
-    def _number(self, value: float, digits: int, tongue: Language) -> str:
-        return plain(value / self.divisor, digits, tongue) + self.suffix
+    def _number(self, value: float, digits: int) -> str:
+        return plain(value / self.divisor, digits, language(self.code)) + self.suffix
 
 
 def _step_digits(step: float) -> int:

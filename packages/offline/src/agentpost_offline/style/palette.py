@@ -86,11 +86,8 @@ def series(count: int, first: str | None = None) -> list[str]:
 
 
 def _are_apart(one: str, other: str) -> bool:
-    (hue, _, full), (hue2, _, full2) = _hls(one), _hls(other)
+    (hue, _, full), (hue2, _, full2) = (
+        colorsys.rgb_to_hls(*(channel / 255 for channel in rgb(value))) for value in (one, other)
+    )
     distance = min(abs(hue - hue2), 1 - abs(hue - hue2))
     return distance > 0.07 or min(full, full2) < 0.15
-
-
-def _hls(value: str) -> tuple[float, float, float]:
-    red, green, blue = (c / 255 for c in rgb(value))
-    return colorsys.rgb_to_hls(red, green, blue)

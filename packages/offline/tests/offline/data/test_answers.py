@@ -7,7 +7,6 @@ import pytest
 
 from agentpost_offline.data import answers
 from agentpost_offline.data.answers import answer
-from agentpost_offline.data.dataset import survey
 from agentpost_offline.frame import (
     ROW_COUNT,
     Act,
@@ -22,6 +21,7 @@ from agentpost_offline.frame import (
     Query,
     to_json,
 )
+from agentpost_offline.steps import survey
 from tests.offline.data.given import file
 
 TEXT = """date,country,revenue_eur

@@ -11,8 +11,8 @@ import pytest
 
 from agentpost.agents import File, Unreadable
 from agentpost_offline.data import limits
-from agentpost_offline.data.dataset import survey
 from agentpost_offline.documents.reading import read
+from agentpost_offline.steps import survey
 from tests.extraction.apart import run_apart
 from tests.extraction.hostile import SMALLER, archive, made_small, smaller_limits
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agentpost_offline.data import dataset, limits, loading
+from agentpost_offline.data import dataset, limits
 from agentpost_offline.data.dataset import open_tables
+from agentpost_offline.data.delimited import Grid
+from agentpost_offline.data.loading import Loaded, Loader
 from agentpost_offline.frame import Aggregate, Measure, Query
 from tests.libraries import duckdb
 from tests.offline.data.given import file
@@ -19,13 +21,13 @@ SALES = "month,revenue\nJan,120\nFeb,135\nMar,128\n"
 def loads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The ids of the tables that were loaded."""
     found: list[str] = []
-    real = loading.load
+    real = Loader.load
 
-    def load(*args: object, **kwargs: object) -> object:
-        found.append(str(kwargs["table_id"]))
-        return real(*args, **kwargs)  # type: ignore[arg-type]
+    def load(loader: Loader, grid: Grid, table_id: str, file: str) -> Loaded:
+        found.append(table_id)
+        return real(loader, grid, table_id, file)
 
-    monkeypatch.setattr(dataset, "load", load)
+    monkeypatch.setattr(Loader, "load", load)
     dataset.forget()
     yield found
     dataset.forget()

@@ -155,7 +155,7 @@ def test_a_file_is_read_right_or_its_notes_say_what_is_not(tmp_path: Path, case:
     with open_tables([file(tmp_path, name, given)]) as data:
         (table,) = data.tables
         assert [column.name for column in table.columns] == columns
-        assert data.cells(table.id)[1] == rows
+        assert data.cells(table.id) == rows
         assert table.notes == () if not note else any(note in one for one in table.notes)
 
 

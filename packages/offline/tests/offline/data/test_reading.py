@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from agentpost_offline.data import limits
-from agentpost_offline.data.dataset import open_tables, survey
+from agentpost_offline.data.dataset import open_tables
 from agentpost_offline.data.model import Kind, Role, Table
 from agentpost_offline.frame import Aggregate, Grain, Measure, Query
+from agentpost_offline.steps import survey
 from tests.offline.data.given import file
 
 Rows = list[tuple[Any, ...]]
@@ -18,7 +19,7 @@ def read(folder: Path, text: str | bytes, name: str = "t.csv") -> tuple[Table, R
     with open_tables([file(folder, name, text)]) as data:
         assert not data.skipped
         assert len(data.tables) == 1
-        return data.tables[0], data.cells(data.tables[0].id)[1]
+        return data.tables[0], data.cells(data.tables[0].id)
 
 
 CASES: dict[str, tuple[str, list[str], Rows]] = {
@@ -323,7 +324,7 @@ def test_a_late_cell_that_does_not_fit_does_not_spoil_its_column(tmp_path: Path)
     text = "k,v\n" + "".join(f"a,{i}\n" for i in range(20_000)) + 'b,"1,5x"\nc,#REF!\nd,7\n'
     with open_tables([file(tmp_path, "t.csv", text)]) as data:
         table = data.tables[0]
-        rows = data.cells(table.id, limit=table.rows)[1]
+        rows = data.cells(table.id, limit=table.rows)
     assert table.columns[1].kind is Kind.NUMBER
     assert rows[-3:] == [("b", None), ("c", None), ("d", 7.0)]
 

@@ -20,7 +20,7 @@ Rows = list[tuple[Any, ...]]
 def tables(files: list[File], pasted: str = "") -> list[tuple[Table, Rows]]:
     with open_tables(files, pasted) as data:
         assert not data.skipped
-        return [(table, data.cells(table.id)[1]) for table in data.tables]
+        return [(table, data.cells(table.id)) for table in data.tables]
 
 
 def workbook() -> bytes:

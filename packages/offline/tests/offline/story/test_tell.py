@@ -16,8 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 from agentpost_offline.data.dataset import Dataset, open_tables
 from agentpost_offline.frame import Aggregate, Derivation, Grain, Measure, Order, Query
-from agentpost_offline.story.model import ClaimKind, Story
-from agentpost_offline.story.tell import tell
+from agentpost_offline.story.tell import ClaimKind, Story, tell
 from tests.agents.fakes import file
 
 SUM = Measure("revenue", Aggregate.SUM)

@@ -12,8 +12,8 @@ from agentpost_offline.data.sql import axes
 from agentpost_offline.frame import Aggregate, Cell, Measure, Query, Style
 from agentpost_offline.making.chart import choosing
 from agentpost_offline.story import naming
-from agentpost_offline.story.model import Claim, ClaimKind
 from agentpost_offline.story.shape import Grid, Line, grid, number, one_scale, present
+from agentpost_offline.story.tell import Claim, ClaimKind
 from agentpost_offline.style import dates, numbers, palette
 from agentpost_offline.style.languages import language, texts
 from agentpost_offline.style.numbers import NumberFormat

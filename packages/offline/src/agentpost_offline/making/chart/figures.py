@@ -18,7 +18,7 @@ from agentpost_offline.making.chart.drawing import draw, is_empty
 from agentpost_offline.making.content import Section
 from agentpost_offline.making.tabulating import tabulate
 from agentpost_offline.story import naming, shape
-from agentpost_offline.story.model import Claim
+from agentpost_offline.story.tell import Claim
 from agentpost_offline.style import dates, numbers
 from agentpost_offline.style.languages import language, texts
 

@@ -181,7 +181,7 @@ def _scatter(dataset: Dataset, query: Query, table: Table, frame: Frame) -> Draw
         return scatter(query, table, (across, up), points, frame.style, code)
     names = [c.name for c in table.columns
              if c.kind is Kind.TEXT and c.distinct == table.rows and table.rows <= 400]  # fmt: skip
-    rows = dataset.cells(query.table, [across, up, *names[:1]], _MOST_ROWS, query)[1]
+    rows = dataset.cells(query.table, [across, up, *names[:1]], _MOST_ROWS, query)
     if len(rows) < 2:
         raise _nothing(query, table, code)
     drawing = scatter(query, table, (across, up), rows, frame.style, code)

@@ -2,13 +2,15 @@
 points from the top left corner; type is as large as fits, whichever program shows it."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 import msgspec
 
-from agentpost_offline.content.blocks import plain
+from agentpost_offline.content.blocks import Paper, plain
 from agentpost_offline.content.picture import Drawing
 from agentpost_offline.making import fit
+from agentpost_offline.making.chart.rendering import TEMPLATE
 from agentpost_offline.making.deck.slides import (
     ASIDE,
     FOOT,
@@ -18,10 +20,14 @@ from agentpost_offline.making.deck.slides import (
     WIDTH,
     Layout,
     Slide,
+    of_paper,
     table_sizes,
 )
+from agentpost_offline.making.pictures import picture_name
 from agentpost_offline.style import palette
+from agentpost_offline.style.typeset import typeset
 
+_LAYOUT = Path(__file__).with_name("slides.typ")
 Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, width, height."""
 
@@ -318,3 +324,28 @@ _BODIES: dict[Layout, Callable[[Slide, float, float], list[Element]]] = {
     Layout.COLUMNS: _columns, Layout.TABLE: _table, Layout.IMAGE: _shown, Layout.QUOTE: _quote,
     Layout.TIMELINE: _timeline,
 }  # fmt: skip
+
+
+def pdf(paper: Paper, images: Sequence[bytes]) -> bytes:
+    """The PDF, a page for each slide."""
+    pages = [arrange(slide, at) for at, slide in enumerate(of_paper(paper), start=1)]
+    return typeset_pages(paper, pages, images, "pdf")[0]
+
+
+def typeset_pages(
+    paper: Paper, pages: Sequence[Page], images: Sequence[bytes], form: Literal["pdf", "png"],
+    wide: int = 1280,
+) -> Sequence[bytes]:  # fmt: skip
+    """The pages typeset: one PDF, or for ``form="png"`` one picture each, ``wide`` pixels wide."""
+    numbers = {e.image for page in pages for e in page.elements if isinstance(e, Picture)}
+    names = {number: picture_name(number, images[number]) for number in sorted(numbers)}
+    data = {
+        "pages": msgspec.to_builtins(pages),
+        "images": {str(number): name for number, name in names.items()},
+        "colours": colours(paper.accent),
+        "width": WIDTH,
+    }
+    return typeset(
+        (_LAYOUT, TEMPLATE), data, form=form, code=paper.language, ppi=72 * wide / WIDTH,
+        accent=paper.accent, assets={name: images[number] for number, name in names.items()},
+    )  # fmt: skip

@@ -35,10 +35,10 @@ def rgb(colour: str) -> RGBColor:
 
 def kind_of(picture: Picture) -> Any:
     """Which of PowerPoint's chart types."""
-    name = {"column": "COLUMN", "bar": "BAR"}.get(picture.kind)
-    if name is not None:
-        return XL_CHART_TYPE[f"{name}_{'STACKED' if picture.is_stacked else 'CLUSTERED'}"]
-    return XL_CHART_TYPE.LINE if picture.kind == "line" else XL_CHART_TYPE.DOUGHNUT
+    if picture.kind in ("line", "donut"):
+        return XL_CHART_TYPE.LINE if picture.kind == "line" else XL_CHART_TYPE.DOUGHNUT
+    form = "STACKED" if picture.is_stacked else "CLUSTERED"
+    return XL_CHART_TYPE[f"{picture.kind.upper()}_{form}"]
 
 
 def data_of(picture: Picture) -> Any:
@@ -82,7 +82,8 @@ def dress(chart: Any, picture: Picture, colours: dict[str, str]) -> None:
     _dress_axes(chart, picture, colours, has_values)
     for series, own in zip(plot.series, picture.series, strict=True):
         if is_line:
-            _dress_line(series, own.colour)
+            series.smooth, series.marker.style = False, XL_MARKER_STYLE.NONE
+            series.format.line.color.rgb, series.format.line.width = rgb(own.colour), Pt(2.5)
             continue
         _fill(series, own.colour)
         series.invert_if_negative = False
@@ -118,12 +119,6 @@ def _fill(shape: Any, colour: str) -> None:
 def _fill_points(series: Any, colours: Sequence[str]) -> None:
     for at, colour in enumerate(colours):
         _fill(series.points[at], colour)
-
-
-def _dress_line(series: Any, colour: str) -> None:
-    series.smooth, line = False, series.format.line
-    line.color.rgb, line.width = rgb(colour), Pt(2.5)
-    series.marker.style = XL_MARKER_STYLE.NONE
 
 
 def _dress_axes(chart: Any, picture: Picture, colours: dict[str, str], has_values: bool) -> None:

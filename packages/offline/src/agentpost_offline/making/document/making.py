@@ -19,13 +19,13 @@ from agentpost_offline.frame import Frame, Thing, from_json
 from agentpost_offline.making import catalogue, papers
 from agentpost_offline.making.chart.rendering import TEMPLATE
 from agentpost_offline.making.content import Section
-from agentpost_offline.making.deck import typeset
+from agentpost_offline.making.deck import arrange
 from agentpost_offline.making.document import page
 from agentpost_offline.making.maker import Output, Plan, file_name
 from agentpost_offline.making.pictures import picture_name
 from agentpost_offline.style import fonts, languages
 from agentpost_offline.style.languages import texts
-from agentpost_offline.style.typeset import typeset as style_typeset
+from agentpost_offline.style.typeset import typeset
 
 SECONDS = 120.0
 _PAGE = Path(__file__).with_name("paper.typ")
@@ -79,7 +79,7 @@ def write(files: Sequence[File], frame: Any, sections: Any, form: str) -> bytes:
         paper = replace(paper, blocks=content.in_flow(paper.blocks))
     match form:
         case "pdf":
-            data = typeset.pdf(paper, images) if is_deck else _pdf(paper, images)
+            data = arrange.pdf(paper, images) if is_deck else _pdf(paper, images)
         case "docx":
             from agentpost_offline.making.document import word
 
@@ -107,7 +107,7 @@ def _pdf(paper: Paper, pictures: Sequence[bytes]) -> bytes:
              if name != "parts"} for block in paper.blocks
         ],
     }  # fmt: skip
-    return style_typeset(
+    return typeset(
         [_PAGE, TEMPLATE], data, form="pdf", code=paper.language, accent=paper.accent,
         assets=dict(zip(names, pictures, strict=True)),
     )[0]  # fmt: skip

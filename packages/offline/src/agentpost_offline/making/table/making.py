@@ -185,7 +185,7 @@ class _Book:
     def _add_rows(self, table: Table, title: str, query: Query | None) -> None:
         """The rows of a table as a sheet, as many as a workbook holds."""
         most = max(1, min(_ROWS, _CELLS // max(1, len(table.columns))))
-        rows = self._data.cells(table.id, limit=most, query=query)[1]
+        rows = self._data.cells(table.id, limit=most, query=query)
         self.sheets.append(sheets.of_table(table, rows, title, self._total))
         self.notes += table.notes
         if len(rows) < table.rows and not (query and query.filters):

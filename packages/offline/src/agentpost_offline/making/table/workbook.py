@@ -100,7 +100,7 @@ class _Page:
                 self._cell(line, at, cell)
             if sheet.across:
                 last = len(sheet.fields) - 1
-                span = self._span(line, 1, line, last - 1)
+                span = xl_range(line, 1, line, last - 1)
                 page.write_formula(line, last, f"=SUM({span})", self._sums[last], _sum(row[1:]))
         if sheet.rows and len(sheet.fields) > 1:
             page.autofilter(0, 0, len(sheet.rows), len(sheet.fields) - 1)
@@ -126,17 +126,13 @@ class _Page:
             else:
                 page.write_string(line, at, cell, look)
 
-    @staticmethod
-    def _span(*place: int, is_fixed: bool = False) -> str:
-        return str((xl_range_abs if is_fixed else xl_range)(*place))
-
     def _formula(self, line: int, at: int) -> str:
         """The formula of a pivot's figure: the figure changes with its data."""
         live = self._sheet.live
         assert live is not None, "only live figures have formulas"
         name = quote_sheetname(self._titles[live.data])
         columns = [*live.keys, *([] if live.value is None else [live.value])]
-        spans = [f"{name}!{self._span(1, column, live.rows, column, is_fixed=True)}"
+        spans = [f"{name}!{xl_range_abs(1, column, live.rows, column)}"
                  for column in columns]  # fmt: skip
         keys, value = spans[: len(live.keys)], spans[len(live.keys) :]
         cells = [xl_rowcol_to_cell(line, 0, col_abs=True), xl_rowcol_to_cell(0, at, row_abs=True)]
@@ -151,7 +147,7 @@ class _Page:
                 text = ""
                 continue
             # 109: the sum of the rows that a filter leaves.
-            formula = f"=SUBTOTAL(109,{self._span(1, at, line - 1, at)})"
+            formula = f"=SUBTOTAL(109,{xl_range(1, at, line - 1, at)})"
             self._page.write_formula(line, at, formula, self._sums[at], _sum(self._values(at)))
 
     def _values(self, at: int) -> list[Cell]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agentpost_offline.content.blocks import Paper
 from agentpost_offline.making import fit
 
 RATE = 25
@@ -62,6 +63,10 @@ class Film(Struct, frozen=True, omit_defaults=True):
     used: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    paper: Paper | None = None
+    """Whose slides are shown, where nothing races."""
+    images: Sequence[bytes] = ()
+    """The pictures on them."""
 
     @property
     def duration(self) -> float:
@@ -77,12 +82,10 @@ def scenes_of(picture: int, text: str) -> list[Scene]:
             parts[-1] = f"{parts[-1]} {sentence}"
         else:
             parts += fit.pieces(sentence, lambda text: fit.width(text, 1) <= _TWO_LINES)
-    return [Scene(picture, part, _reading_time(part)) for part in parts]
-
-
-def _reading_time(text: str) -> float:
-    time = max(len(text.split()) / _WORDS_A_SECOND, len(text) / _CHARACTERS_A_SECOND) + 1.2
-    return min(_LONGEST, max(2.5, time))
+    times = [max(len(part.split()) / _WORDS_A_SECOND, len(part) / _CHARACTERS_A_SECOND) + 1.2
+             for part in parts]  # fmt: skip
+    return [Scene(picture, part, min(_LONGEST, max(2.5, time)))
+            for part, time in zip(parts, times, strict=True)]  # fmt: skip
 
 
 def with_duration(scenes: Sequence[Scene], seconds: float | None) -> tuple[Scene, ...]:

@@ -52,7 +52,7 @@ def plan(files: Sequence[File], frame_json: Any, sections: Any, version: int) ->
     """A step: what the film will show. Raises `CannotSucceed` without a table that has a column of
     dates."""
     frame = from_json(frame_json)
-    film, _, _ = film_of(files, frame, sections)
+    film = film_of(files, frame, sections)
     stem = frame.style.title or (files[0].name if files else film.title)
     name, (wide, tall) = file_name(stem, "video", version, "mp4"), film.size
     text = texts("film", frame.language)["made"].format(
@@ -67,11 +67,11 @@ def write(files: Sequence[File], frame: Any, sections: Any) -> bytes:
     """A write: the mp4; frames are drawn and encoded one by one, and some decoded again."""
     from agentpost_offline.making.video import encoding, racing, scenes
 
-    film, paper, images = film_of(files, from_json(frame), sections)
+    film = film_of(files, from_json(frame), sections)
     with tempfile.TemporaryDirectory(prefix="film-") as folder:
         path = Path(folder) / "film.mp4"
         try:
-            frames = racing.frames(film) if paper is None else scenes.frames(film, paper, images)
+            frames = racing.Drawing(film, film.race).frames() if film.race else scenes.frames(film)
             encoding.encode(frames, path, film.size, still=film.race is None)
         except Unreadable as error:
             raise CannotSucceed(f"{error}.") from error
@@ -79,10 +79,8 @@ def write(files: Sequence[File], frame: Any, sections: Any) -> bytes:
         return path.read_bytes()
 
 
-def film_of(
-    files: Sequence[File], frame: Frame, sections: Any
-) -> tuple[Film, Paper | None, list[bytes]]:
-    """The film of these files, the paper whose slides it shows, and the pictures on them."""
+def film_of(files: Sequence[File], frame: Frame, sections: Any) -> Film:
+    """The film of these files."""
     style, phrases = frame.style, texts("film", frame.language)
     parts = msgspec.convert(sections, tuple[Section, ...])
     too_long = JobFailed(phrases["long"].format(most=int(LONGEST)))
@@ -93,24 +91,27 @@ def film_of(
         film = Film(
             paper.title, scenes=with_duration(_scenes(paper), style.seconds),
             language=frame.language, accent=paper.accent, used=paper.used, notes=paper.notes,
+            paper=paper, images=images,
         )  # fmt: skip
         if film.duration > LONGEST:
             raise too_long
-        return film, paper, images
+        return film
     sheets, message_text = queries.table_files(files, frame.text)
     with open_tables(sheets, message_text, frame.language) as dataset:
         for table in dataset.tables:
             query = _query(table, frame)
-            rows = dataset.run(replace(query, order=None)) if query else None  # all of them race
-            laid_out = shape.grid(rows, table, frame.language) if rows else None
-            race = _race(laid_out, query, table, frame) if query and laid_out else None
-            if race is not None and laid_out is not None:
+            if query is None:
+                continue
+            rows = dataset.run(replace(query, order=None))  # all of them race
+            laid_out = shape.grid(rows, table, frame.language)
+            race = _race(laid_out, query, table, frame)
+            if race is not None:
                 seconds = style.seconds or min(30.0, max(8.0, 0.8 * len(race.periods)))
                 used, count = (naming.with_rows(table, frame.language),), len(laid_out.lines)
                 few = phrases["few"].format(count=count, most=race.bars)
                 return Film(race.title, _size(frame), (), race, seconds, frame.language,
                             style.colour, used, dataset.skipped,
-                            (few,) if count > race.bars else ()), None, []  # fmt: skip
+                            (few,) if count > race.bars else ())  # fmt: skip
         raise CannotSucceed("; ".join([*dataset.skipped, phrases["race"]]))
 
 

@@ -36,13 +36,9 @@ def _typeset(items: Sequence[dict[str, Any]], code: str) -> Iterator[Image.Image
             yield image.convert("RGBA")
 
 
-def frames(film: Film) -> Iterator[Image.Image]:
-    """Every frame."""
-    assert film.race is not None
-    return _Drawing(film, film.race).frames()
+class Drawing:
+    """Draws a race."""
 
-
-class _Drawing:
     def __init__(self, film: Film, race: Race) -> None:
         self.race, self.code = race, film.language
         self.wide, self.tall = film.size
@@ -67,6 +63,7 @@ class _Drawing:
         self.font = _font(round(self.size), self.format.text(peak))
 
     def frames(self) -> Iterator[Image.Image]:
+        """Every frame."""
         race = self.race
         letters = list(_typeset(self._texts(), self.code))
         back = Image.new("RGB", (self.wide, self.tall), palette.PAPER)

@@ -2,16 +2,14 @@
 imports this module with its library."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 from PIL import Image
 
-from agentpost_offline.content.blocks import Paper
 from agentpost_offline.making import fit
-from agentpost_offline.making.deck.arrange import Block, Page, Text, arrange
+from agentpost_offline.making.deck.arrange import Block, Page, Text, arrange, typeset_pages
 from agentpost_offline.making.deck.slides import WIDTH, of_paper
-from agentpost_offline.making.deck.typeset import build
 from agentpost_offline.making.video.film import RATE, Film
 
 _FADE_FRAMES = 10
@@ -19,15 +17,17 @@ _STRIP = 0.133
 """The strip's part of the height."""
 
 
-def frames(film: Film, paper: Paper, images: Sequence[bytes]) -> Iterator[Image.Image]:
+def frames(film: Film) -> Iterator[Image.Image]:
     """Every frame, faded where the slide changes."""
+    paper = film.paper
+    assert paper is not None, "else it is a race"
     slides = of_paper(paper)
     tall = WIDTH * film.size[1] / film.size[0]
     pages = []
     for scene in film.scenes:
         page = arrange(slides[scene.picture], scene.picture + 1, tall * (1 - _STRIP))
         pages.append(_with_caption(page, scene.text, tall))
-    pictures = build(paper, pages, images, "png", film.size[0])
+    pictures = typeset_pages(paper, pages, film.images, "png", film.size[0])
     before: Image.Image | None = None
     end, count, last = 0.0, 0, -1
     for scene, png in zip(film.scenes, pictures, strict=True):

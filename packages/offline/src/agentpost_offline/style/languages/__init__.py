@@ -1,6 +1,7 @@
 """What each language writes differently, and what is said in it: one JSON file for each. A language
 without a file is written as English."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,11 @@ class Language(msgspec.Struct, frozen=True):
     quotes: tuple[str, str]
     colon: str
 
-    def join(self, items: list[str] | tuple[str, ...]) -> str:
-        """``a``, ``a and b``, ``a, b and c``."""
+    def join(self, items: Sequence[str], last: str | None = None) -> str:
+        """``a``, ``a and b``, ``a, b and c``; ``last`` in place of ``and``."""
         if len(items) < 2:
             return "".join(items)
-        return self.separator.join(items[:-1]) + self.last + items[-1]
+        return self.separator.join(items[:-1]) + (last or self.last) + items[-1]
 
 
 @cache

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from agentpost.agents import File
-from agentpost_offline.data.dataset import survey
 from agentpost_offline.frame import (
     Act,
     Aggregate,
@@ -23,6 +22,7 @@ from agentpost_offline.frame import (
     to_json,
 )
 from agentpost_offline.making.table.making import plan, write
+from agentpost_offline.steps import survey
 from tests.offline.data.given import as_csv as shop_csv, file, shop
 
 ORDERS = "order_id,customer_id,amount_eur\n1,A1,10\n2,A2,20.5\n3,A1,5\n4,A9,7\n"

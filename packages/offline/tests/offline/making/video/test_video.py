@@ -38,7 +38,7 @@ def orders(tmp_path: Path) -> File:
 
 def planned(files: list[File], **wish: Any) -> Film:
     frame = stories.frame(Thing.VIDEO, files, **wish)
-    return making.film_of(stories.local(files), frame, [])[0]
+    return making.film_of(stories.local(files), frame, [])
 
 
 def pictures(path: Path, *parts: float) -> list[Any]:
@@ -91,7 +91,7 @@ def test_a_race_is_of_what_was_named(orders: File) -> None:
     )  # fmt: skip
     frame = stories.frame(Thing.VIDEO, [orders], said="race")
     frame = structs.replace(frame, queries=(query,))
-    race = making.film_of(stories.local([orders]), frame, [])[0].race
+    race = making.film_of(stories.local([orders]), frame, []).race
     assert race is not None
     assert {runner.name for runner in race.runners} == {"Espresso Machine", "Grinder", "Beans 1kg"}
     assert len(race.periods) == 8
@@ -106,7 +106,7 @@ def test_a_race_shows_as_many_bars_as_asked(orders: File) -> None:
         Grain.MONTH, order=Order(True, 2),
     )  # fmt: skip
     frame = structs.replace(stories.frame(Thing.VIDEO, [orders], said="race"), queries=(query,))
-    one = making.film_of(stories.local([orders]), frame, [])[0]
+    one = making.film_of(stories.local([orders]), frame, [])
     assert one.race is not None
     assert (one.race.bars, len(one.race.runners)) == (2, 3)
     assert one.notes == ("Of 3 names, the film shows the 2 largest at a time.",)
@@ -122,7 +122,7 @@ def test_columns_race_where_no_column_has_names(tmp_path: Path) -> None:
         (one,) = read("a bar race video of the clubs over the years", around)
         (alone,) = read("a video of Judo over the years", around)
     assert one.frame is not None
-    race = making.film_of(clubs, one.frame, [])[0].race
+    race = making.film_of(clubs, one.frame, []).race
     assert race is not None
     last = {runner.name: runner.values[-1] for runner in race.runners}
     assert last == {"Judo": 12, "Bowls": 36, "Scouts": 31}  # members are not added up over years
@@ -139,7 +139,7 @@ def test_a_weekly_table_races_by_the_week_and_says_that_not_all_are_shown(tmp_pa
         around = Surrounding(data.tables, frozenset({"table"}))
         (one,) = read("a bar race of sold by product over the weeks", around)
     assert one.frame is not None
-    film = making.film_of(weeks, one.frame, [])[0]
+    film = making.film_of(weeks, one.frame, [])
     assert film.race is not None
     assert len(film.race.periods) == 12
     assert film.notes == ("Of 11 names, the film shows the 10 largest at a time.",)
