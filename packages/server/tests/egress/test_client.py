@@ -218,3 +218,12 @@ def test_one_event_loop_only() -> None:
         first.run_until_complete(client.aclose())
     finally:
         first.close()
+
+
+async def test_headers_are_sent_in_utf8(egress: MakeEgress, serve: Serve) -> None:
+    """As a key that an operator chose for another agent may need it."""
+    server = await serve(replies())
+    headers = {"Authorization": "bearer \u20ac"}
+    client = egress(server.entry)
+    await client.exchange("GET", server.url(), headers, None, max_bytes=100, seconds=30)
+    assert server.requests[0].headers["authorization"] == "bearer \u20ac"

@@ -133,6 +133,15 @@ async def test_broken_file(egress: MakeEgress, serve: Serve, tmp_path: Path) -> 
     assert not (tmp_path / "f").exists()
 
 
+@pytest.mark.parametrize("head", [b"", b"Transfer-Encoding: identity\r\n"])
+async def test_file_without_a_length_ends_with_its_connection(
+    egress: MakeEgress, serve: Serve, tmp_path: Path, head: bytes
+) -> None:
+    server = await serve(says(OK + head + b"\r\nwhole"))
+    await fetch(egress(server.entry), server.url(), tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == b"whole"
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "deflate", "GZIP"])
 async def test_packed_file_is_unpacked(
     egress: MakeEgress, serve: Serve, tmp_path: Path, encoding: str

@@ -1,5 +1,7 @@
 """Authenticate: the API key in the Authorization header (spec: Authentication)."""
 
+import asyncio
+
 from starlette.requests import Request
 
 from agentpost.accounts import actions as accounts, network_rules
@@ -23,6 +25,7 @@ class Keys:
     def __init__(self, ctx: AppContext) -> None:
         self._ctx = ctx
         self._known: dict[str, tuple[int, KnownKey]] = {}
+        self._look_ups: dict[str, asyncio.Task[KnownKey]] = {}
         ctx.external_commit.add(self.forget)
 
     async def caller(self, request: Request) -> Caller:
@@ -34,7 +37,7 @@ class Keys:
         now = self._ctx.clock.now()
         until, key = self._known.get(secret, (0, None))
         if key is None or not 0 < until - now <= _CACHE_SECONDS * SECOND:  # clocks are set back
-            key = await self._look_up(secret, now)
+            key = await self._find(secret, now)
         if not accounts.is_live(key, now):
             raise key_not_valid()
         if key.networks:
@@ -53,7 +56,17 @@ class Keys:
 
     def forget(self) -> None:
         """Keys may have changed."""
-        self._known = {}
+        self._known, self._look_ups = {}, {}
+
+    async def _find(self, secret: str, now: int) -> KnownKey:
+        """The key, by one look-up for all calls that come meanwhile: else each call of a busy
+        server would make its own when the second is over."""
+        look_ups = self._look_ups
+        look_up = look_ups.get(secret)
+        if look_up is None:
+            look_up = look_ups[secret] = asyncio.create_task(self._look_up(secret, now))
+            look_up.add_done_callback(lambda _: look_ups.pop(secret))
+        return await asyncio.shield(look_up)
 
     async def _look_up(self, secret: str, now: int) -> KnownKey:
         cache = self._known  # another one by the time it is found, if keys may have changed

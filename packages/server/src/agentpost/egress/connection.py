@@ -26,7 +26,6 @@ one is still to be sent, since TLS hands all on at once to the connection below.
 _INTERIM_ANSWERS_MAX = 8
 """Common servers send none or one ("100 Continue", "103 Early Hints")."""
 _VERSIONS = ("1.1", "1.0")
-_LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class Connection(asyncio.Protocol):
@@ -133,7 +132,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`. A body without a length ends so."""
         self._transport = None
-        if self.status and not any(n.lower() in _LENGTHS for n, _ in self.headers):
+        if self.status and not self._has_length():
             self._is_over = True
         self._fail(BROKE_OFF if self._answered else HUNG_UP)
         if not self._early:
@@ -204,6 +203,15 @@ class Connection(asyncio.Protocol):
             self.reusable = self._parser.should_keep_alive() and self._is_sent()
 
     # --- parts ------------------------------------------------------------------------------------
+    def _has_length(self) -> bool:
+        """Whether the body says where it ends. One in chunks does; servers of old also name an
+        "identity", which is none."""
+        fields = [(name.lower(), value.lower()) for name, value in self.headers]
+        return any(
+            name == b"content-length" or (name == b"transfer-encoding" and b"chunked" in value)
+            for name, value in fields
+        )
+
     def _is_sent(self) -> bool:
         if self._is_tls and self._request_bytes > _TLS_REQUEST_BYTES_MAX:
             return False

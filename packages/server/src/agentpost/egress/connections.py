@@ -125,7 +125,7 @@ def _head(method: str, url: Url, headers: Mapping[str, str], body: bytes | None)
         raise ValueError("a header of a request has a line break")
     accept = "" if "Accept" in headers else "Accept: */*\r\n"
     length = "" if body is None else f"Content-Length: {len(body)}\r\n"
-    return f"{method} {_first_lines(url)}{accept}{lines}{length}\r\n".encode("latin-1")
+    return f"{method} {_first_lines(url)}{accept}{lines}{length}\r\n".encode()
 
 
 @lru_cache(_URLS_KEPT)
