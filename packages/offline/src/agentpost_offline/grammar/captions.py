@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.tagging import END
 from agentpost_offline.grammar.text import fold
 
 QUOTED: Final = re.compile(
@@ -85,7 +86,7 @@ def _bare_caption(clause: Clause, at: int) -> int:
     """As in "write Hello on it": the words up to where on the picture they stand, or to the
     next demand."""
     first = end = at + 1
-    while (one := clause.term(end)) is not None and not _goes_on(clause, end):
+    while (one := clause.term(end)) is not END and not _goes_on(clause, end):
         is_place = any(_says_where(clause, place) for place in (end + 1, clause.skip(end + 1)))
         if one.has("place") or (one.has("small.in", "small.to") and is_place):
             break
@@ -109,11 +110,9 @@ def _says_where(clause: Clause, at: int) -> bool:
     """Whether a word behind "on" or "in" says where or how words stand: "on the tent" of
     ``tent.jpg``, "in white letters"."""
     term, after = clause.term(at), clause.term(at + 1)
-    if term is None:
-        return False
     is_lettering = term.has("colour") and (
-        after is None or after.kind == "mark" or after.has("lettering", "place", "small.in")
-        or after.has("small.and", "small.it")
+        after.kind == "mark"
+        or after.has("lettering", "place", "small.in", "small.and", "small.it")
     )  # fmt: skip
     return is_lettering or fold(term.text) in clause.files or (
         term.has("small.it", "them", "thing.image", "place", "option", "lettering")
@@ -140,8 +139,8 @@ def _goes_on(clause: Clause, at: int) -> bool:
     after = clause.term(at + 1)
     term = clause.terms[at]
     joins = term.has("small.and", "edit.about") or term.text in ",;，；"
-    if not joins or after is None:
+    if not joins:
         return False
-    if after.has("small.in", "small.as") and (look := clause.term(at + 2)) is not None:
+    if after.has("small.in", "small.as") and (look := clause.term(at + 2)) is not END:
         return look.kind == "hex" or look.has("colour", "format")  # "… and in orange"
     return after.has("small.verb", "edit", "format", "colour")

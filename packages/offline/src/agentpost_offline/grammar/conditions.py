@@ -10,7 +10,7 @@ from agentpost_offline.frame import Filter, Op
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import ROWS, Comparing
 from agentpost_offline.grammar.rows import is_row_word
-from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
@@ -52,7 +52,7 @@ def take_comparison(clause: Clause, at: int) -> int:
     values = [value]
     if between:
         joint = clause.term(end)
-        if joint is None or not joint.has("small.and", "small.to"):
+        if not joint.has("small.and", "small.to"):
             return 0
         second, end = _figure(clause, clause.skip(end + 1))
         if second is None:
@@ -64,7 +64,7 @@ def take_comparison(clause: Clause, at: int) -> int:
         return end + 1 - at
     _compare(clause, at, end, op, tuple(values))
     after = clause.term(end)
-    if after is not None and is_row_word(clause, end, after):
+    if is_row_word(clause, end, after):
         clause.draft.comparing[-1].column = ROWS
         return end + 1 - at
     has_money = term.has("worth") or any(one.has("unit.money") for one in clause.terms[at:end])
@@ -75,10 +75,10 @@ def take_comparison(clause: Clause, at: int) -> int:
         condition.values = tuple(value * factor for value in condition.values)
         condition.has_unit = True
         return end + 1 - at
-    is_unit = after is not None and after.has("unit", "grain") and name is not None and (
+    is_unit = after.has("unit", "grain") and name is not None and (
         clause.material is not None and clause.material.column(name).unit is not None
     )  # fmt: skip
-    measured = _measured_in(clause, after) if after is not None else []
+    measured = _measured_in(clause, after)
     if is_unit or measured:
         clause.draft.comparing[-1].has_unit = True
         if name is None and len(measured) == 1:
@@ -91,7 +91,7 @@ def take_comparison(clause: Clause, at: int) -> int:
 def _is_year(clause: Clause, at: int) -> bool:
     """Whether a number is one of the years of the table's dates."""
     term, calendar = clause.term(at), clause.calendar
-    number = term.number if term is not None else None
+    number = term.number
     return calendar is not None and number in range(calendar.first.year, calendar.last.year + 1)
 
 
@@ -100,12 +100,12 @@ def _take_fields(clause: Clause, at: int) -> int:
     physics"."""
     condition, place = clause.draft.comparing[-1], at
     joint = clause.term(at)
-    if condition.column is not None or joint is None or not joint.has("small.in"):
+    if condition.column is not None or not joint.has("small.in"):
         return 0
     names: list[str] = []
-    while joint is not None and (joint.has("small.in") if not names else joint.has("small.and")):
+    while joint.has("small.in") if not names else joint.has("small.and"):
         term = clause.term(clause.skip(place + 1))
-        column = clause.column(term) if term is not None and clause.is_measure(term) else None
+        column = clause.column(term) if clause.is_measure(term) else None
         if column is None or column.kind is not Kind.NUMBER:
             break
         names.append(column.name)
@@ -123,7 +123,7 @@ def _take_own_column(clause: Clause, at: int) -> int:
     """Take the column that stands right behind a number, as in "orders over 3 units"; another one
     counts only where it names no rows."""
     term, condition = clause.term(at), clause.draft.comparing[-1]
-    column = clause.column(term) if term is not None and not term.values else None
+    column = clause.column(term) if not term.values else None
     if column is None or column.kind is not Kind.NUMBER or clause.material is None:
         return 0
     name = condition.column
@@ -143,15 +143,15 @@ def take_postfix(clause: Clause, at: int) -> int:
     """As in "100 or more"."""
     value, end = _figure(clause, at)
     term = clause.term(end)
-    if value is None or term is None:
+    if value is None:
         return 0
     column = clause.column(term)
     measured = _measured_in(clause, term) if clause.material is not None else []
-    if len(measured) == 1 and clause.term(end + 1) is not None:  # "missed 2 days or more"
+    if len(measured) == 1 and clause.term(end + 1) is not END:  # "missed 2 days or more"
         column = clause.material.column(measured[0]) if clause.material else None
     is_beside = column is not None and column.kind is Kind.NUMBER and not term.values
-    if is_beside and (term := clause.term(end + 1)) is None:
-        return 0
+    if is_beside:
+        term = clause.term(end + 1)
     ops = _OPS if clause.language == "zh" else _OPS[:2]  # "60以下"
     op = next((one for one in ops if term.has(f"op.{one}")), None)
     end += 1 + is_beside
@@ -168,14 +168,14 @@ def take_exact(clause: Clause, at: int) -> int:
     """As in "bookings with 6 players" and "flats that have 2 bedrooms"."""
     value = clause.number(clause.terms[at])
     term, before = clause.term(at + 1), clause.term(at - 1)
-    column = clause.column(term) if term is not None and not term.values else None
-    if value is None or column is None or before is None or not before.has("having", "have"):
+    column = clause.column(term) if not term.values else None
+    if value is None or column is None or not before.has("having", "have"):
         return 0
     low, high = column.first, column.last
     if column.kind is not Kind.NUMBER or not (isinstance(low, float) and isinstance(high, float)):
         return 0
     after = clause.term(at + 2)
-    is_other = after is not None and clause.is_measure(after)  # "with 20 seats sold"
+    is_other = clause.is_measure(after)  # "with 20 seats sold"
     if not low <= value <= high or clause.pending is not None or is_other:
         return 0
     clause.draft.filters.append(Filter(column.name, Op.IS, (value,)))
@@ -193,10 +193,10 @@ def _compare_columns(clause: Clause, at: int, place: int, op: Op | None) -> int:
     return place + 1 - at
 
 
-def _factor(clause: Clause, name: str | None, unit: Term | None) -> float | None:
+def _factor(clause: Clause, name: str | None, unit: Term) -> float | None:
     """How many of a column's unit one of the unit behind a number is; None where it has none, or
     they measure other things."""
-    if clause.material is None or name is None or unit is None:
+    if clause.material is None or name is None:
         return None
     own = _UNITS.get(clause.material.column(name).unit or "")
     other = _UNITS.get(unit.text.casefold())
@@ -207,7 +207,7 @@ def _spans_time(clause: Clause, at: int, end: int, value: float) -> bool:
     """Whether "over the two years" says how long, and compares nothing: all of the table, or
     what is not understood."""
     grain = clause.term(end)
-    if grain is None or not grain.has("grain") or clause.skip(at + 1) == at + 1:
+    if not grain.has("grain") or clause.skip(at + 1) == at + 1:
         return False
     calendar = clause.calendar
     years = calendar.last.year - calendar.first.year + 1 if calendar is not None else 0
@@ -233,18 +233,16 @@ def _measured_in(clause: Clause, term: Term) -> list[str]:
 
 def _figure(clause: Clause, at: int) -> tuple[float | None, int]:
     """A number with its scale and currency, and the place behind it."""
-    if (term := clause.term(at)) is not None and term.has("unit.money"):
+    if (term := clause.term(at)).has("unit.money"):
         at += 1
     value = clause.number(clause.term(at))
     if value is None:
         return None, at
     at += 1
-    if (term := clause.term(at)) is not None and term.has("scale"):
+    if (term := clause.term(at)).has("scale"):
         value *= float(term.key("scale") or 1)
         at += 1
-    if (term := clause.term(at)) is not None and (
-        term.has("unit.money") or term.text == "%" or term.text in _COUNTERS
-    ):  # fmt: skip
+    if (term := clause.term(at)).has("unit.money") or term.text in ("%", *_COUNTERS):
         at += 1
     return value, at
 

@@ -10,6 +10,20 @@ _OF_QUERIES = frozenset(("per", "each_row", "split", "versus", "difference", "mo
 """Marks that only a question about data has."""
 
 
+_QUERY = frozenset((
+    "measures", "groups", "mentions", "which_columns", "grains", "is_trend", "values", "filters",
+    "comparing", "periods", "exclusions", "ranking", "counts", "row_nouns", "derivation", "time",
+    "unwanted", "by_numbers", "row_order",
+))  # fmt: skip
+"""The fields that name something of a table."""
+_LOOK = frozenset(("style", "options", "formats", "language", "sort"))
+"""The fields of how a result looks."""
+_DEMANDS = _QUERY | _LOOK | {
+    "things", "control", "model", "asks", "ambiguous", "dateless_words", "aggregate", "unknown",
+}  # fmt: skip
+"""The fields of what is asked for, or was not understood."""
+
+
 @dataclass(slots=True)
 class MeasureRequest:
     """A column of numbers, and how it was asked to be computed."""
@@ -140,16 +154,18 @@ class Draft:
     dateless_words: str = ""
     """The words of a period, where the table has no dates."""
 
+    def has(self, *names: str) -> bool:
+        """Whether anything stands in one of these fields."""
+        return any(getattr(self, name) != getattr(_BLANK, name) for name in names)
+
+    def has_besides(self, *names: str) -> bool:
+        """Whether anything is asked for in other fields than these, or was not understood."""
+        return self.has(*(_DEMANDS - {*names}))
+
     @property
     def has_query(self) -> bool:
         """Whether anything of a table was named."""
-        return bool(
-            self.measures or self.groups or self.mentions or self.which_columns or self.grains
-            or self.is_trend or self.values or self.filters or self.comparing or self.periods
-            or self.exclusions or self.ranking or self.counts or self.row_nouns or self.derivation
-            or self.time or self.unwanted
-            or self.by_numbers or self.row_order
-        )  # fmt: skip
+        return self.has(*_QUERY)
 
     @property
     def is_fragment(self) -> bool:
@@ -173,10 +189,7 @@ class Draft:
     @property
     def has_look(self) -> bool:
         """Whether anything of the result's look was named."""
-        return bool(
-            self.style != Style() or self.options or self.formats or self.language
-            or self.sort is not None
-        )  # fmt: skip
+        return self.has(*_LOOK)
 
     @property
     def value_filters(self) -> list[Filter]:
@@ -206,7 +219,7 @@ class Draft:
     @property
     def _demands(self) -> bool:
         """Whether anything is asked for, or steered."""
-        return bool(
-            self.has_query or self.has_look or self.things or self.control or self.model
-            or self.asks or self.ambiguous or self.dateless_words or self.aggregate
-        )  # fmt: skip
+        return self.has_besides("unknown")
+
+
+_BLANK = Draft("")

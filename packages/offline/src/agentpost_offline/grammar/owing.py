@@ -34,7 +34,7 @@ def take_owing(clause: Clause, at: int) -> int:
     if is_beside or (_asks_figure(clause, at) and not draft.measures):
         draft.measures.append(MeasureRequest(name, clause.pending, term.text))
         clause.pending, clause.last_measure_at = None, at
-    if after is not None and after.has("concept.revenue") and not clause.names(after):
+    if after.has("concept.revenue") and not clause.names(after):
         return clause.skip(at + 1) + 1 - at  # "who owes money"
     return 1
 
@@ -42,7 +42,7 @@ def take_owing(clause: Clause, at: int) -> int:
 def _asks_figure(clause: Clause, at: int) -> bool:
     """Whether a clause asks how much is owed, and not who owes it."""
     after = clause.term(at + 1)
-    if "many" in clause.draft.asks or (after is not None and after.has("by")):
+    if "many" in clause.draft.asks or after.has("by"):
         return "many" not in clause.draft.asks
     return bool(clause.draft.asks & {"much", "what"}) or clause.pending is not None or any(
         one.has("extreme", "aggregate", "ask.much") for one in clause.terms

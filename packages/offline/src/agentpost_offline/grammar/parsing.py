@@ -36,7 +36,7 @@ from agentpost_offline.grammar.rows import (
     is_row_word,
     stands_beside_figure,
 )
-from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import fold, name_tokens
 from agentpost_offline.grammar.vocabulary import concept_of, lexicon, things_called
 
@@ -168,8 +168,8 @@ class _Parser(Clause):
         is_figure = bool(things_called(self.terms[at].text, "figures"))
         after = self.term(at + 1)
         before = self.term_before(at)
-        if before is None:
-            return is_figure and not (after is not None and after.text in ":：")
+        if before is END:
+            return is_figure and after.text not in ":："
         sections = ["by", "aggregate", "extreme", "ask", "small.and", "versus", "op", "only.where"]
         sections += ["small.verb", "thing", "kind"] if is_figure else []
         return before.has(*sections)
@@ -222,9 +222,9 @@ class _Parser(Clause):
             self.lacking_at.add(after)
         elif self._is_explained(at):
             pass
-        elif term.has("concept.person", "concept.customer", "concept.grade", "idle") and not (
-            before and before.has("by")
-        ):
+        elif term.has(
+            "concept.person", "concept.customer", "concept.grade", "idle"
+        ) and not before.has("by"):
             self.person_spans.append((term.start, term.end))
         elif term.kind != "mark" or term.text in "%":
             self.unknown.append((term.start, term.end))
@@ -233,14 +233,11 @@ class _Parser(Clause):
     def _is_explained(self, at: int) -> bool:
         """Whether a name of the table stands in brackets behind a word: "tienda (Store)"."""
         opens, name, closes = (self.term(at + one) for one in (1, 2, 3))
-        return bool(
-            opens and name and closes and opens.text == "(" and self.names(name)
-            and closes.text == ")"
-        )  # fmt: skip
+        return opens.text == "(" and self.names(name) and closes.text == ")"
 
     def _is_unknown(self, at: int) -> bool:
         term = self.term(at)
-        if term is None or self.names(term) or term.is_glue:
+        if term is END or self.names(term) or term.is_glue:
             return False
         return all(one.startswith(("concept.", "carry.")) for one in term.meanings)
 
@@ -271,16 +268,16 @@ class _Parser(Clause):
         joint = self.term(place)
         figure = self.terms[at].number
         if figure is not None and figure in range(1, _QUARTERS + 1):  # "das 2. und 3. Quartal"
-            number, place = int(figure), at + 1 + (joint is not None and joint.text == ".")
+            number, place = int(figure), at + 1 + (joint.text == ".")
             joint = self.term(place)
         if number < 1:
             return 0
         other = self.draft.periods[-1] if self.draft.periods else None
-        if joint is not None and joint.has("small.and"):
+        if joint.has("small.and"):
             other, _ = periods.read(self.terms, self.skip(place + 1), calendar)
         most = 0 if other is None else _HALVES if other.half else _QUARTERS if other.quarter else 0
         if other is None or number > most or number in (other.half, other.quarter) or (
-            figure is not None and not (joint is not None and joint.has("small.and"))
+            figure is not None and not joint.has("small.and")
         ):  # fmt: skip
             return 0
         if other.half is not None:
@@ -326,9 +323,7 @@ class _Parser(Clause):
     def _unread_sign(self, at: int, more: str = "") -> int:
         """A mark between two figures that make none, as in "price × discount" and "takings-costs",
         which may be both of them: it is not understood."""
-        others = [
-            one for one in map(self.term, range(at + 1, at + 4)) if one and self.is_measure(one)
-        ]
+        others = list(filter(self.is_measure, self.terms[at + 1 : at + 4]))
         if others and self.is_measure(self.terms[at]):
             joint = self.text[self.terms[at].end : others[0].start].strip(" ()")
             if joint and (joint in more or (joint in _SIGNS and joint != "+")):
@@ -370,7 +365,7 @@ class _Parser(Clause):
         """The number of "the 3 products with the highest revenue"."""
         value = self.number(self.terms[at])
         after = self.term(self.skip(at + 1))
-        if value is None or after is None or self.names(self.terms[at]) or after.values:
+        if value is None or self.names(self.terms[at]) or after.values:
             return 0
         is_group = bool(after.columns) and not self.is_measure(after)
         if value % 1 or not 0 < value < 100 or not (is_group or is_own(self, after)):
@@ -386,7 +381,8 @@ class _Parser(Clause):
         if value is not None and not self.names(term):
             at = self.skip(at + 1)
             count = int(value) if value % 1 == 0 and 0 < value < 1000 else None
-            if count is None or (term := self.term(at) or term) is self.terms[start]:
+            term = self.term(at)
+            if count is None:
                 return 0
         if not term.has("extreme") or term.columns:
             return 0
@@ -405,11 +401,11 @@ class _Parser(Clause):
             if count is not None or not self._adds_other_end(at, before):
                 return 0
             self.draft.marks.add("both_ends")
-            if after is not None and after.has("grain"):
+            if after.has("grain"):
                 self.draft.asks.add("when")
             self.draft.look_words["ends"] = term.text
             return end - start
-        if after is not None and after.has("grain") and not self.names(after):
+        if after.has("grain") and not self.names(after):
             self.draft.asks.add("when")
         if before is not None:
             count = before.count if count is None else count
@@ -441,14 +437,14 @@ class _Parser(Clause):
         term = self.terms[at]
         if term.has("extreme") and not term.columns:
             place, figures = at + 1, list[MeasureRequest]()
-            while (one := self.term(place)) is not None and not one.has("sort.first"):
+            while (one := self.term(place)) is not END and not one.has("sort.first"):
                 column = self.column(one)
                 if column is not None and column.kind is Kind.NUMBER:  # "highest fee first"
                     figures.append(MeasureRequest(column.name, None, one.text))
                 elif not (one.is_glue or one.has("rows", "concept")) or self.names(one):
                     return 0
                 place += 1
-            if one is None:
+            if one is END:
                 return 0
             self.draft.measures += figures if not self.draft.measures else []
             self.draft.sort_by += [(figure.column, figure.word) for figure in figures]
@@ -514,13 +510,13 @@ class _Parser(Clause):
         if not self.terms[at].has("thing") or self.language == "zh":
             return False
         before = self.term_before(at, "small.verb")
-        begins = before is None and len(self.terms) > 1
-        return begins or (before is not None and before.has("small.in", "small.verb"))
+        begins = before is END and len(self.terms) > 1
+        return begins or before.has("small.in", "small.verb")
 
     def _is_for(self, at: int) -> bool:
         """Whether "for" stands before: for the board, of which there may be a value or column."""
         before = self.term_before(at, "small.verb")
-        return before is not None and before.has("small.purpose") and (
+        return before.has("small.purpose") and (
             self.language == "de" or not self.terms[at].text[:1].isupper()
         )  # fmt: skip
 
@@ -531,9 +527,9 @@ class _Parser(Clause):
         while before > 0 and self.terms[before].is_glue and not self.terms[before].has("small"):
             before -= 1
         joint, first = self.term(before), self.term(before - 1)
-        if joint is None or joint.has("small.and"):
+        if joint.has("small.and"):
             return False
-        of_first = {name for name, _ in first.values} if first is not None else set()
+        of_first = {name for name, _ in first.values}
         is_second = not of_first.isdisjoint(name for name, _ in self.terms[at].values)
         is_bound = joint.has("period.until") and not joint.has("small.in")
         return joint.has("small.but") or is_bound or (joint.has("small.to") and is_second)
@@ -560,7 +556,7 @@ class _Parser(Clause):
             return 0
         end = start = self._counted_at(self.skip(at + 1))
         per = term.has("by.per")
-        while (one := self.term(end)) is not None:
+        while (one := self.term(end)) is not END:
             column = self.column(one)
             if (column is None and self._is_of_next(end)) or self._is_explained_beside(end):
                 end += 1  # "by booking channel"
@@ -608,7 +604,7 @@ class _Parser(Clause):
             else:
                 break
             end += 1
-        if end == start and self.term(end) is None and term.has("by.each") and self._has_axis:
+        if end == start and self.term(end) is END and term.has("by.each") and self._has_axis:
             return 1  # "the price per kind and how many of each we sold"
         if end > start and per and not term.has("by.each"):
             self.draft.marks.add("per")
@@ -619,8 +615,8 @@ class _Parser(Clause):
     def _take_members(self, at: int, end: int, column: Column) -> int:
         """As in "paid by the gift aid people": those that a column of yes and no affirms."""
         after = self.term(end + 1)
-        if not self.terms[at].text.endswith(" the") or not yes_value(column) or after is None or (
-            self.term(end + 2) is not None or after.values or not (
+        if not self.terms[at].text.endswith(" the") or not yes_value(column) or (
+            self.term(end + 2) is not END or after.values or not (
                 after.has("concept.person", "rows") or after.text in rows.PRONOUNS
             )
         ):  # fmt: skip
@@ -633,7 +629,7 @@ class _Parser(Clause):
         """The place behind the "number of" of "by number of bedrooms"."""
         term, place = self.term(at), self.skip(at + 1, "small.of")
         after = self.term(place)
-        if term is None or after is None or not term.has("ask.many", "ask.number"):
+        if not term.has("ask.many", "ask.number"):
             return at
         column = self.column(after)
         return place if column is not None and column.kind is Kind.NUMBER else at
@@ -650,17 +646,17 @@ class _Parser(Clause):
     def _is_of_next(self, at: int) -> bool:
         """Whether a value stands before the name of its own column."""
         after = self.term(at + 1)
-        return after is not None and any(name in after.columns for name, _ in self.terms[at].values)
+        return any(name in after.columns for name, _ in self.terms[at].values)
 
     def _lists(self, at: int) -> bool:
         """Whether an "and", a comma or a repeated "by" stands before one more column or grain."""
         term = self.terms[at]
         place = self.skip(at + 1, "by")
         after = self.term(place)
-        if after is not None and after.columns and self._is_stated(place):
+        if after.columns and self._is_stated(place):
             return False
         joins = term.has("small.and", "by", "small.of") or term.text in ",、，،" or term.is_glue
-        return joins and after is not None and not self._is_left_out(at) and (
+        return joins and not self._is_left_out(at) and (
             (bool(after.columns) and not self.is_measure(after)) or after.has("grain")
         )  # fmt: skip
 
@@ -688,16 +684,16 @@ class _Parser(Clause):
             return 0  # "كم" is "how many", and "what" before a figure
         key = "which" if term.has("ask.which") else "who" if term.has("ask.who") else "what"
         before = self.term(at - 1)
-        if key == "who" and before is not None and (before.text in PRONOUNS or before.has("them")):
+        if key == "who" and (before.text in PRONOUNS or before.has("them")):
             return 1  # "only the ones who have not paid"
         if term.has("small.it"):  # "who are they"
             self.draft.marks.add("it")
         if term.has("needs.hours"):
             self.draft.marks.add("long")
         after = self.term(at + 1)
-        if after is not None and after.has("derived.share"):
+        if after.has("derived.share"):
             key = "what"  # "which percentage"
-        elif key == "what" and after is not None and (after.columns or after.has("grain")):
+        elif key == "what" and (after.columns or after.has("grain")):
             key = "which"
         self.draft.asks.add(key)
         self.draft.look_words.setdefault(key, term.text)
@@ -725,7 +721,7 @@ class _Parser(Clause):
     def _is_preposition(self, at: int) -> bool:
         """Whether "من" is no "who" but the "of" that it is where a sentence does not begin."""
         before, after = self.terms[max(0, at - _OPENING) : at], self.term(at + 1)
-        names = (*after.columns, *(name for name, _ in after.values)) if after is not None else ()
+        names = (*after.columns, *(name for name, _ in after.values))
         narrows = self.material is not None and any(
             not yes_value(self.material.column(name)) for name in names
         )
@@ -736,7 +732,7 @@ class _Parser(Clause):
     def _measure_comes(self, at: int) -> bool:
         """Whether a figure or how it is computed stands behind a word that asks."""
         after = self.term(self.skip(at + 1, "small.of"))
-        return after is None or after.has("aggregate", "derived") or self.is_measure(after)
+        return after is END or after.has("aggregate", "derived") or self.is_measure(after)
 
     def take_asking(self, at: int) -> int:
         term = self.terms[at]
@@ -750,21 +746,21 @@ class _Parser(Clause):
                 return 1
             after = self.term(at + 1)
             averages = self.pending not in (None, Aggregate.SUM)
-            return int(averages and after is not None and self.is_measure(after))
+            return int(averages and self.is_measure(after))
         if term.has("ask.many"):
             first = self.term(self.skip(at + 1, "small.of"))
-            if first is not None and first.has("grain.day") and not self.names(first) and (
+            if first.has("grain.day") and not self.names(first) and (
                 self.calendar is not None
             ):  # fmt: skip
                 self.draft.marks.add("days")
-            self.draft.counts_measure = first is not None and self.is_measure(first)
+            self.draft.counts_measure = self.is_measure(first)
         key = str(term.key("ask"))
         for name in ("passage", "many", "much", "list"):
             if term.has(f"ask.{name}"):
                 key = name
         after = self.term(self.skip(at + 1, "small.of"))
         is_averaged = self.pending not in (None, Aggregate.SUM, Aggregate.DISTINCT)
-        if key == "many" and is_averaged and after is not None and self.is_measure(after):
+        if key == "many" and is_averaged and self.is_measure(after):
             return 1  # "average number of nights"
         if key == "many" and counts_beside(self, at):
             self.draft.marks.add("count_too")
@@ -779,19 +775,18 @@ class _Parser(Clause):
     def take_aggregate(self, at: int) -> int:
         term = self.terms[at]
         key = term.key("aggregate")
-        before = self.term_before(at) if key == "mean" and term.columns else None
         if key == "mean" and term.columns and not (
-            at == 0 or before is None or before.has("by", "ask", "small.and", "aggregate")
-            or term.text[:1].isupper()
+            (before := self.term_before(at)) is END or term.text[:1].isupper()
+            or before.has("by", "ask", "small.and", "aggregate")
         ):  # fmt: skip
             self.draft.unknown.append(term.text)  # "le don moyen", where a column is "Moyen"
             return 1
         if key is None or (term.columns and not self._measure_follows(at)):
             return 0
         before, joint = self.term(at - 2), self.term(at - 1)
-        last = self.term_before(at) if joint is not None and joint.is_glue else joint
-        joins = (last is not None and last.has("small.and")) or self._is_joined(term)
-        if joins and before is not None and before.has("aggregate") and before.columns:
+        last = self.term_before(at) if joint.is_glue else joint
+        joins = last.has("small.and") or self._is_joined(term)
+        if joins and before.has("aggregate") and before.columns:
             self.draft.unknown.append(before.text)  # the total of it, or the column "Total"?
         if self.pending is not None and joins:
             self.pending_too.append(Aggregate(key))
@@ -815,7 +810,7 @@ class _Parser(Clause):
 
     def _measure_follows(self, at: int) -> bool:
         after = self.term(self.skip(at + 1, "small.of"))
-        return after is not None and self.is_measure(after)
+        return self.is_measure(after)
 
     def _late_aggregate(self) -> None:
         """An aggregate behind its column: "the revenue in total"; behind an "and", it is one more:
@@ -856,7 +851,7 @@ class _Parser(Clause):
         """Whether the word beside one that may be several columns tells which: "merch money", where
         fees are money too."""
         columns = self.terms[at].columns
-        beside = [one.columns for one in (self.term(at - 1), self.term(at + 1)) if one is not None]
+        beside = [one.columns for one in (self.term(at - 1), self.term(at + 1))]
         return len(columns) > 1 and any(len(one) == 1 and one[0] in columns for one in beside)
 
     def take_column(self, at: int) -> int:
@@ -868,11 +863,7 @@ class _Parser(Clause):
         column = self.column(term)
         if column is None:
             return 0
-        if (
-            term.has("model")
-            and (verb := self.term_before(at, "small.verb"))
-            and verb.has("option.caption")
-        ):
+        if term.has("model") and self.term_before(at, "small.verb").has("option.caption"):
             self.draft.model.append((str(term.key("model")), term.text))
             return 1  # "write a newsletter", where each row is one
         if yes_value(column) and self._is_stated(at):
@@ -908,8 +899,8 @@ class _Parser(Clause):
         if self._is_language(at):
             return True
         names_it = any(fold(name) == fold(term.text) for name in term.columns)
-        flag = self.column(before) if before is not None and term.has("derived") else None
-        if before is not None and flag is not None and yes_value(flag):
+        flag = self.column(before) if term.has("derived") else None
+        if flag is not None and yes_value(flag):
             if names_it:  # beside a column "rate"
                 self.draft.unknown.append(self.text[before.start : term.end])
             return True
@@ -919,7 +910,7 @@ class _Parser(Clause):
     def _measure(self, at: int, column: Column) -> None:
         """A column of figures, computed as the words before it say."""
         term, before = self.terms[at], self.term(at - 1)
-        if before is not None and before.has("op") and before.has("small.in"):
+        if before.has("op") and before.has("small.in"):
             self.draft.unknown.append(before.text)  # "where are we over budget"
         how = self.pending or self._shared_aggregate(at)
         if (
@@ -988,7 +979,7 @@ class _Parser(Clause):
     def _is_language(self, at: int) -> bool:
         """Whether the name of a column is a language here: nothing else is named, as in "in X"."""
         before = self.term(at - 1)
-        return self.terms[at].has("language") and before is not None and (
+        return self.terms[at].has("language") and (
             before.has("small.in", "small.as") and not any(
                 self.names(one) or one.has("ask", "aggregate", "extreme", "thing", "by")
                 for one in self.terms if one is not self.terms[at]
@@ -1013,19 +1004,19 @@ class _Parser(Clause):
             self.draft.asks.add("many")
             self.pending = None
         after = self.term(self.skip(at + 1, "op.equal"))
-        if after is not None and any(name == column.name for name, _ in after.values):
+        if any(name == column.name for name, _ in after.values):
             return 1
         before = self.term(at - 1)
-        if before is not None and any(name == column.name for name, _ in before.values):
+        if any(name == column.name for name, _ in before.values):
             return 1
-        if column.kind is Kind.NUMBER and after is not None and after.number is not None:
+        if column.kind is Kind.NUMBER and after.number is not None:
             self.draft.filters.append(Filter(column.name, Op.IS, (after.number,)))
             return self.terms.index(after) + 1 - at
         narrows = "only" in self.draft.marks or self.draft.asks & {"many", "which", "list"}
-        if before is None or not before.has("having"):
+        if not before.has("having"):
             before = self.term(at - 2)
         if narrows and column.missing and not yes_value(column) and (
-            before is not None and before.has("having")
+            before.has("having")
         ):  # fmt: skip
             self.draft.filters.append(Filter(column.name, Op.PRESENT))
             return 1
@@ -1036,7 +1027,7 @@ class _Parser(Clause):
             and self.draft.derivation is None
         )
         joint = self.term(at - 1)
-        if yes and joint is not None and joint.has("small.and") and self.last_measure_at == at - 2:
+        if yes and joint.has("small.and") and self.last_measure_at == at - 2:
             self.draft.unknown.append(self.terms[at].text)  # "qty and returned by shop"
             return 1
         if yes and not is_looked_up:
@@ -1047,7 +1038,7 @@ class _Parser(Clause):
         if self._is_for(at) and (is_article or self.terms[at].has("audience")):
             self.draft.unknown.append(self.terms[at].text)
             return 1
-        if before is not None and before.has("having") and not self.draft.things:
+        if before.has("having") and not self.draft.things:
             return 0  # "donations with gift aid" are not told apart by it
         if len(name_tokens(column.name)) > len(name_tokens(self.terms[at].text)) and (
             self.draft.measures or "many" in self.draft.asks
@@ -1063,12 +1054,12 @@ class _Parser(Clause):
         if self.material is not None and self.calendar is None:
             return 0
         after = self.term(self.skip(at + 1, "small.of"))
-        if term.has("grain.month") and after is not None and after.has("month"):
+        if term.has("grain.month") and after.has("month"):
             return 1  # "in the month of March"
         if term.has("grain.year") and self.draft.grains and self._is_of(at) and self._has_one_year:
             return 1  # "the busiest day of the year"
         article, joint = self.term(at - 1), self.term(at - 2)
-        if article is not None and article.is_glue and joint is not None and joint.has("small.in"):
+        if article.is_glue and joint.has("small.in"):
             # "For the year"; "within a day" says how long.
             return int(term.has("grain.year") and self._has_one_year)
         self._grain(str(term.key("grain")))
@@ -1095,14 +1086,14 @@ class _Parser(Clause):
         ):  # fmt: skip
             return 0
         before = self.term(at - 1)
-        column = self.column(before) if before is not None and term.text == "%" else None
+        column = self.column(before) if term.text == "%" else None
         if column is not None and column.unit == "%":
             return 1  # of the column's own name: "attendance %"
-        if before is not None and self.is_measure(before) and term.text.casefold() in _RATES:
+        if self.is_measure(before) and term.text.casefold() in _RATES:
             return 0  # the "open rate" is of those who got it
         derivation = Derivation(str(term.key("derived")))
         after = self.term(self.skip(at + 1))
-        if term.has("part") and after is not None and (
+        if term.has("part") and (
             after.has("by") or (after.values and self._names_figure_behind(at))
         ):  # fmt: skip
             self.draft.asks.add("much")
@@ -1115,7 +1106,7 @@ class _Parser(Clause):
             self.draft.whole_at = len(self.draft.measures)
             self.draft.is_rate = not self._is_of_flag(at)
             whole = self.term(self.skip(at + 1, "small.of"))
-            if whole is not None and whole.values and self._names_figure_behind(at):
+            if whole.values and self._names_figure_behind(at):
                 self.draft.marks.add("of_value")
         self.draft.derivation = derivation
         if term.has("part"):
@@ -1129,9 +1120,9 @@ class _Parser(Clause):
         "of North in revenue"."""
         places = (place for place in range(at + 1, len(self.terms))
                   if self.is_measure(self.terms[place]))  # fmt: skip
-        place = next(places, None)
-        before = self.terms[place - 1] if place is not None else None
-        return before is not None and not before.has("small.in", "small.of")
+        place = next(places, 0)
+        before = self.term(place - 1)
+        return place > 0 and not before.has("small.in", "small.of")
 
     def _find_whole(self) -> None:
         """Of two figures behind "what percent" the second is the whole where an "of" stands
@@ -1145,10 +1136,10 @@ class _Parser(Clause):
         """Whether a share is "of" those that a column says yes of, and so may be that of all of
         them: "the percentage of late jobs by rider", but not "what percent of jobs were late"."""
         of, after = self.term(at + 1), self.term(self.skip(at + 1, "small.of"))
-        column = self.column(after) if after is not None else None
+        column = self.column(after)
         last = self.terms[at].text.split()[-1]
         ends = "small.of" in lexicon(self.language).meanings_of(last)  # "percentage of"
-        is_of = ends or (of is not None and of.has("small.of"))
+        is_of = ends or of.has("small.of")
         return is_of and column is not None and bool(yes_value(column))
 
     def _shows_shares(self, at: int) -> bool:
@@ -1157,7 +1148,7 @@ class _Parser(Clause):
         while place > 0 and self.terms[place].is_glue:
             place -= 1
         before = self.term(place)
-        is_beside = before is not None and before.has("small.in", "small.and", "not.not")
+        is_beside = before.has("small.in", "small.and", "not.not")
         return is_beside and any(one.has("kind.donut") for one in self.terms)
 
     def take_several(self, at: int) -> int:
@@ -1166,10 +1157,10 @@ class _Parser(Clause):
         if self.names(term):
             return 0
         value = self.number(term) or float(term.key("them") or 0) or None
-        is_last = self.term(self.skip(at + 1, "small.polite")) is None
+        is_last = self.term(self.skip(at + 1, "small.polite")) is END
         after = self.term(at + 1)
         is_all = self.has_images and value == self.file_count
-        if is_all and after is not None and after.has("thing.image"):
+        if is_all and after.has("thing.image"):
             return 1  # "both photos": those that are there
         if not term.has("them") and not (value in _SEVERAL and is_last):
             return 0
@@ -1186,7 +1177,7 @@ class _Parser(Clause):
             return 0
         draft = self.draft
         beside = [self.term(at - 1), self.term(self.skip(at + 1))]
-        if term.has("formula") and all(one is not None and one.values for one in beside):
+        if term.has("formula") and all(one.values for one in beside):
             draft.unknown.append(term.text)  # "income less expenses", of one column
         elif term.has("unable"):
             draft.unknown.append(term.text)
@@ -1245,7 +1236,7 @@ class _Parser(Clause):
         """Whether a question is about what is to come: "what will July bring"."""
         after, before = self.term(at + 1), self.terms[self.start_of_part(at) : at]
         is_asked = any(one.has("ask") for one in before) or not before
-        return is_asked and after is not None and not after.has("asked")
+        return is_asked and not after.has("asked")
 
     def _is_sent_by_asker(self, at: int) -> bool:
         """As in "I need to send this to my boss", which only says what the answer is for."""
@@ -1255,7 +1246,7 @@ class _Parser(Clause):
     def _is_named_unit(self, at: int) -> bool:
         """As the minutes of "in minutes", which nobody has to write."""
         before = self.term(at - 1)
-        return before is not None and before.has("small.in") and self.terms[at].has("unit")
+        return before.has("small.in") and self.terms[at].has("unit")
 
     def _is_part_of_name(self, term: Term) -> bool:
         """Whether a word stands in the name of a column: the "call" of a "call bell"."""
@@ -1266,7 +1257,7 @@ class _Parser(Clause):
         """Whether a word for goods stands beside the column that counts them: the portions of
         "portions wasted"."""
         places = (self.skip(at + 1, "small.verb"), at - 1)
-        beside = [self.column(one) for place in places if (one := self.term(place)) is not None]
+        beside = [self.column(self.term(place)) for place in places]
         return any(
             one is not None and one.role is Role.AMOUNT and one.unit is None for one in beside
         )
@@ -1275,16 +1266,16 @@ class _Parser(Clause):
         """Whether a word like "morning" stands before the request, as a greeting does."""
         after = self.term(at + 1)
         is_first = all(one.is_glue or one.has("talk") for one in self.terms[:at])
-        return is_first and (after is None or after.kind == "mark")
+        return is_first and after.kind == "mark"
 
     def _goes_on_after_comma(self) -> bool:
         after = self.term(1)
-        return after is not None and after.text in ",，،" and len(self.terms) > _ALONE
+        return after.text in ",，،" and len(self.terms) > _ALONE
 
     def _denies(self, at: int) -> bool:
         """Whether a "no" belongs to what follows it, and is no answer: "no e-mail"."""
         after = self.term(at + 1)
-        return self.terms[at].has("not") and after is not None and after.kind != "mark"
+        return self.terms[at].has("not") and after.kind != "mark"
 
     def take_glue(self, at: int) -> int:
         """Small words that only hold a sentence together."""
@@ -1294,12 +1285,12 @@ class _Parser(Clause):
         if term.text.casefold() in PRONOUNS:
             self.draft.look_words["ones"] = term.text  # "list the ones by air"
         before = self.term(at - 1)
-        if term.has("concept.revenue") and before is not None and self.is_measure(before):
+        if term.has("concept.revenue") and self.is_measure(before):
             return int(before.is_literal)  # "prize money", where a column is "Prize"
         if term.has("small.it"):
             self.draft.marks.add("it")
             before = self.term(at - 1)
-            if term.has("among") or (before is not None and before.has("small.of")):
+            if term.has("among") or before.has("small.of"):
                 self.draft.marks.add("among")
         if term.has("that.that"):
             self.draft.look_words["that"] = term.text
@@ -1307,7 +1298,7 @@ class _Parser(Clause):
             return 1
         if term.has("wholly"):  # "paid in full" is no list of what was paid
             after = self.term(at + 1)
-            is_of_result = after is not None and after.has("thing", "rows")  # "the full table"
+            is_of_result = after.has("thing", "rows")  # "the full table"
             return int(is_of_result or not any(one.has("carry.spent") for one in self.terms))
         if term.has("small.source"):
             is_format = looks.SHEET.search(term.text) and any(
@@ -1338,17 +1329,15 @@ class _Parser(Clause):
             return int(any(one.has("option.pivot", "kind.heatmap") for one in self.terms))
         if term.has("small.still"):
             beside = [self.term(at - 1), self.term(self.skip(at + 1))]
-            goes_on = any(one is not None and one.values for one in beside) or any(
+            goes_on = any(one.values for one in beside) or any(
                 one.has("not", "op") for one in self.terms
             )
             return int(goes_on or self.has_images)
         is_unit = self._is_unit(term) or (term.text == "%" and at > 0)
         asks = self.term(at - 1)
-        is_unit = is_unit or (term.has("unit.money") and asks is not None and asks.has("ask.much"))
+        is_unit = is_unit or (term.has("unit.money") and asks.has("ask.much"))
         after = self.term(at + 1)
-        is_unit = is_unit or (
-            term.has("number.1") and after is not None and after.has("thing", "kind")
-        )
+        is_unit = is_unit or (term.has("number.1") and after.has("thing", "kind"))
         return int(is_file or is_unit or term.is_glue or term.has("small"))
 
     def _names_file(self, word: str) -> bool:

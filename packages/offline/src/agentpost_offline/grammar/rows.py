@@ -82,9 +82,9 @@ def is_of_rows(clause: Clause, at: int) -> bool:
     ``newsletters.csv``, or what is counted."""
     term, before = clause.terms[at], clause.term_before(at, "small.verb")
     is_exact = (fold(term.text),) in lexicon(clause.language).exact
-    counts = before is not None and before.has("ask.many", "by.per", "extreme")
+    counts = before.has("ask.many", "by.per", "extreme")
     names_rows = term.has("concept") or (not is_exact and bool(things_called(term.text, *_ROWS)))
-    is_written = before is not None and before.has("small.verb", "option.caption")
+    is_written = before.has("small.verb", "option.caption")
     return clause.material is not None and not is_written and (
         counts or names_rows or is_own(clause, term)
     )  # fmt: skip
@@ -108,15 +108,14 @@ def is_row_noun(clause: Clause, at: int, columns: Sequence[str]) -> bool:
     if roles & {Role.AMOUNT, Role.RATE, Role.TIME} or not clause.material.is_row(columns):
         return False
     after = clause.term(clause.skip(at + 1, "op.equal"))
-    return after is None or not any(name in columns for name, _ in after.values)
+    return not any(name in columns for name, _ in after.values)
 
 
 def _is_shown_beside(clause: Clause, at: int) -> bool:
     """As in "names and salaries": each row's name beside its figure."""
     places = ((at + 1, at + 2), (at - 1, at - 2))
     return any(
-        (joint := clause.term(one)) is not None and joint.has("small.and")
-        and (other := clause.term(two)) is not None and clause.is_measure(other)
+        clause.term(one).has("small.and") and clause.is_measure(clause.term(two))
         for one, two in places
     )  # fmt: skip
 
@@ -124,7 +123,7 @@ def _is_shown_beside(clause: Clause, at: int) -> bool:
 def stands_beside_figure(clause: Clause, at: int) -> bool:
     """As the bookings of "bookings and revenue by channel"."""
     joint, beside = clause.term(at + 1), clause.term(clause.skip(at + 2, "aggregate"))
-    if joins_words(joint) and beside is not None and clause.is_measure(beside):
+    if joins_words(joint) and clause.is_measure(beside):
         return True
     return joins_words(clause.term(at - 1)) and clause.last_measure_at == at - 2 and at > 1
 
@@ -134,19 +133,17 @@ def counts_beside(clause: Clause, at: int) -> bool:
     revenue and how many bookings"."""
     after = at + 1 if joins_words(clause.term(at + 1)) else clause.skip(at + 1, "small.of")
     noun = clause.term(after)
-    if noun is not None and not (
-        joins_words(noun) or noun.has("by") or noun.kind == "mark"
-    ):  # fmt: skip
+    if not (joins_words(noun) or noun.has("by") or noun.kind == "mark"):
         if not is_row_word(clause, after, noun):
             return False
         after += 1
     joint, beside = clause.term(after), clause.term(clause.skip(after + 1, "aggregate"))
     if joins_words(joint):
-        return beside is not None and clause.is_measure(beside)
-    ends = joint is None or joint.has("by") or joint.kind == "mark"
+        return clause.is_measure(beside)
+    ends = joint.has("by") or joint.kind == "mark"
     return bool(clause.draft.measures) and ends and joins_words(clause.term(at - 1))
 
 
-def joins_words(term: Term | None) -> bool:
+def joins_words(term: Term) -> bool:
     """Whether a term is an "and" or a comma."""
-    return term is not None and (term.has("small.and") or term.text in ",،，、")
+    return term.has("small.and") or term.text in ",،，、"

@@ -22,7 +22,7 @@ def take_subjects(clause: Clause, at: int) -> int:
     material = clause.material
     place = clause.skip(at + 1) if clause.terms[at].has("by.per") else at
     term = clause.term(place)
-    if material is None or term is None or clause.names(term) or not term.has("subjects"):
+    if material is None or clause.names(term) or not term.has("subjects"):
         return 0
     columns = _marks(material)
     if not columns or clause.draft.measures:

@@ -7,6 +7,7 @@ word that is known nowhere is compared with those that are, so that a typo is un
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from agentpost_offline.grammar.material import (
     Keys,
@@ -81,6 +82,10 @@ class Term:
     def is_glue(self) -> bool:
         """Whether a sentence may have it anywhere without another meaning."""
         return (self.kind == "mark" and not self.meanings) or self.has("small.glue", "small.of")
+
+
+END: Final = Term("\n", "mark", 0, 0, frozenset(("end",)))
+"""What stands before the first term of a clause and behind its last: no word, and no glue."""
 
 
 def terms(text: str, language: str, material: Material | None = None) -> list[Term]:
