@@ -162,6 +162,10 @@ class Draft:
         """Whether anything is asked for in other fields than these, or was not understood."""
         return self.has(*(_DEMANDS - {*names}))
 
+    def has_query_besides(self, *names: str) -> bool:
+        """Whether something of a table was named but in these fields."""
+        return self.has(*(_QUERY - {*names}))
+
     @property
     def has_query(self) -> bool:
         """Whether anything of a table was named."""

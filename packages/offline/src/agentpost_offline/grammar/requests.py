@@ -1,11 +1,12 @@
 """A message as clauses, each read over the table that has its words."""
 
+import dataclasses
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.data.model import Role, Table
 from agentpost_offline.frame import (
@@ -255,12 +256,12 @@ def _read_with_figure_of(
     others = [each for each in first.filters if each.column not in own_columns]
     if one.draft.ranking is not None and one.draft.aggregate_word:  # "… had the most overall"
         others = []
-    query = msgspec.structs.replace(query, filters=(*query.filters, *others))
+    query = replace(query, filters=(*query.filters, *others))
     if not (query.groups or before.draft.text) and len(first.groups) == 1:
-        query = msgspec.structs.replace(query, groups=first.groups)  # "june vs july", by shop
+        query = replace(query, groups=first.groups)  # "june vs july", by shop
     if query.groups and [m.column for m in query.measures] == [m.column for m in first.measures]:
-        query = msgspec.structs.replace(query, measures=first.measures)
-    one.frame, one.question = msgspec.structs.replace(whole.frame, queries=(query,)), None
+        query = replace(query, measures=first.measures)
+    one.frame, one.question = replace(whole.frame, queries=(query,)), None
     one.notes = whole.notes
     return True
 
@@ -292,7 +293,7 @@ def _read_as_form_of(before: Reading, one: Reading, around: Surrounding) -> None
     if thing in (Thing.ANSWER, Thing.IMAGE, Thing.DOCUMENT, frame.thing) or not frame.queries:
         return
     _check_look(draft, thing)
-    one.frame = msgspec.structs.replace(
+    one.frame = replace(
         frame, thing=thing, style=draft.style, formats=tuple(draft.formats), said=draft.text
     )
     one.question = None
@@ -334,7 +335,7 @@ def _ask_of_which_rows(before: Reading, one: Reading, *, is_later: bool = False)
         and not one.draft.aggregate_word  # "best site and total meals"
         and (first.table == second.table)
     ):  # "which site has the most hours, and how many shifts"
-        _ask_which_data(one, msgspec.structs.replace(
+        _ask_which_data(one, replace(
             second, groups=first.groups, time=first.time, grain=first.grain, filters=first.filters
         ))  # fmt: skip
         return
@@ -343,27 +344,25 @@ def _ask_of_which_rows(before: Reading, one: Reading, *, is_later: bool = False)
     is_compared = any(each.derived is Derivation.GROWTH for each in first.measures)
     if not others or first.table != second.table:
         return
-    query = msgspec.structs.replace(second, filters=(*second.filters, *others))
+    query = replace(second, filters=(*second.filters, *others))
     is_contrast = own_columns and own_columns < {each.column for each in first.filters}
     if is_contrast and second.measures == first.measures and second.groups == first.groups:
-        one.frame = msgspec.structs.replace(one.frame, queries=(query,))
+        one.frame = replace(one.frame, queries=(query,))
         return  # "how much did we take in 2025, and how much did we spend"
     lists = one.draft.asks == {"list"} and bool(one.draft.comparing)  # "list those over 10 kg"
     if second.filters and not (is_compared or is_later or lists):
         return
     if is_compared and not (second.groups or second.time):
-        measures = tuple(msgspec.structs.replace(each, derived=Derivation.GROWTH)
+        measures = tuple(replace(each, derived=Derivation.GROWTH)
                          for each in second.measures)  # fmt: skip
-        query = msgspec.structs.replace(
-            query, measures=measures, time=first.time, grain=first.grain
-        )
+        query = replace(query, measures=measures, time=first.time, grain=first.grain)
     _ask_which_data(one, query)
 
 
 def _ask_which_data(one: Reading, query: Query) -> None:
     """Ask whether a demand is about what came before it, as ``query`` says, or about all."""
     assert one.frame is not None, "it was understood"
-    frames = (msgspec.structs.replace(one.frame, queries=(query,)), one.frame)
+    frames = (replace(one.frame, queries=(query,)), one.frame)
     choices = [Choice(frame_text(each, one.table), (each,)) for each in frames]
     one.question = Question("which_data", {}, choices)
 
@@ -609,7 +608,7 @@ def _reading(
         if _shows_rows(draft):
             draft.asks.add("list")
             draft.measures = []
-            draft.comparing = [replace(one, measure_at=None) for one in draft.comparing]
+            draft.comparing = [dataclasses.replace(one, measure_at=None) for one in draft.comparing]
         result.frame = _frame(draft, material, around, drafts, result)
         _tell_remarks(result)
         if result.frame is not None and "among" in draft.marks and _last_queries(around):
@@ -628,17 +627,14 @@ def _shows_rows(draft: Draft) -> bool:
     """Whether rows are to be shown under a condition: "show the unpaid ones over 200"."""
     conditions = {one.column for one in draft.comparing}
     others = [one for one in draft.measures if one.aggregate or one.column not in conditions]
-    bare = replace(
-        draft, values=[], filters=[], comparing=[], periods=[], measures=others, counts=[],
-        row_nouns=[],
-    )  # fmt: skip
     names_rows = bool(draft.counts or draft.row_nouns)
-    narrows = draft.values or draft.filters or draft.comparing
-    if (draft.measures or "only" in draft.marks) and not names_rows:
+    if others or ((draft.measures or "only" in draft.marks) and not names_rows):
         return False
-    return "show" in draft.marks and bool(narrows) and not (
-        bare.has_query or draft.asks or draft.things or draft.aggregate or draft.has_look
-        or draft.marks - {"show", "flag", "dated", "all", "only"}
+    narrowing = ("values", "filters", "comparing")
+    return "show" in draft.marks <= {"show", "flag", "dated", "all", "only"} and (
+        draft.has(*narrowing) and not draft.has_besides(
+            *narrowing, "periods", "measures", "counts", "row_nouns", "unknown"
+        )
     )  # fmt: skip
 
 
@@ -649,10 +645,10 @@ def _keep_rows(frame: Frame, last: Sequence[Query], result: Reading) -> None:
     (query,) = frame.queries
     own_columns = {one.column for one in query.filters}
     filters = (one for one in last[0].filters if one.column not in own_columns)
-    query = msgspec.structs.replace(query, filters=(*filters, *query.filters))
+    query = replace(query, filters=(*filters, *query.filters))
     if not result.draft.measures and last[0].measures and query.order is not None:
-        query = msgspec.structs.replace(query, measures=last[0].measures)  # of the same figure
-    result.frame = msgspec.structs.replace(frame, queries=(query,))
+        query = replace(query, measures=last[0].measures)  # of the same figure
+    result.frame = replace(frame, queries=(query,))
 
 
 def _is_for_model(draft: Draft) -> bool:
@@ -737,11 +733,8 @@ def _ask_which_of_alike(draft: Draft, frame: Frame, material: Material) -> None:
     if not alike:
         return
     columns = [*(one.name for one in alike), str(measure.column)]
-    measures = [msgspec.structs.replace(measure, column=name) for name in columns]
-    frames = [
-        msgspec.structs.replace(frame, queries=(msgspec.structs.replace(query, measures=(one,)),))
-        for one in measures
-    ]
+    measures = [replace(measure, column=name) for name in columns]
+    frames = [replace(frame, queries=(replace(query, measures=(one,)),)) for one in measures]
     choices = [Choice(frame_text(one, material.table), (one,)) for one in frames]
     raise Unclear("ambiguous", choices, word=draft.measures[0].word if draft.measures else "")
 
@@ -839,7 +832,7 @@ def thing_of(draft: Draft, around: Surrounding) -> Thing:
     if draft.style.chart == "grouped" and (images or is_only_beside):  # "side by side"
         if images:
             draft.options["collage"] = "row"
-        draft.style = msgspec.structs.replace(draft.style, chart=None)
+        draft.style = replace(draft.style, chart=None)
     things = list(draft.things)
     of_picture = images and things in ([], [Thing.IMAGE])
     if not of_picture and (things or draft.formats):  # "turn it into a PDF"
@@ -886,7 +879,7 @@ def _frame(
         _check_picture(draft)
         if int(draft.options.get("nth", 0)) > len(around.names):
             draft.unknown.append(draft.text)
-    if thing in _PAGED and draft.is_own_name and not replace(draft, counts=[]).has_query:
+    if thing in _PAGED and draft.is_own_name and not draft.has_query_besides("counts"):
         draft.counts = []  # "a report on absences" of absences.csv is of all of it
     source = draft
     if not draft.has_query and thing is not Thing.ANSWER:
@@ -909,7 +902,7 @@ def _frame(
         if not material.date_columns:
             raise Unclear("film_needs_time", table=material.table.name)
         queries = _raced(source, queries, material)
-    style = msgspec.structs.replace(draft.style, options=dict(draft.options))
+    style = replace(draft.style, options=dict(draft.options))
     formats = tuple(draft.formats)
     if thing is Thing.DOCUMENT:
         formats = _document_formats(draft)
@@ -938,7 +931,7 @@ def _raced(draft: Draft, queries: Sequence[Query], material: Material) -> tuple[
     )  # fmt: skip
     query = queries[0] if queries else Query(material.table.id)
     time = query.time or material.date_columns[0].name
-    return (msgspec.structs.replace(query, measures=measures, time=time),)
+    return (replace(query, measures=measures, time=time),)
 
 
 def _is_plain(query: Query) -> bool:

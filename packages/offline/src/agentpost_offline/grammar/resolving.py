@@ -4,10 +4,10 @@ Three guards stand before any figure: rows are counted only where rows are asked
 like are never summed, and periods that are compared are complete and equally long.
 """
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import replace
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.data import roles, words
 from agentpost_offline.data.formulas import Sign, formula
@@ -176,7 +176,7 @@ class Resolved(QueryParts):
         if "spent" in draft.marks and len(flags) == 1 and not draft.measures:
             all_rows = self.over(measures)
             paid = Filter(flags[0].name, Op.IS, (yes_value(flags[0]),))
-            rows = msgspec.structs.replace(all_rows, filters=(*all_rows.filters, paid))
+            rows = replace(all_rows, filters=(*all_rows.filters, paid))
             raise Unclear("not_clear", [self.choice(rows), self.choice(all_rows)])
 
     def _rows_in_order(self) -> Query:
@@ -194,7 +194,7 @@ class Resolved(QueryParts):
     def _rows_by(self, name: str) -> Query:
         """The rows in the order of a column."""
         self.groups = []
-        return msgspec.structs.replace(self.over((), Order(bool(self.draft.sort))), rows_by=name)
+        return replace(self.over((), Order(bool(self.draft.sort))), rows_by=name)
 
     def _rows_by_date(self, measures: Sequence[Measure]) -> Query:
         """The rows of "list the urgent ones, oldest first": by the only date that no condition is
@@ -521,7 +521,7 @@ class Resolved(QueryParts):
             return
         rows = self.over(measures)
         rest = tuple(one for one in rows.filters if one not in pairs)
-        groups = msgspec.structs.replace(
+        groups = replace(
             rows, measures=(Measure(pairs[0].column, Aggregate.SUM),), filters=rest,
             having=tuple(pairs),
         )  # fmt: skip
@@ -550,8 +550,8 @@ class Resolved(QueryParts):
                 self.having.append(result)
             else:
                 query = self.over(measures)
-                rows = msgspec.structs.replace(query, filters=(*query.filters, result))
-                groups = msgspec.structs.replace(query, having=(result,))
+                rows = replace(query, filters=(*query.filters, result))
+                groups = replace(query, having=(result,))
                 raise Unclear("rows_or_groups", [self.choice(rows), self.choice(groups)])
 
     def _list_by(self, column: str, condition: Filter, measures: list[Measure]) -> None:
@@ -564,7 +564,7 @@ class Resolved(QueryParts):
                 self.material.table.id, (ROW_COUNT,), tuple(self.groups),
                 filters=(*self.draft.filters, *self.filters, condition),
             )  # fmt: skip
-            of_groups = msgspec.structs.replace(
+            of_groups = replace(
                 of_rows, measures=tuple(measures), filters=of_rows.filters[:-1], having=(condition,)
             )
             raise Unclear("rows_or_groups", [self.choice(of_groups), self.choice(of_rows)])
@@ -620,19 +620,16 @@ class Resolved(QueryParts):
             and "many" in self.draft.asks
             and (query.measures[0].aggregate is Aggregate.COUNT)
         ):  # "how often, and how many percent is that"
-            return msgspec.structs.replace(query, measures=(ROW_COUNT,)), query
+            return replace(query, measures=(ROW_COUNT,)), query
         if "both_ends" not in self.draft.marks:
             return (query,)
         if query.order is not None and query.order.count and self.thing is Thing.ANSWER:
             orders = (Order(top, query.order.count) for top in (True, False))
-            return tuple(msgspec.structs.replace(query, order=one) for one in orders)
+            return tuple(replace(query, order=one) for one in orders)
         how = (Aggregate.MAX, Aggregate.MIN)
         if len(query.measures) == 1 and query.measures[0].aggregate in how and not query.order:
             (measure,) = query.measures
-            return tuple(
-                msgspec.structs.replace(query, measures=(Measure(measure.column, one),))
-                for one in how
-            )
+            return tuple(replace(query, measures=(Measure(measure.column, one),)) for one in how)
         self.draft.unknown.append(self.draft.look_words["ends"])
         return (query,)
 
@@ -659,7 +656,7 @@ class Resolved(QueryParts):
         if ranking.is_judged and self._is_worse_more(measures):
             if ranking.is_top:
                 raise Unclear("rank_what", self._both_ends(measures))
-            ranking = draft.ranking = replace(ranking, is_top=True, is_judged=False)
+            ranking = draft.ranking = dataclasses.replace(ranking, is_top=True, is_judged=False)
         if any(self._has_no_best(one) for one in measures):
             is_group = has_axis or ranking.count is None
             ends = self._both_ends(measures) if is_group else []
@@ -689,7 +686,7 @@ class Resolved(QueryParts):
         if count is None and not has_subject and self.thing is Thing.ANSWER and not ranking.concept:
             best = Order(ranking.is_top, 1)
             query = self.over(measures, best)
-            single = msgspec.structs.replace(
+            single = replace(
                 query, order=None,
                 measures=tuple(self._extreme(one, ranking.is_top) for one in measures),
             )  # fmt: skip
@@ -776,7 +773,7 @@ class Resolved(QueryParts):
             sums = self.over([Measure(column.name, Aggregate.SUM)])
             raise Unclear("average_of_what", [self.choice(query), self.choice(sums)])
         total = Measure(column.name, Aggregate.SUM, Derivation.AVERAGE)
-        of_totals = msgspec.structs.replace(query, measures=(total,))
+        of_totals = replace(query, measures=(total,))
         choices = [self.choice(of_totals), self.choice(query)]
         # Of months the totals are likely, of groups the single rows.
         raise Unclear("average_of_what", choices if self.time is not None else choices[::-1])
@@ -823,7 +820,7 @@ class Resolved(QueryParts):
             if (self.groups or self.time) and any(
                 f.column not in self.groups for f in value_filters
             ):
-                parts = [msgspec.structs.replace(one, derived=derivation) for one in measures]
+                parts = [replace(one, derived=derivation) for one in measures]
                 raise Unclear("share_what", [*self._rates(measures),
                                              self.choice(self.over(parts))])  # fmt: skip
             if not self.groups and not self.time and len(value_filters) == 1:
@@ -965,7 +962,7 @@ class Resolved(QueryParts):
         base = Query(
             self.material.table.id, (measures[0],), filters=(*self.draft.filters, *self.filters)
         )
-        monthly = msgspec.structs.replace(base, time=self.calendar.column, grain=Grain.MONTH)
+        monthly = replace(base, time=self.calendar.column, grain=Grain.MONTH)
         results = [self.choice(monthly)]
         for pair in comparing.last_years(self.calendar):
             try:
@@ -973,7 +970,7 @@ class Resolved(QueryParts):
             except Unclear:
                 continue
             growth = Measure(measures[0].column, measures[0].aggregate, Derivation.GROWTH)
-            results.insert(0, self.choice(msgspec.structs.replace(
+            results.insert(0, self.choice(replace(
                 base, measures=(growth,), groups=tuple(self.groups), time=self.calendar.column,
                 grain=cut.grain, filters=(*base.filters, *cut.filters),
             )))  # fmt: skip
@@ -992,10 +989,10 @@ class Resolved(QueryParts):
         choices = []
         if len(self.groups) + (self.time is not None) < 2:
             groups = (column.name, *self.groups)
-            choices.append(self.choice(msgspec.structs.replace(query, groups=groups)))
+            choices.append(self.choice(replace(query, groups=groups)))
         for code in column.values[:MOST_CHOICES]:
             one = Filter(column.name, Op.IS, (code,))
-            alone = msgspec.structs.replace(query, filters=(*query.filters, one))
+            alone = replace(query, filters=(*query.filters, one))
             choices.append(self.choice(alone))
         raise Unclear("currencies", choices, codes=", ".join(column.values[:MOST_CHOICES]))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Sign, formula
@@ -106,18 +106,18 @@ def suggest(reading: Reading, around: Surrounding) -> list[Choice]:
     )
     template = reading.frame or Frame(
         Act.ASK if thing is Thing.ANSWER else Act.MAKE, thing, (),
-        msgspec.structs.replace(draft.style, options=dict(draft.options)), tuple(draft.formats),
+        replace(draft.style, options=dict(draft.options)), tuple(draft.formats),
         draft.language or around.language, said=draft.text,
     )  # fmt: skip
     queries = suggester.queries()
-    frames = [msgspec.structs.replace(template, queries=(one,), text="") for one in queries]
+    frames = [replace(template, queries=(one,), text="") for one in queries]
     if thing in TELLING and not draft.has_query:  # all of the table, without a word of its look
         style = Style(pages=draft.style.pages, title=draft.style.title)
-        frames.insert(0, msgspec.structs.replace(template, queries=(), style=style))
+        frames.insert(0, replace(template, queries=(), style=style))
     choices = [Choice(frame_text(one, table), (one,)) for one in frames]
     apart = suggester.in_two_periods(queries) or suggester.at_both_ends(queries)
     if thing is Thing.ANSWER and apart:
-        both = tuple(msgspec.structs.replace(frames[0], queries=(one,)) for one in apart)
+        both = tuple(replace(frames[0], queries=(one,)) for one in apart)
         choices.insert(0, Choice(" + ".join(frame_text(one, table) for one in both), both))
     return choices
 
@@ -198,9 +198,9 @@ class _Suggester:
             return []
         rest = tuple(one for one in queries[0].filters if one.column != self.calendar.column)
         apart = [(*rest, one.filter(self.calendar)) for one in periods]
-        plain = msgspec.structs.replace(queries[0], time=None, grain=None)
+        plain = replace(queries[0], time=None, grain=None)
         measures = tuple(Measure(one.column, one.aggregate) for one in plain.measures)
-        return [msgspec.structs.replace(plain, measures=measures, filters=one) for one in apart]
+        return [replace(plain, measures=measures, filters=one) for one in apart]
 
     def at_both_ends(self, queries: Sequence[Query]) -> list[Query]:
         """The likeliest query with the best and with the worst: "which sells best and which worst";
@@ -215,7 +215,7 @@ class _Suggester:
         if order is None or not ends >= {"top", "bottom"}:
             return []
         orders = (Order(top, order.count) for top in (True, False))
-        return [msgspec.structs.replace(queries[0], order=one) for one in orders]
+        return [replace(queries[0], order=one) for one in orders]
 
     def _row_lists(self) -> Iterator[tuple[Query, float]]:
         """The rows themselves, under the likeliest conditions."""
@@ -635,7 +635,7 @@ class _Suggester:
         yes, no = (yes_value(column), no_value(column)) if column else ("", "")
         if one.op is not Op.IS or not (yes and no) or len(one.values) != 1:
             return one
-        return msgspec.structs.replace(one, values=(no if one.values[0] == yes else yes,))
+        return replace(one, values=(no if one.values[0] == yes else yes,))
 
     def _possible(self) -> Iterator[tuple[Filter, float]]:
         """Conditions that a word may stand for which was not understood, as "that nobody picked
