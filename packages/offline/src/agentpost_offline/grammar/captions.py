@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.material import NO_TABLE
 from agentpost_offline.grammar.tagging import END
 from agentpost_offline.grammar.text import fold
 
@@ -63,7 +64,7 @@ def take_caption(clause: Clause, at: int) -> int:
         is_name = clause.language != "de" and at + 1 < end and (  # and no border, and no logo
             clause.terms[at + 1].text[:1].isupper()
         )  # fmt: skip
-        is_placed = clause.material is None and any(
+        is_placed = clause.material is NO_TABLE and any(
             one.has("place")
             or (is_name and one.has("small.in", "small.to") and _says_where(clause, place + 1))
             for place, one in enumerate(clause.terms[at + 2 : end], at + 2)
@@ -77,7 +78,7 @@ def take_caption(clause: Clause, at: int) -> int:
 def _is_written_later(clause: Clause, at: int) -> bool:
     """Whether a quotation mark opens a text that a verb behind it puts on a picture."""
     opens = clause.terms[at].text in '"“„«「『' and "text" not in clause.draft.options
-    return opens and clause.has_images and clause.material is None and any(
+    return opens and clause.has_images and clause.material is NO_TABLE and any(
         one.has("option.caption", "small.verb") for one in clause.terms[at + 1 :]
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Role
 from agentpost_offline.frame import Aggregate, Filter, Op
 from agentpost_offline.grammar.draft import Draft
-from agentpost_offline.grammar.material import Calendar, Material, calendar_of
+from agentpost_offline.grammar.material import NO_TABLE, Calendar, Material, calendar_of
 from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
@@ -28,7 +28,8 @@ class Clause:
             key(word) for name in files for word in name_tokens(name.rpartition(".")[0])
             if len(word) > 1  # a Han character is no word
         }  # fmt: skip
-        self.text, self.terms, self.material, self.language = text, terms, material, language
+        self.text, self.terms, self.language = text, terms, language
+        self.material = material or NO_TABLE
         clause = text[terms[0].start : terms[-1].end] if terms else ""
         self.draft = Draft(clause)
         self.calendar = self._calendar(today)
@@ -63,7 +64,7 @@ class Clause:
 
     def column(self, term: Term) -> Column | None:
         """The one column that a term names; several are ambiguous unless one is named whole."""
-        if not term.columns or self.material is None:
+        if not term.columns:
             return None
         term.columns = self.material.narrow(term.columns)
         return self.material.column(term.columns[0])
@@ -129,7 +130,7 @@ class Clause:
 
     def _calendar(self, today: str) -> Calendar | None:
         """The calendar of the column of dates that is named, else of the only one."""
-        if self.material is None or not self.material.date_columns:
+        if not self.material.date_columns:
             return None
         time_columns = [
             column for column in self.material.date_columns

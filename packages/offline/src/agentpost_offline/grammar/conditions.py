@@ -75,9 +75,7 @@ def take_comparison(clause: Clause, at: int) -> int:
         condition.values = tuple(value * factor for value in condition.values)
         condition.has_unit = True
         return end + 1 - at
-    is_unit = after.has("unit", "grain") and name is not None and (
-        clause.material is not None and clause.material.column(name).unit is not None
-    )  # fmt: skip
+    is_unit = after.has("unit", "grain") and name and clause.material.column(name).unit
     measured = _measured_in(clause, after)
     if is_unit or measured:
         clause.draft.comparing[-1].has_unit = True
@@ -124,7 +122,7 @@ def _take_own_column(clause: Clause, at: int) -> int:
     counts only where it names no rows."""
     term, condition = clause.term(at), clause.draft.comparing[-1]
     column = clause.column(term) if not term.values else None
-    if column is None or column.kind is not Kind.NUMBER or clause.material is None:
+    if column is None or column.kind is not Kind.NUMBER:
         return 0
     name = condition.column
     names_rows = name is not None and bool(
@@ -146,9 +144,9 @@ def take_postfix(clause: Clause, at: int) -> int:
     if value is None:
         return 0
     column = clause.column(term)
-    measured = _measured_in(clause, term) if clause.material is not None else []
+    measured = _measured_in(clause, term)
     if len(measured) == 1 and clause.term(end + 1) is not END:  # "missed 2 days or more"
-        column = clause.material.column(measured[0]) if clause.material else None
+        column = clause.material.column(measured[0])
     is_beside = column is not None and column.kind is Kind.NUMBER and not term.values
     if is_beside:
         term = clause.term(end + 1)
@@ -196,7 +194,7 @@ def _compare_columns(clause: Clause, at: int, place: int, op: Op | None) -> int:
 def _factor(clause: Clause, name: str | None, unit: Term) -> float | None:
     """How many of a column's unit one of the unit behind a number is; None where it has none, or
     they measure other things."""
-    if clause.material is None or name is None:
+    if name is None:
         return None
     own = _UNITS.get(clause.material.column(name).unit or "")
     other = _UNITS.get(unit.text.casefold())
@@ -219,7 +217,7 @@ def _spans_time(clause: Clause, at: int, end: int, value: float) -> bool:
 def _measured_in(clause: Clause, term: Term) -> list[str]:
     """The columns that a unit belongs to, as the kilos of "over 10 kilos" to a weight in kg, and
     the days of "over 100 days" to "Waiting time days"."""
-    if clause.material is None or term.kind != "word" or term.values or term.is_literal:
+    if term.kind != "word" or term.values or term.is_literal:
         return []
     key, unit = lexicon(clause.language).key, _UNITS.get(term.text.casefold())
     same = [

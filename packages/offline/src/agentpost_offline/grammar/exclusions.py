@@ -90,7 +90,7 @@ def _twice_denied(clause: Clause, at: int) -> int:
 def take_opposite(clause: Clause, at: int) -> int:
     """As "unwitnessed" where a column of yes and no is "Witnessed"."""
     term = clause.terms[at]
-    if clause.material is None or clause.names(term) or term.meanings or term.kind != "word":
+    if clause.names(term) or term.meanings or term.kind != "word":
         return 0
     match = _OPPOSITE.fullmatch(term.text)
     key = lexicon(clause.language).key
@@ -119,12 +119,15 @@ def _lacking_date(clause: Clause, at: int) -> int:
     """As in "with no done date" and "not done", where a column of dates is "Done on": how many
     terms."""
     key = lexicon(clause.language).key
-    columns = clause.material.table.columns if clause.material is not None else ()
     for end in range(at + 1, min(at + _LACKING_MAX, len(clause.terms))):
         term = clause.terms[end]
         if term.kind != "word" or term.values or not (term.is_glue or term.columns):
             return 0
-        same = [one for one in columns if key(term.text) in map(key, name_tokens(one.name))]
+        same = [
+            one
+            for one in clause.material.table.columns
+            if key(term.text) in map(key, name_tokens(one.name))
+        ]
         is_lacking = len(same) == 1 and same[0].kind is Kind.DATE and bool(same[0].missing)
         if is_lacking and len(term.text) > _SHORT:
             clause.draft.filters.append(Filter(same[0].name, Op.MISSING))
@@ -291,7 +294,7 @@ def _joins(clause: Clause, at: int) -> bool:
 
 def _flag_with(clause: Clause, character: str) -> Column | None:
     """The only column of yes and no whose name has a Han character: "没取" of "是否取件"."""
-    if clause.language != "zh" or clause.material is None or len(character) > 1:
+    if clause.language != "zh" or len(character) > 1:
         return None
     flags = [one for one in clause.material.table.columns
              if character in one.name and yes_value(one)]  # fmt: skip

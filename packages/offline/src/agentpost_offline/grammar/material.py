@@ -196,6 +196,10 @@ class Material:
         ]  # fmt: skip
 
 
+NO_TABLE = Material(Table("", "", "", 0, ()))
+"""What a request is read over where there is no table."""
+
+
 def material_of(table: Table, words: Lexicon) -> Material:
     """Index a table's names and values for a language."""
     result = Material(table)

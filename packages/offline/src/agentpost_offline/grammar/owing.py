@@ -13,7 +13,7 @@ _NEAR: Final = 4
 
 def take_owing(clause: Clause, at: int) -> int:
     """As in "how much is outstanding", which is a figure, and "who still owes", which rows."""
-    term, name = clause.terms[at], clause.material.owed if clause.material is not None else None
+    term, name = clause.terms[at], clause.material.owed
     if name is None:
         return 0
     is_beside_owed = any(one.has("value.unpaid") for one in clause.terms[at + 1 : at + 1 + _NEAR])

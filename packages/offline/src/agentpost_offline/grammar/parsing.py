@@ -23,7 +23,7 @@ from agentpost_offline.grammar import (
 )
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import Draft, MeasureRequest, Ranking
-from agentpost_offline.grammar.material import Calendar, Material, yes_value
+from agentpost_offline.grammar.material import NO_TABLE, Calendar, Material, yes_value
 from agentpost_offline.grammar.remarks import is_remark, set_remarks_apart
 from agentpost_offline.grammar.rows import (
     PRONOUNS,
@@ -289,7 +289,7 @@ class _Parser(Clause):
     def _dateless(self, at: int) -> int:
         """A period where the table has no dates: months may be values of its columns."""
         term = self.terms[at]
-        if self.material is None or self.names(term):
+        if self.material is NO_TABLE or self.names(term):
             return 0
         is_month = term.has("month", "weekday") or re.fullmatch(
             "quarter[1-4]|half[12]", term.key("period") or ""
@@ -355,9 +355,7 @@ class _Parser(Clause):
     def _is_length_of_time(self, at: int) -> bool:
         """Whether a column behind "per" may as well be a part of the time axis: "per month"."""
         grain = self.terms[at].key("grain")
-        column = self.material.column(self.calendar.column) if (
-            self.material and self.calendar
-        ) else None  # fmt: skip
+        column = self.material.column(self.calendar.column) if self.calendar else None
         is_hourly = column is not None and column.grain is Grain.HOUR
         return grain is not None and (grain != Grain.HOUR or is_hourly)
 
@@ -537,8 +535,6 @@ class _Parser(Clause):
     def _is_said_before(self, term: Term) -> bool:
         """Whether a word that fits several columns goes on with what was named: "how much plastic,
         in kg", and "who has paid the fee" of a column "Fee paid"."""
-        if self.material is None:
-            return False
         units = {self.material.column(one.column).unit for one in self.draft.measures}
         conditions = {one.column for one in self.draft.filters}
         return not conditions.isdisjoint(term.columns) or (
@@ -722,9 +718,7 @@ class _Parser(Clause):
         """Whether "من" is no "who" but the "of" that it is where a sentence does not begin."""
         before, after = self.terms[max(0, at - _OPENING) : at], self.term(at + 1)
         names = (*after.columns, *(name for name, _ in after.values))
-        narrows = self.material is not None and any(
-            not yes_value(self.material.column(name)) for name in names
-        )
+        narrows = not all(yes_value(self.material.column(name)) for name in names)
         return self.terms[at].has("small.in") and (
             narrows or not all(one.is_glue for one in before)
         )
@@ -922,7 +916,7 @@ class _Parser(Clause):
             how = how or self.draft.measures.pop().aggregate
         if self._is_valued_at(at, column):
             return
-        if how is None and self.material is not None and column.name in self.material.takings:
+        if how is None and column.name in self.material.takings:
             how = Aggregate.SUM if term.has("concept.revenue") else None
         self.draft.measures.append(MeasureRequest(column.name, how, term.text))
         self._add_pending(self.draft.measures[-1])
@@ -938,9 +932,7 @@ class _Parser(Clause):
         while before > 0 and self.terms[before].has("carry"):
             before -= 1
         is_price = concept_of(column.name) in ("price", "cost") and not column.formula
-        if worth is None or self.material is None or not is_price or not (
-            self.terms[before].has("small.in")
-        ):  # fmt: skip
+        if worth is None or not (is_price and self.terms[before].has("small.in")):
             return False
         pieces, _, _ = worth.column.partition(f" {Sign.TIMES} ")
         name = formula(self.material.column(pieces), Sign.TIMES, column)
@@ -1051,7 +1043,7 @@ class _Parser(Clause):
         term = self.terms[at]
         if not term.has("grain") or self.names(term):
             return 0
-        if self.material is not None and self.calendar is None:
+        if self.material is not NO_TABLE and self.calendar is None:
             return 0
         after = self.term(self.skip(at + 1, "small.of"))
         if term.has("grain.month") and after.has("month"):
@@ -1251,7 +1243,7 @@ class _Parser(Clause):
     def _is_part_of_name(self, term: Term) -> bool:
         """Whether a word stands in the name of a column: the "call" of a "call bell"."""
         key = lexicon(self.language).key(term.text)
-        return self.material is not None and key in self.material.parts
+        return key in self.material.parts
 
     def _is_of_pieces(self, at: int) -> bool:
         """Whether a word for goods stands beside the column that counts them: the portions of
@@ -1319,7 +1311,7 @@ class _Parser(Clause):
         ):  # fmt: skip
             return 0  # "until June", of several years
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
-        is_value = self.material is not None and fold(term.text) in self.material.value_words
+        is_value = fold(term.text) in self.material.value_words
         if term.text.casefold() in PRONOUNS and at and not is_value and (
             self.names(before := self.terms[at - 1]) or self._names_file(before.text)
             or before.has("edit", "extreme", "thing", "ordinal")
@@ -1349,7 +1341,7 @@ class _Parser(Clause):
 
     def _is_unit(self, term: Term) -> bool:
         """Whether a currency is that of a column: in another one nothing is stated."""
-        if not term.has("unit.money") or self.material is None:
+        if not term.has("unit.money"):
             return False
         code = _CURRENCIES.get(term.text.casefold()[:3], term.text)
         return any(column.unit == code for column in self.material.table.columns)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.material import NO_TABLE
 from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import fold, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
@@ -27,7 +28,7 @@ def take_purpose(clause: Clause, at: int) -> int:
         return size
     end, others = at + 1, list[Term]()
     while (one := clause.term(end)) is not END and end - at <= _PURPOSE:
-        is_day = one.has("weekday") and clause.material is None  # "slides for Tuesday"
+        is_day = one.has("weekday") and clause.material is NO_TABLE  # "slides for Tuesday"
         if (one.has("audience") or is_day) and not clause.names(one):
             break
         if clause.names(one) or not (one.is_glue or is_without_sense(one)):
@@ -119,7 +120,7 @@ def _is_audience(clause: Clause, others: Sequence[Term], at: int, end: int) -> b
         clause.language != "de" and any(one.text[:1].isupper() for one in others)
     ):  # fmt: skip
         return False
-    words = clause.material.value_words if clause.material is not None else ()
+    words = clause.material.value_words
     key = lexicon(clause.language).key
     return not any(
         all(fold(word) in words or key(word) in words for word in name_tokens(one.text))

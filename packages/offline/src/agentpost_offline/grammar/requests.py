@@ -1,6 +1,5 @@
 """A message as clauses, each read over the table that has its words."""
 
-import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -413,8 +412,13 @@ def _with_what_hands_over(clauses: Sequence[Sequence[Term]]) -> list[Sequence[Te
     "clean this table and give it to me as Excel" is one job."""
     results: list[Sequence[Term]] = []
     for clause in clauses:
-        only_adds = (_narrows, _asks_how_much, _only_sorts, _only_places)
-        if results and any(adds(clause) for adds in only_adds):
+        only_adds = (
+            _narrows(clause) or _only_sorts(clause)
+            or _has_only(clause, "place", "small.polite", "small.in")  # "at the bottom"
+            or (_has_only(clause, "ask.much", "small.and", "small.polite")  # "and how much"
+                and not any(one.has("small.it") for one in clause))
+        )  # fmt: skip
+        if results and only_adds:
             results[-1] = [*results[-1], *clause]
         elif results and _makes(results[-1]) and (_hands_over(clause) or _only_formats(clause)):
             results[-1] = [*results[-1], *(one for one in clause if not one.has("small.it"))]
@@ -437,28 +441,21 @@ def _narrows(clause: Sequence[Term]) -> bool:
     )  # fmt: skip
 
 
-def _asks_how_much(clause: Sequence[Term]) -> bool:
-    """Whether a clause has nothing but "and how much", which is of the one before; "that" asks
-    for one sum of it."""
-    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
-    is_of_it = any(one.has("small.it") for one in clause)
-    return not is_of_it and any(one.has("ask.much") for one in words) and all(
-        one.has("ask.much", "small.and", "small.polite") for one in words
-    )  # fmt: skip
+def _words(clause: Sequence[Term]) -> list[Term]:
+    return [one for one in clause if not (one.is_glue or one.kind == "mark")]
 
 
-def _only_places(clause: Sequence[Term]) -> bool:
-    """As in "at the bottom", behind what is to be written."""
-    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
-    return any(one.has("place") for one in words) and all(
-        one.has("place", "small.polite", "small.in") and not (one.columns or one.values)
-        for one in words
-    )  # fmt: skip
+def _has_only(clause: Sequence[Term], main: str, *more: str) -> bool:
+    """Whether a clause has a word of one meaning, and beside it words of some others at most."""
+    words = _words(clause)
+    return any(one.has(main) for one in words) and all(
+        one.has(main, *more) and not (one.columns or one.values) for one in words
+    )
 
 
 def _only_sorts(clause: Sequence[Term]) -> bool:
     """As in "highest amount first", behind a question."""
-    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
+    words = _words(clause)
     return any(one.has("sort") for one in words) and all(
         one.has("sort", "extreme", "small.polite", "small.and") or (one.columns and not one.values)
         for one in words
@@ -482,12 +479,8 @@ def _hands_over(clause: Sequence[Term]) -> bool:
 
 def _only_formats(clause: Sequence[Term]) -> bool:
     """As in "A report on absences. Word would be good."."""
-    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
-    return any(one.has("format") for one in words) and all(
-        one.has("format", "small.polite", "small.in", "small.as")
-        and not (one.has("thing") or one.columns or one.values)
-        for one in words
-    )  # fmt: skip
+    is_format = _has_only(clause, "format", "small.polite", "small.in", "small.as")
+    return is_format and not any(one.has("thing") for one in clause)
 
 
 def _is_stop(text: str, phrases: Sequence[Term], at: int) -> bool:
@@ -608,7 +601,8 @@ def _reading(
         if _shows_rows(draft):
             draft.asks.add("list")
             draft.measures = []
-            draft.comparing = [dataclasses.replace(one, measure_at=None) for one in draft.comparing]
+            for one in draft.comparing:
+                one.measure_at = None
         result.frame = _frame(draft, material, around, drafts, result)
         _tell_remarks(result)
         if result.frame is not None and "among" in draft.marks and _last_queries(around):

@@ -4,7 +4,6 @@ Three guards stand before any figure: rows are counted only where rows are asked
 like are never summed, and periods that are compared are complete and equally long.
 """
 
-import dataclasses
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -656,7 +655,7 @@ class Resolved(QueryParts):
         if ranking.is_judged and self._is_worse_more(measures):
             if ranking.is_top:
                 raise Unclear("rank_what", self._both_ends(measures))
-            ranking = draft.ranking = dataclasses.replace(ranking, is_top=True, is_judged=False)
+            ranking.is_top, ranking.is_judged = True, False
         if any(self._has_no_best(one) for one in measures):
             is_group = has_axis or ranking.count is None
             ends = self._both_ends(measures) if is_group else []

@@ -7,6 +7,7 @@ from typing import Final
 from agentpost_offline.data.model import Role
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.material import NO_TABLE
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon, things_called
@@ -26,7 +27,7 @@ _ROWS: Final = ("people", "rows")
 def take_people(clause: Clause, at: int) -> int:
     """Another word for those of whom each row is one: "kids" of a list of players."""
     term = clause.terms[at]
-    if clause.names(term) or clause.material is None or not things_called(term.text, "people"):
+    if clause.names(term) or not things_called(term.text, "people"):
         return 0
     name = clause.material.person
     if name is None or name in clause.draft.row_nouns or not clause.material.is_row([name]):
@@ -41,7 +42,7 @@ def is_own(clause: Clause, term: Term) -> bool:
     """Whether a word is the table's own name, as "orders" of ``orders.csv``, or a word that
     means nothing else is another name of it, as "kids" of ``Kinder.csv``; of "expenses" no rows
     are meant."""
-    if clause.material is None or term.kind != "word" or term.has("carry", *_FIGURES):
+    if term.kind != "word" or term.has("carry", *_FIGURES):
         return False
     if term.has("grain") and clause.calendar is not None:  # "over the weeks", of a weekly table
         return False
@@ -68,7 +69,7 @@ def is_each_row(clause: Clause, term: Term) -> bool:
 def is_article(clause: Clause, term: Term) -> bool:
     """Whether a word for goods is one for the rows: no column says which they are, or how many
     of them each row has."""
-    if clause.material is None or not term.has("concept.product", "goods"):
+    if clause.material is NO_TABLE or not term.has("concept.product", "goods"):
         return False
     says_which = clause.material.concepts.keys() & {"product", "quantity", "sold"}
     lists = term.has("goods") and (
@@ -85,7 +86,7 @@ def is_of_rows(clause: Clause, at: int) -> bool:
     counts = before.has("ask.many", "by.per", "extreme")
     names_rows = term.has("concept") or (not is_exact and bool(things_called(term.text, *_ROWS)))
     is_written = before.has("small.verb", "option.caption")
-    return clause.material is not None and not is_written and (
+    return clause.material is not NO_TABLE and not is_written and (
         counts or names_rows or is_own(clause, term)
     )  # fmt: skip
 
@@ -101,7 +102,6 @@ def is_row_word(clause: Clause, at: int, term: Term) -> bool:
 
 def is_row_noun(clause: Clause, at: int, columns: Sequence[str]) -> bool:
     """Whether a word names what each row is: "orders" where there is an ``order_id``."""
-    assert clause.material is not None, "there are columns"
     if _is_shown_beside(clause, at):
         return False
     roles = {clause.material.column(one).role for one in columns}
