@@ -186,9 +186,7 @@ class Draft:
     @property
     def is_talk(self) -> bool:
         """Whether a clause only talks."""
-        return self.talk is not None and not (
-            self.has_query or self.has_look or self.things or self.unknown or self.model
-        )
+        return self.talk is not None and not self.has_besides("asks", "control", "aggregate")
 
     @property
     def has_look(self) -> bool:
@@ -203,27 +201,18 @@ class Draft:
     @property
     def is_remark(self) -> bool:
         """Whether a clause only says what somebody does with the result."""
-        return self.is_statement and not self._demands
+        return self.is_statement and not self.has_besides("unknown")
 
     @property
     def is_purpose(self) -> bool:
         """Whether a clause only says what somebody needs a result for: "need it for the AGM"."""
-        return self.marks == {"it"} and not (
-            self._demands or self.unknown or self.talk or self.remarks or self.several_word
-        )
+        rest = self.has("talk", "remarks", "several_word")
+        return self.marks == {"it"} and not (rest or self.has_besides())
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was named at all."""
-        return not (
-            self._demands or self.unknown or self.talk or self.marks or self.remarks
-            or self.purposes
-        )  # fmt: skip
-
-    @property
-    def _demands(self) -> bool:
-        """Whether anything is asked for, or steered."""
-        return self.has_besides("unknown")
+        return not (self.has_besides() or self.has("talk", "marks", "remarks", "purposes"))
 
 
 _BLANK = Draft("")

@@ -141,17 +141,10 @@ def _exclude_more(clause: Clause, at: int) -> int:
     """Leave out what is joined to a column that was left out: "without the late ones and Ann"."""
     noun = clause.term(at)
     end = at + 1 if (noun.has("rows") or noun.text in PRONOUNS) else at
-    if not (_joins(clause, end) or _is_flag_joined(clause, end)):
+    if not _joins(clause, end):
         return at
     after = _exclude_listed(clause, clause.skip(end + 1))
     return after if after > clause.skip(end + 1) else at
-
-
-def _is_flag_joined(clause: Clause, at: int) -> bool:
-    """Whether an "and" stands before a column of yes and no."""
-    term, after = clause.term(at), clause.term(clause.skip(at + 1))
-    joins = term.has("small.and", "small.or") or term.text in ",、，،"
-    return joins and not after.values and _is_flag(clause, after)
 
 
 def _is_missing(clause: Clause, at: int) -> int:
@@ -214,7 +207,7 @@ def _continues(clause: Clause, at: int) -> bool:
     """Whether a list goes on behind a word: an "and", the article of "… and the no shows", the
     noun of "the unpaid ones and South"."""
     one, before, after = clause.terms[at], clause.term(at - 1), clause.term(at + 1)
-    if _is_flag_joined(clause, at) or _joins(clause, at):
+    if _joins(clause, at):
         return True
     if one.text in PRONOUNS:
         return after.text not in PRONOUNS and _continues(clause, at + 1)
@@ -285,11 +278,13 @@ def _denied_thing(clause: Clause, at: int, start: int) -> int:
 
 
 def _joins(clause: Clause, at: int) -> bool:
-    """Whether an "and" or a comma stands before one more value or period."""
+    """Whether an "and" or a comma stands before one more value, period or column of yes and no."""
     term = clause.term(at)
     after = clause.term(clause.skip(at + 1))
     joins = term.has("small.and", "small.or") or term.text in ",、，،"
-    return joins and bool(after.values or after.has("month", "weekday"))
+    return joins and (
+        bool(after.values) or after.has("month", "weekday") or _is_flag(clause, after)
+    )
 
 
 def _flag_with(clause: Clause, character: str) -> Column | None:

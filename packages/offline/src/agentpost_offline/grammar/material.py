@@ -127,7 +127,7 @@ class Material:
     @property
     def takings(self) -> list[str]:
         """The columns of money that "sales" or "takings" may mean where none is called so."""
-        return [] if self.own_concepts & _SPENT else self._money
+        return [] if _SPENT & set(map(concept_of, self.own_words)) else self._money
 
     @cached_property
     def owed(self) -> str | None:
@@ -169,11 +169,6 @@ class Material:
         is_sum = roles.is_additive(money) or concept_of(money.name) == "amount"
         is_negative = isinstance(money.first, float) and money.first < 0
         return (is_sum or self.is_price_of_row(money)) and not is_negative
-
-    @property
-    def own_concepts(self) -> set[str]:
-        """What the words of the table's own name are about."""
-        return {concept for word in self.own_words if (concept := concept_of(word)) is not None}
 
     @property
     def date_columns(self) -> list[Column]:

@@ -321,7 +321,10 @@ def _of_rows_called_so(parts: QueryParts) -> list[Measure] | None:
     """What is asked of the rows by a word that a column of dates has, too: "how many sailings" of
     ``sailings.csv`` with a sailing date. None where nothing is."""
     draft = parts.draft
-    if not draft.time or "time" not in draft.marks or not _is_called_by(parts, draft.time):
+    key = lexicon(parts.language).key
+    if not draft.time or "time" not in draft.marks or parts.material.own.isdisjoint(
+        map(key, name_tokens(draft.time))
+    ):  # fmt: skip
         return None
     counts = draft.asks == {"many"} or parts.groups or parts.time or draft.ranking or (
         draft.derivation is not None
@@ -338,12 +341,6 @@ def _of_rows_called_so(parts: QueryParts) -> list[Measure] | None:
     if draft.measures and draft.asks == {"many"} and not draft.comparing:
         return [ROW_COUNT, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
     return None
-
-
-def _is_called_by(parts: QueryParts, column: str) -> bool:
-    """Whether a column's name has the table's own: the sailing date of ``sailings.csv``."""
-    key = lexicon(parts.language).key
-    return any(key(word) in parts.material.own for word in name_tokens(column))
 
 
 def _counted_quantities(parts: QueryParts, quantities: list[MeasureRequest]) -> list[Measure]:

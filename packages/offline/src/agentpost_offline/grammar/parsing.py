@@ -482,7 +482,7 @@ class _Parser(Clause):
             period, _ = periods.read(self.terms, at, self.calendar)
             if period is not None:
                 return 0
-        if term.columns and not term.has("ask") and self._follows_by(at):
+        if term.columns and not term.has("ask") and self.term_before(at).has("by"):
             return 0
         if self._ends_range(at) or (term.has("aggregate") and self._measure_follows(at)):
             return 0
@@ -541,10 +541,6 @@ class _Parser(Clause):
             term.text.casefold() in {(unit or "").casefold() for unit in units}
         )
 
-    def _follows_by(self, at: int) -> bool:
-        before = [one for one in self.terms[max(0, at - 2) : at] if not one.is_glue]
-        return bool(before) and before[-1].has("by")
-
     def take_axis(self, at: int) -> int:
         """As in "by region and month", "per quarter", "for each store"."""
         term = self.terms[at]
@@ -572,8 +568,10 @@ class _Parser(Clause):
                         self._grain(Grain.DAY)  # "by date"
                     else:
                         self.draft.is_trend = True
-            elif column is not None and self._groups_numbers(at, start, column):
-                self.draft.groups.append(column.name)
+            elif column is not None and column.kind is Kind.NUMBER and (
+                start > self.skip(at + 1) and column.distinct <= _FEW
+            ):  # fmt: skip
+                self.draft.groups.append(column.name)  # "rent by number of bedrooms"
             elif column is not None and column.role in (Role.AMOUNT, Role.RATE):
                 if end > start:
                     break
@@ -600,7 +598,8 @@ class _Parser(Clause):
             else:
                 break
             end += 1
-        if end == start and self.term(end) is END and term.has("by.each") and self._has_axis:
+        has_axis = self.draft.groups or self.draft.grains
+        if end == start and self.term(end) is END and term.has("by.each") and has_axis:
             return 1  # "the price per kind and how many of each we sold"
         if end > start and per and not term.has("by.each"):
             self.draft.marks.add("per")
@@ -629,15 +628,6 @@ class _Parser(Clause):
             return at
         column = self.column(after)
         return place if column is not None and column.kind is Kind.NUMBER else at
-
-    def _groups_numbers(self, at: int, start: int, column: Column) -> bool:
-        """Whether a result is by a column of few numbers: "rent by number of bedrooms"."""
-        is_said = start > self.skip(at + 1)
-        return column.kind is Kind.NUMBER and is_said and column.distinct <= _FEW
-
-    @property
-    def _has_axis(self) -> bool:
-        return bool(self.draft.groups or self.draft.grains)
 
     def _is_of_next(self, at: int) -> bool:
         """Whether a value stands before the name of its own column."""
@@ -676,8 +666,10 @@ class _Parser(Clause):
             return 0
         if self._is_preposition(at):
             return 0
-        if term.has("ask.many") and not self._measure_comes(at):
-            return 0  # "كم" is "how many", and "what" before a figure
+        if term.has("ask.many"):  # "كم" is "how many", and "what" before a figure
+            after = self.term(self.skip(at + 1, "small.of"))
+            if not (after is END or after.has("aggregate", "derived") or self.is_measure(after)):
+                return 0
         key = "which" if term.has("ask.which") else "who" if term.has("ask.who") else "what"
         before = self.term(at - 1)
         if key == "who" and (before.text in PRONOUNS or before.has("them")):
@@ -722,11 +714,6 @@ class _Parser(Clause):
         return self.terms[at].has("small.in") and (
             narrows or not all(one.is_glue for one in before)
         )
-
-    def _measure_comes(self, at: int) -> bool:
-        """Whether a figure or how it is computed stands behind a word that asks."""
-        after = self.term(self.skip(at + 1, "small.of"))
-        return after is END or after.has("aggregate", "derived") or self.is_measure(after)
 
     def take_asking(self, at: int) -> int:
         term = self.terms[at]
@@ -1174,9 +1161,7 @@ class _Parser(Clause):
         elif term.has("unable"):
             draft.unknown.append(term.text)
             draft.marks.add("unable")
-        elif term.has("model") and (
-            self._is_part_of_name(term) or self._is_named_unit(at) or self._is_sent_by_asker(at)
-        ):  # fmt: skip
+        elif term.has("model") and self._needs_no_model(at):
             return 0
         elif term.has("ahead") and self._asks_ahead(at):
             draft.model.append(("future", self.text[self.terms[max(0, at - 1)].start : term.end]))
@@ -1208,11 +1193,14 @@ class _Parser(Clause):
             if draft.control is None and not (term.has("control.again") and draft.has_query):
                 draft.control = term.key("control")
                 self.control_at = term.start, term.end
-        elif term.has("talk.no") and not at and self._goes_on_after_comma():
+        elif term.has("talk.no") and not at and self.term(1).text in ",，،" and self.terms[_ALONE:]:
             pass  # "no, by month"
         elif term.has("greeting") and self._greets(at):
             draft.talk = draft.talk or (None if len(self.terms) > _ALONE else "hello")
-        elif term.has("talk") and not ((term.has("small.glue") and at) or self._denies(at)):
+        elif term.has("talk") and not (
+            (term.has("small.glue") and at)
+            or (term.has("not") and self.term(at + 1).kind != "mark")  # "no e-mail"
+        ):  # fmt: skip
             draft.talk = draft.talk or term.key("talk")
         elif term.has("ordinal"):
             if draft.ordinal is not None:  # "the first and the third"
@@ -1230,20 +1218,15 @@ class _Parser(Clause):
         is_asked = any(one.has("ask") for one in before) or not before
         return is_asked and not after.has("asked")
 
-    def _is_sent_by_asker(self, at: int) -> bool:
-        """As in "I need to send this to my boss", which only says what the answer is for."""
-        before = self.terms[self.start_of_part(at) : at] if self.terms[at].has("model.send") else ()
-        return any(one.has("statement.statement") for one in before)
-
-    def _is_named_unit(self, at: int) -> bool:
-        """As the minutes of "in minutes", which nobody has to write."""
-        before = self.term(at - 1)
-        return before.has("small.in") and self.terms[at].has("unit")
-
-    def _is_part_of_name(self, term: Term) -> bool:
-        """Whether a word stands in the name of a column: the "call" of a "call bell"."""
-        key = lexicon(self.language).key(term.text)
-        return key in self.material.parts
+    def _needs_no_model(self, at: int) -> bool:
+        """As the "call" of a column "call bell", the minutes of "in minutes", and "I need to send
+        this to my boss", which only says what the answer is for."""
+        term, key = self.terms[at], lexicon(self.language).key
+        is_unit = term.has("unit") and self.term(at - 1).has("small.in")
+        before = self.terms[self.start_of_part(at) : at] if term.has("model.send") else ()
+        return key(term.text) in self.material.parts or is_unit or any(
+            one.has("statement.statement") for one in before
+        )  # fmt: skip
 
     def _is_of_pieces(self, at: int) -> bool:
         """Whether a word for goods stands beside the column that counts them: the portions of
@@ -1259,15 +1242,6 @@ class _Parser(Clause):
         after = self.term(at + 1)
         is_first = all(one.is_glue or one.has("talk") for one in self.terms[:at])
         return is_first and after.kind == "mark"
-
-    def _goes_on_after_comma(self) -> bool:
-        after = self.term(1)
-        return after.text in ",，،" and len(self.terms) > _ALONE
-
-    def _denies(self, at: int) -> bool:
-        """Whether a "no" belongs to what follows it, and is no answer: "no e-mail"."""
-        after = self.term(at + 1)
-        return self.terms[at].has("not") and after.kind != "mark"
 
     def take_glue(self, at: int) -> int:
         """Small words that only hold a sentence together."""

@@ -182,13 +182,9 @@ def _one(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period |
     if phrases[at].kind == "date":
         return _date(phrases[at].text), 1
     if phrases[at].has("weekday"):
-        return _weekdays(phrases, at)
+        days = tuple(int(digit) for digit in phrases[at].key("weekday") or "")
+        return Period(Grain.WEEKDAY, weekdays=days), 1
     return _read_name(phrases, at, calendar)
-
-
-def _weekdays(phrases: Sequence[Term], at: int) -> tuple[Period, int]:
-    days = tuple(int(digit) for digit in phrases[at].key("weekday") or "")
-    return Period(Grain.WEEKDAY, weekdays=days), 1
 
 
 def _read_name(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:

@@ -38,7 +38,8 @@ def take_purpose(clause: Clause, at: int) -> int:
     else:
         return 0
     while (one := clause.term(end)) is not END and not clause.names(one) and (
-        one.has("audience", "weekday") or _is_of_weekday(clause, end)
+        one.has("audience", "weekday")
+        or (one.has("small.in") and clause.term(end + 1).has("weekday"))  # "… on Thursday"
     ):  # fmt: skip
         end += 1
     if clause.names(one) or not _is_audience(clause, others, at, end):
@@ -105,12 +106,6 @@ def _take_report(clause: Clause, at: int) -> int:
         return 0
     clause.draft.purposes.append(clause.text[clause.terms[at].start : one.end])
     return end + 1 - at
-
-
-def _is_of_weekday(clause: Clause, at: int) -> bool:
-    """As the "on" of "the meeting on Thursday"."""
-    day = clause.term(at + 1)
-    return clause.terms[at].has("small.in") and day.has("weekday")
 
 
 def _is_audience(clause: Clause, others: Sequence[Term], at: int, end: int) -> bool:

@@ -420,7 +420,11 @@ def _with_what_hands_over(clauses: Sequence[Sequence[Term]]) -> list[Sequence[Te
         )  # fmt: skip
         if results and only_adds:
             results[-1] = [*results[-1], *clause]
-        elif results and _makes(results[-1]) and (_hands_over(clause) or _only_formats(clause)):
+        elif results and _makes(results[-1]) and (
+            _hands_over(clause)
+            or (_has_only(clause, "format", "small.polite", "small.in", "small.as")
+                and not any(one.has("thing") for one in clause))  # "Word would be good."
+        ):  # fmt: skip
             results[-1] = [*results[-1], *(one for one in clause if not one.has("small.it"))]
         else:
             results.append(clause)
@@ -475,12 +479,6 @@ def _hands_over(clause: Sequence[Term]) -> bool:
         return False
     before = clause[: places[0]]
     return any(one.has("small.it") for one in before) and any(one.has("small.as") for one in before)
-
-
-def _only_formats(clause: Sequence[Term]) -> bool:
-    """As in "A report on absences. Word would be good."."""
-    is_format = _has_only(clause, "format", "small.polite", "small.in", "small.as")
-    return is_format and not any(one.has("thing") for one in clause)
 
 
 def _is_stop(text: str, phrases: Sequence[Term], at: int) -> bool:
@@ -912,7 +910,8 @@ def _raced(draft: Draft, queries: Sequence[Query], material: Material) -> tuple[
     """The queries of a race of bars. Where no column has names, the columns of numbers race: the
     clubs of a table with a column for each; one that is named whole has nothing to race against."""
     names = [one for one in material.groups if one.distinct > 1]
-    if names or len(material.numbers) < _RACING or not all(map(_is_plain, queries)):
+    is_plain = not any(one.groups or one.having or one.order for one in queries)
+    if names or len(material.numbers) < _RACING or not is_plain:
         return tuple(queries)
     if any(name_tokens(fold(one.word)) == name_tokens(fold(one.column)) for one in draft.measures):
         if len(draft.measures) < _RACING:
@@ -926,10 +925,6 @@ def _raced(draft: Draft, queries: Sequence[Query], material: Material) -> tuple[
     query = queries[0] if queries else Query(material.table.id)
     time = query.time or material.date_columns[0].name
     return (replace(query, measures=measures, time=time),)
-
-
-def _is_plain(query: Query) -> bool:
-    return not (query.groups or query.having or query.order)
 
 
 def _document_formats(draft: Draft) -> tuple[str, ...]:

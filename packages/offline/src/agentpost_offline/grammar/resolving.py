@@ -244,13 +244,16 @@ class Resolved(QueryParts):
         self._flags()
         self.groups = list(dict.fromkeys((*draft.groups, *draft.which_columns)))
         makes = self.thing is not Thing.ANSWER
+        looks_up = (
+            draft.values or draft.filters
+        ) and not draft.measures  # "the region of Order 17"
         if draft.mentions and (
             makes or draft.ranking or "versus" in draft.marks
             or (draft.comparing and not self.is_counting)
             or ("list" in draft.asks and not draft.measures and any(
                 self.material.column(name).distinct > NAMED for name in draft.mentions
             ))
-            or not (self.groups or self.is_counting or self._looks_up)
+            or not (self.groups or self.is_counting or looks_up)
         ):  # fmt: skip
             self.groups = list(dict.fromkeys((*self.groups, *draft.mentions)))
         self._who()
@@ -419,11 +422,6 @@ class Resolved(QueryParts):
                 draft.filters = [one for one in draft.filters if one.column != column]
                 draft.groups.append(column)
                 draft.mentions = [] if "versus" in draft.marks else draft.mentions
-
-    @property
-    def _looks_up(self) -> bool:
-        """As in "what is the region of Order 17": the values of a column under a condition."""
-        return bool(self.draft.values or self.draft.filters) and not self.draft.measures
 
     def _values(self) -> None:
         """Values that were named keep their rows; two of a column are shown side by side."""
@@ -873,7 +871,12 @@ class Resolved(QueryParts):
         marks = self.draft.marks
         if not marks & {"versus", "difference", "more"}:
             return
-        pairs = [f for f in self.filters if f.op is Op.IS and _differ(f.values)]
+        pairs = [  # and not two spellings of one value: "Cash" and "cash"
+            f for f in self.filters
+            if f.op is Op.IS and len({str(value).casefold() for value in f.values}) > 1
+        ]  # fmt: skip
+        # As in "North against the others".
+        names_one_side = any(len(f.values) == 1 and f.column in self.groups for f in self.filters)
         if "more" in marks and len(measures) > 1 and self.draft.asks & {"which", "who", "many"}:
             raise Unclear("difference_of_what")  # "who did better in maths than in English"
         if "difference" in marks:
@@ -890,7 +893,7 @@ class Resolved(QueryParts):
         elif (
             ("versus" not in marks and not pairs and len(measures) < 2)
             or not (self.groups or self.time or len(measures) > 1)
-            or (self._names_one_side and not pairs and len(measures) < 2)
+            or (names_one_side and not pairs and len(measures) < 2)
         ):
             raise Unclear("difference_of_what")
 
@@ -901,11 +904,6 @@ class Resolved(QueryParts):
             return None
         name = formula(columns[0], Sign.MINUS, columns[1])
         return Measure(name, measures[0].aggregate) if name else None
-
-    @property
-    def _names_one_side(self) -> bool:
-        """As in "North against the others", which names one side only."""
-        return any(len(f.values) == 1 and f.column in self.groups for f in self.filters)
 
     def _compares_periods(self) -> bool:
         """Whether two periods are set against each other."""
@@ -1039,11 +1037,6 @@ class Resolved(QueryParts):
             one.unit in ("s", "min", "h") or concept_of(one.name) == "hours"
             or words.names(one.name, "duration") for one in columns
         )  # fmt: skip
-
-
-def _differ(values: Sequence[str | float]) -> bool:
-    """Whether there are several values, and not two spellings of one: "Cash" and "cash"."""
-    return len({str(value).casefold() for value in values}) > 1
 
 
 def _asks_for_list(draft: Draft) -> bool:

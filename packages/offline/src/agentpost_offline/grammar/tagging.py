@@ -511,13 +511,9 @@ class _Tagger:
             typed = typed.removesuffix("s")  # "mates"
         near = {original for spelt, original in names.items() if spelt.startswith(typed)}
         if len(typed) == _SHORT:  # "back" begins many values
-            near = {one for one in near if self._names_column(one)}
+            parts = {key for keys in self.material.columns for key in keys}
+            near = {one for one in near if self.words.key(one) in parts}
         return near.pop() if len(near) == 1 else None
-
-    def _names_column(self, word: str) -> bool:
-        """Whether a word stands in the name of a column."""
-        key, columns = self.words.key(word), self.material.columns
-        return any(key in keys for keys in columns)
 
 
 def _is_small(meaning: str) -> bool:
