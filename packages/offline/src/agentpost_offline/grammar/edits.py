@@ -282,12 +282,21 @@ def speaks_of_list(draft: Draft, material: Material | None, works: Sequence[Work
 
 def follow_up(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """The question about the rows that were shown last; None where a clause asks for other rows."""
+    last = works[0].frame if works else None
+    if last is None or material is None or len(last.queries) != 1:
+        return None
+    (query,) = last.queries
+    if query.table != material.table.id:
+        return None
     follow_ups = (
-        _count_of_list, _list_of_count, _sum_of_list, _part_of_sum, _count_among, _list_among,
-        _rate_of_count,
+        _count_of_list, _list_of_count, _sum_of_list, _part_of_sum, _among, _rate_of_count
     )  # fmt: skip
-    frames = (one(draft, material, works) for one in follow_ups)
-    return next(filter(None, frames), None)
+    results = (one(draft, material, query) for one in follow_ups)
+    result = next(filter(None, results), None)
+    return None if result is None else Frame(
+        Act.ASK, Thing.ANSWER, (result,),
+        language=last.language, files=last.files, text=last.text, said=draft.text,
+    )  # fmt: skip
 
 
 def other_end(draft: Draft, frame: Frame) -> Frame | None:
@@ -303,57 +312,50 @@ def other_end(draft: Draft, frame: Frame) -> Frame | None:
     return replace(frame, queries=(query,), said=draft.text)
 
 
-def _count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _of_same_rows(
+    query: Query, measures: Sequence[Measure], groups: Sequence[str] = (),
+    conditions: Sequence[Filter] = (),
+) -> Query:  # fmt: skip
+    """Other measures of the rows that a query kept, as "per team how many is that"."""
+    filters = (*query.filters, *conditions)
+    return Query(query.table, tuple(measures), tuple(groups), filters=filters)
+
+
+def _is_whole_list(query: Query) -> bool:
+    """Whether a query has all rows that its filters keep."""
+    return not (query.having or query.order or query.time)
+
+
+def _count_of_list(draft: Draft, material: Material, query: Query) -> Query | None:
     """The number of what was listed last: "how many is that?"; None where no list came last."""
     is_asked = draft.asks == {"many"} and {"it"} <= draft.marks <= {"it", "per"}
     names = [*draft.groups, *draft.mentions]
-    if not is_asked or len(names) > 1 or (
+    if not (is_asked and _is_whole_list(query)) or len(names) > 1 or (
         draft.has_besides("asks", "groups", "mentions", "row_nouns", "counts", "aggregate")
     ):  # fmt: skip
         return None
-    query = _last_list(works, material)
-    if query is None or material is None:
+    if [one.aggregate for one in query.measures] == [Aggregate.DISTINCT] and not query.groups:
+        return _of_same_rows(query, query.measures, names)
+    is_list = query.measures == () if not query.groups else (
+        query.measures == (ROW_COUNT,) and material.is_row(query.groups)
+    )  # fmt: skip
+    return _of_same_rows(query, (ROW_COUNT,), names) if is_list else None
+
+
+def _among(draft: Draft, material: Material, query: Query) -> Query | None:
+    """Those listed last that have more in common, or their number: "how many of them are in 8B?",
+    in each group where they were counted so; None where no rows were listed last."""
+    if not (asks_among(draft) and _is_whole_list(query)):
         return None
-    is_of_values = len(query.measures) == 1 and query.measures[0].aggregate is Aggregate.DISTINCT
-    is_of_rows = query.measures in ((), (ROW_COUNT,)) and bool(query.groups) == bool(query.measures)
-    if is_of_values and not query.groups:
-        measure = query.measures[0]
-    elif is_of_rows and (not query.groups or material.is_row(query.groups)):
-        measure = ROW_COUNT
-    else:
-        return None
-    return _over_same_rows(works[0].frame, query, (measure,), draft.text, names)
-
-
-def _count_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
-    """The number of those listed last that have more in common: "how many of them are in 8B?", in
-    each group where they were counted so; None where no rows were listed last."""
-    query = _among(draft, material, works) if draft.asks == {"many"} else None
-    if query is None or material is None:
-        return None
-    groups = [] if material.is_row(query.groups) else list(query.groups)
-    return _over_same_rows(works[0].frame, query, (ROW_COUNT,), draft.text, groups)
-
-
-def _list_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
-    """Those listed last that have more in common: "which of those have breakfast?"; None where no
-    rows were listed last."""
-    query = _among(draft, material, works) if draft.asks != {"many"} else None
-    if query is None:
-        return None
-    return replace(works[0].frame, queries=(query,), said=draft.text)
-
-
-def _among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Query | None:
-    """The list that came last, under one more condition."""
-    query = _last_list(works, material) if asks_among(draft) else None
-    if query is None or material is None:
-        return None
+    counts = draft.asks == {"many"}
     is_of_rows = bool(query.groups) and material.is_row(query.groups)
-    is_count = query.measures == (ROW_COUNT,) and draft.asks == {"many"}  # "… of those are new"
+    is_count = query.measures == (ROW_COUNT,) and counts  # "… of those are new"
     if not (is_count or (is_of_rows and query.filters)):
         return None
     conditions = (*draft.filters, *draft.value_filters)
+    if counts:
+        groups = () if is_of_rows else query.groups
+        return _of_same_rows(query, (ROW_COUNT,), groups, conditions)
     return replace(query, filters=(*query.filters, *conditions))
 
 
@@ -370,91 +372,76 @@ def asks_among(draft: Draft) -> bool:
     )  # fmt: skip
 
 
-def _sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _sum_of_list(draft: Draft, material: Material, query: Query) -> Query | None:
     """What all that was shown last comes to: "how much is that?"; None where it cannot be told."""
-    query = _last_query(works, material) if asks_sum_of_it(draft) else None
-    if query is None or material is None or query.having or (query.order and query.order.count):
+    if not asks_sum_of_it(draft) or query.having or (query.order and query.order.count):
         return None
-    measures = query.measures
-    if all(
+    measures, takings = query.measures, material.takings
+    are_rows = all(
         one.aggregate in _COUNTS and one.derived in (None, Derivation.SHARE) for one in measures
-    ):  # rows
-        names = [one.column for one in draft.measures] or (
-            material.takings or material.concepts.get("revenue") or material.concepts.get("amount")
-        )
-        columns = [material.column(name) for name in names or ()]
-        if len(columns) != 1 or not (
-            is_additive(columns[0]) or material.is_price_of_row(columns[0])
-        ):  # fmt: skip
+    )
+    names = [one.column for one in draft.measures] or takings or (
+        material.concepts.get("revenue") or material.concepts.get("amount") or []
+    )  # fmt: skip
+    if are_rows:
+        columns = [material.column(name) for name in names]
+        adds = [one for one in columns if is_additive(one) or material.is_price_of_row(one)]
+        if len(columns) != 1 or not adds:
             return None
-        measures = (Measure(columns[0].name, Aggregate.SUM),)
-    elif _asks_money_of(draft, measures, material):  # "… and how much money was that"
-        measures = (Measure(material.takings[0], Aggregate.SUM),)
-    elif draft.measures or len(measures) != 1 or not _is_sum(measures[0], draft, material):
+        return _of_same_rows(query, [Measure(names[0], Aggregate.SUM)], draft.groups)
+    if len(measures) != 1 or measures[0].aggregate is not Aggregate.SUM or not measures[0].column:
         return None
-    return _over_same_rows(works[0].frame, query, measures, draft.text, draft.groups)
+    (measure,) = measures
+    is_other = len(takings) == 1 and names == takings and measure.column != names[0]
+    if "much" in draft.asks and is_other:  # "… and how much money was that"
+        measure = Measure(takings[0], Aggregate.SUM)
+    elif draft.measures or measure.derived or not (
+        is_currency(material.column(str(measure.column)).unit) or draft.aggregate is Aggregate.SUM
+    ):  # fmt: skip
+        return None
+    return _of_same_rows(query, [measure], draft.groups)
 
 
-def _asks_money_of(draft: Draft, measures: Sequence[Measure], material: Material) -> bool:
-    """Whether the money of the rows is asked for behind another sum of them."""
-    (first, *others) = measures
-    is_sum = first.aggregate is Aggregate.SUM and first.column is not None and not others
-    names = [one.column for one in draft.measures] or material.takings[:1]
-    is_money = len(material.takings) == 1 and names == material.takings
-    return "much" in draft.asks and is_sum and is_money and first.column != names[0]
-
-
-def _part_of_sum(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _part_of_sum(draft: Draft, material: Material, query: Query) -> Query | None:
     """How much of a sum that was shown last its rows under one more condition have: "how much of
     that is not paid?"; None for a share in percent, and where no sum was shown."""
     conditions = [*draft.value_filters, *draft.filters]
-    calendar = _calendar(draft, material, "") if material is not None else None
+    calendar = _calendar(draft, material, "")
     if calendar is not None:
         conditions += [one.filter(calendar) for one in draft.periods]
     is_part = "part" in draft.marks or (draft.derivation is None and draft.asks == {"much"})
     is_asked = is_part and len(conditions) == 1 and (
         {"it"} <= draft.marks <= {"it", "about", "flag", "part"}
     )  # fmt: skip
-    query = _last_query(works, material)
-    if not is_asked or query is None or draft.has_besides("asks", "derivation", *_CONDITIONS):
-        return None
-    is_sum = len(query.measures) == 1 and query.measures[0].aggregate is Aggregate.SUM
-    if not is_sum or query.measures[0].derived or query.having or (
-        {one.column for one in query.filters} & {one.column for one in conditions}
+    is_sum = [(one.aggregate, one.derived) for one in query.measures] == [(Aggregate.SUM, None)]
+    if not (is_asked and is_sum) or query.having or _overlap(query.filters, conditions) or (
+        draft.has_besides("asks", "derivation", *_CONDITIONS)
     ):  # fmt: skip
         return None
-    rows = replace(query, filters=(*query.filters, *conditions))
-    return _over_same_rows(works[0].frame, rows, query.measures, draft.text)
+    return _of_same_rows(query, query.measures, (), conditions)
 
 
-def _rate_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _overlap(filters: Sequence[Filter], others: Sequence[Filter]) -> bool:
+    """Whether two groups of conditions have a column in common."""
+    return not {one.column for one in filters}.isdisjoint(one.column for one in others)
+
+
+def _rate_of_count(draft: Draft, material: Material, query: Query) -> Query | None:
     """How many percent of the rows, or of those of each group, were counted or listed last: "in
     percent of their jobs", "what percent is that"; None where no rows with a "yes" were shown."""
-    query = _last_query(works, material) if draft.derivation is Derivation.SHARE else None
-    if query is None or material is None or not set(draft.groups) <= set(query.groups) or (
+    speaks = draft.counts or draft.row_nouns or draft.groups or "it" in draft.marks
+    is_asked = draft.derivation is Derivation.SHARE and set(draft.groups) <= set(query.groups)
+    flags = [one for one in query.filters if material.is_yes(one)]
+    if not (is_asked and speaks and query.measures in ((), (ROW_COUNT,)) and len(flags) == 1) or (
         draft.has_besides("derivation", "counts", "row_nouns", "groups", "asks", "aggregate")
     ):  # fmt: skip
         return None
-    is_list = not query.measures or material.is_row(query.groups)
-    speaks = draft.counts or draft.row_nouns or draft.groups or "it" in draft.marks
-    flags = [one for one in query.filters if material.is_yes(one)]
-    if query.measures not in ((), (ROW_COUNT,)) or len(flags) != 1 or not speaks:
-        return None
     rate = Measure(flags[0].column, Aggregate.COUNT, Derivation.RATE)
-    groups = () if is_list else query.groups
-    result = replace(query, measures=(rate,), groups=groups)
-    return replace(works[0].frame, queries=(result,), said=draft.text)
+    is_list = not query.measures or material.is_row(query.groups)
+    return replace(query, measures=(rate,), groups=() if is_list else query.groups)
 
 
 _COUNTS = (Aggregate.COUNT, Aggregate.DISTINCT)
-
-
-def _is_sum(measure: Measure, draft: Draft, material: Material) -> bool:
-    """Whether a sum was shown, of money where it is not called a total."""
-    if measure.aggregate is not Aggregate.SUM or measure.column is None or measure.derived:
-        return False
-    is_money = is_currency(material.column(measure.column).unit)
-    return is_money or draft.aggregate is Aggregate.SUM
 
 
 def asks_sum_of_it(draft: Draft) -> bool:
@@ -471,49 +458,18 @@ def asks_sum_of_it(draft: Draft) -> bool:
     )  # fmt: skip
 
 
-def _list_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _list_of_count(draft: Draft, material: Material, query: Query) -> Query | None:
     """What was counted last, by its names: "who are they?", "who are they, just the juniors"; None
     where no count came last."""
     asks_which = bool(draft.asks) and draft.asks <= {"who", "which", "what", "list"}
     conditions = [*draft.value_filters, *draft.filters]
     is_of_them = draft.marks >= {"it", "only"} or "ones" in draft.look_words or not conditions
-    if not (asks_which and is_of_them) or draft.has_besides("asks", "values", "filters"):
+    is_count = query.measures == (ROW_COUNT,) and not (query.groups or query.time)
+    if not (asks_which and is_of_them and is_count) or _overlap(query.filters, conditions) or (
+        draft.has_besides("asks", "values", "filters") or not material.row_name
+    ):  # fmt: skip
         return None
-    query = _last_query(works, material)
-    if query is None or material is None:
-        return None
-    if query.measures != (ROW_COUNT,) or query.groups or query.time or not material.row_name:
-        return None
-    if {one.column for one in query.filters} & {one.column for one in conditions}:
-        return None
-    result = replace(query, groups=(material.row_name,), filters=(*query.filters, *conditions))
-    return replace(works[0].frame, queries=(result,), said=draft.text)
-
-
-def _last_query(works: Sequence[Work], material: Material | None) -> Query | None:
-    """The query of the last work; None unless it has exactly one, over the table of `material`."""
-    queries = works[0].frame.queries if works else ()
-    if len(queries) != 1 or material is None or queries[0].table != material.table.id:
-        return None
-    return queries[0]
-
-
-def _last_list(works: Sequence[Work], material: Material | None) -> Query | None:
-    """The last query, where all rows are in it that its filters keep."""
-    query = _last_query(works, material)
-    return None if query is None or query.having or query.order or query.time else query
-
-
-def _over_same_rows(
-    last: Frame, query: Query, measures: tuple[Measure, ...], text: str, groups: Sequence[str] = (),
-) -> Frame:  # fmt: skip
-    """The question for other measures of the rows that a query kept, as "per team how many is
-    that"."""
-    return Frame(
-        Act.ASK, Thing.ANSWER,
-        (Query(query.table, measures, tuple(groups), filters=query.filters),),
-        language=last.language, files=last.files, text=last.text, said=text,
-    )  # fmt: skip
+    return replace(query, groups=(material.row_name,), filters=(*query.filters, *conditions))
 
 
 def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
