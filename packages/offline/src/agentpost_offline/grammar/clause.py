@@ -37,9 +37,24 @@ class Clause:
         """How the next column is to be computed."""
         self.unknown: list[tuple[int, int]] = []
         """Where words stand in the text that no production took."""
-        self.last_measure_at = -9
+        self.measure_places: list[int] = []
+        """Where figures stand."""
+        self.pending_too: list[Aggregate] = []
+        """More aggregates for the same column: "total and average"."""
+        self.adds_aggregate = False
+        """Whether an "and" stands between a figure and the aggregate that waits for its column."""
+        self.person_spans: list[tuple[int, int]] = []
+        """Words for people where no column has any."""
+        self.control_at = 0, 0
+        self.lacking_at: set[int] = set()
+        self.repeated: set[int] = set()
         self._ends: dict[tuple[str, ...], dict[int, int]] = {}
         """Where places lead that are skipped, by what is skipped besides glue; see `skip`."""
+
+    @property
+    def last_measure_at(self) -> int:
+        """The place of the last figure."""
+        return self.measure_places[-1] if self.measure_places else -9
 
     def term(self, at: int) -> Term:
         """The term at a place; `END` before the first and behind the last."""

@@ -35,8 +35,6 @@ from agentpost_offline.grammar.material import (
     Calendar,
     Material,
     calendar_of,
-    is_better_higher,
-    is_worse_higher,
     no_value,
     reaches,
     yes_value,
@@ -807,23 +805,20 @@ def _order(
     if draft.ranking is not None:
         if draft.ranking.concept not in ("", "rows", "sold"):
             raise Unclear("ask_anew")  # "and the oldest" is of another figure
-        if draft.ranking.is_judged and any(
-            one.column and not is_better_higher(material.column(one.column)) for one in old.measures
-        ):  # fmt: skip
+        if draft.ranking.is_judged and not material.is_best_highest(old.measures):
             raise Unclear("ask_anew")
         count = draft.ranking.count or (1 if "only" in draft.marks else None)
         return Order(draft.ranking.is_top, count)
     if draft.sort is not None:
         if {name for name, _ in draft.sort_by} - {one.column for one in old.measures}:
             raise Unclear("ask_anew")  # groups stand in the order of what is shown of them
-        is_down = draft.sort
-        if "judged" in draft.marks:
-            columns = [material.column(one.column) for one in old.measures if one.column]
-            if columns and all(map(is_worse_higher, columns)):
-                is_down = not is_down  # "worst first"
-            elif not all(map(is_better_higher, columns)):
-                raise Unclear("ask_anew")
-        return Order(is_down, old.order.count if old.order and not is_regrouped else None)
+        is_best_highest = "judged" not in draft.marks or material.is_best_highest(old.measures)
+        if is_best_highest is None:
+            raise Unclear("ask_anew")
+        return Order(
+            draft.sort is is_best_highest,
+            old.order.count if old.order and not is_regrouped else None,
+        )
     is_by_time_alone = (draft.grains or draft.is_trend) and not groups
     return None if is_by_time_alone else old.order  # months come in their own order
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Columns, Sign, by_name, formula
 from agentpost_offline.data.model import Column, Kind, Role, Table
-from agentpost_offline.frame import Filter, Grain, Op
+from agentpost_offline.frame import Filter, Grain, Measure, Op
 from agentpost_offline.grammar.text import HAN, fold, name_tokens, normal, tokens as text_tokens
 from agentpost_offline.grammar.vocabulary import (
     Lexicon,
@@ -60,6 +60,14 @@ class Material:
     def columns_by_name(self) -> Columns:
         """The columns of the table, and the figures of two of them."""
         return by_name(self.table)
+
+    def is_best_highest(self, measures: Sequence[Measure]) -> bool | None:
+        """Whether the best of some figures is surely the highest; False where surely the worst is,
+        None where that cannot be told."""
+        columns = [self.column(one.column) for one in measures if one.column]
+        if all(map(is_better_higher, columns)):
+            return True
+        return False if all(map(is_worse_higher, columns)) else None
 
     def is_yes(self, one: Filter) -> bool:
         """Whether a condition is on the "yes" of a column of yes and no."""

@@ -33,7 +33,8 @@ def take_owing(clause: Clause, at: int) -> int:
         draft.filters.append(condition)
     if is_beside or (_asks_figure(clause, at) and not draft.measures):
         draft.measures.append(MeasureRequest(name, clause.pending, term.text))
-        clause.pending, clause.last_measure_at = None, at
+        clause.pending = None
+        clause.measure_places.append(at)
     if after.has("concept.revenue") and not clause.names(after):
         return clause.skip(at + 1) + 1 - at  # "who owes money"
     return 1

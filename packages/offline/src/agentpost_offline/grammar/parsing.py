@@ -68,26 +68,15 @@ def parse(
     """Read the terms of one clause; ``text`` is the whole message, in which they have places, and
     ``files`` the names of the files that it may be about, ``has_images`` whether pictures are
     among them."""
-    return _Parser(text, list(terms), material, today, language, files, has_images).draft
+    return _Parser(text, list(terms), material, today, language, files, has_images).read()
 
 
 class _Parser(Clause):
     """A clause that is read from its first term to its last as it is made."""
 
-    def __init__(
-        self, text: str, terms: list[Term], material: Material | None, today: str, language: str,
-        files: Sequence[str], has_images: bool,
-    ) -> None:  # fmt: skip
-        super().__init__(text, terms, material, today, language, files, has_images)
-        self.pending_too: list[Aggregate] = []
-        """More aggregates for the same column: "total and average"."""
-        self.measure_places: list[int] = []
-        self.adds_aggregate = False
-        """Whether an "and" stands between a figure and the aggregate that waits for its column."""
-        self.person_spans: list[tuple[int, int]] = []
-        """Words for people where no column has any."""
-        self.control_at = 0, 0
-        self.lacking_at: set[int] = set()
+    def read(self) -> Draft:
+        """What the clause says."""
+        terms = self.terms
         if any(term.has("needs.table") for term in terms):
             self.draft.marks.add("table")
         self._drop_other_names()
@@ -102,7 +91,7 @@ class _Parser(Clause):
             if one.has("small.in") and terms[at + 1].has("small.and", "small.or") and (
                 terms[at + 2].has("not.not")
             ):  # fmt: skip
-                self.draft.unknown.append(text[one.start : terms[at + 2].end])  # both of them
+                self.draft.unknown.append(self.text[one.start : terms[at + 2].end])  # both of them
         self._refuse_either()
         if self.draft.control is not None and not self.draft.steers:  # "annulées par mois"
             self.draft.control = None
@@ -112,6 +101,7 @@ class _Parser(Clause):
         set_remarks_apart(self)
         self.draft.is_statement = is_remark(terms)
         self.draft.unknown += self._unknown_words()
+        return self.draft
 
     def _refuse_either(self) -> None:
         """An "or" between conditions on two columns, or before a condition with a number, is not
@@ -316,7 +306,8 @@ class _Parser(Clause):
         how = None if sign is Sign.OVER and self.pending is Aggregate.SUM else self.pending
         text = self.text[self.terms[at].start : self.terms[place].end]
         self.draft.measures.append(MeasureRequest(name, how, text))
-        self.last_measure_at, self.pending = place, None
+        self.pending = None
+        self.measure_places.append(place)
         self._unread_sign(place, "+/")  # "takings - costs - hours"
         return place + 1 - at
 
@@ -907,7 +898,6 @@ class _Parser(Clause):
             how = Aggregate.SUM if term.has("concept.revenue") else None
         self.draft.measures.append(MeasureRequest(column.name, how, term.text))
         self._add_pending(self.draft.measures[-1])
-        self.last_measure_at = at
         self.measure_places.append(at)
         self.pending = None
 

@@ -43,6 +43,8 @@ from agentpost_offline.grammar.text import fold
 from agentpost_offline.grammar.vocabulary import concept_of
 from agentpost_offline.style.numbers import is_currency
 
+_ENDS = " .!?。！？؟"
+"""What a request may end with."""
 _CLASS = 3
 """With more columns of numbers than these, the last word of one's name may stand for several."""
 
@@ -308,9 +310,7 @@ class Resolved(QueryParts):
         """The periods that a result is by. Raises `Unclear`."""
         draft = self.draft
         if draft.grains or draft.is_trend or (draft.time and "when" in draft.asks):
-            if self.calendar is None:
-                raise Unclear("no_dates", table=self.material.table.name, words=draft.text)
-            self.time = self.calendar.column
+            self.time = self._dates.column
             if len(draft.grains) > 1:
                 raise Unclear("two_grains")
             self.grain = draft.grains[0] if draft.grains else None
@@ -323,6 +323,13 @@ class Resolved(QueryParts):
             self.calendar is not None and len(self.groups) < 2
         ):  # fmt: skip
             self.time = self.calendar.column  # a line runs over time
+
+    @property
+    def _dates(self) -> Calendar:
+        """The calendar that is meant. Raises `Unclear` where the table has no dates."""
+        if self.calendar is None:
+            raise Unclear("no_dates", table=self.material.table.name, words=self.draft.text)
+        return self.calendar
 
     def _list_dates(self) -> None:
         """Of "which vans are leased, and when is the test due" the rows are shown with their dates,
@@ -343,9 +350,7 @@ class Resolved(QueryParts):
             return
         of_others = [one for one in draft.mentions if self.material.column(one).missing]
         if of_others and not draft.ranking:  # "who has an allergy?"
-            raise Unclear(
-                "no_column", table=self.material.table.name, words=draft.look_words["who"]
-            )
+            raise self._unclear_who([])
         if self.groups:
             return
         of_values = {column for column, _ in draft.values}
@@ -357,25 +362,23 @@ class Resolved(QueryParts):
         if self.material.row_name in groups and not full_name:
             groups = (str(self.material.row_name),)
         if len(groups) != 1 and not full_name:
-            raise Unclear(
-                "no_column", table=self.material.table.name, words=draft.look_words["who"]
-            )
+            raise self._unclear_who([])
         pays = self._pays and groups[0] in self.material.concepts.get("customer", ())
-        others = [
-            one
-            for one in self.material.groups
-            if one.name not in groups
-            and words.names(one.name, "person")
-            and not yes_value(one)
-            and not pays
-        ]
+        others = [] if pays else [
+            one.name for one in self.material.groups
+            if one.name not in groups and words.names(one.name, "person") and not yes_value(one)
+        ]  # fmt: skip
         if others:  # of lessons the pupil, or the instructor
-            labels = [self.material.column(groups[0]), *others]
-            raise Unclear("ambiguous", [
-                Choice(one.label, text=f"{self.draft.text.rstrip(' .!?。！？؟')} · {one.name}")
-                for one in labels
-            ], word=draft.look_words["who"])  # fmt: skip
+            raise self._unclear_who([groups[0], *others])
         self.groups = list(groups)
+
+    def _unclear_who(self, names: Sequence[str]) -> Unclear:
+        """The question who of several columns is meant; where there is none, that it lacks."""
+        who, text = self.draft.look_words["who"], self.draft.text.rstrip(_ENDS)
+        if not names:
+            return Unclear("no_column", table=self.material.table.name, words=who)
+        labels = [Choice(self.material.column(one).label, text=f"{text} · {one}") for one in names]
+        return Unclear("ambiguous", labels, word=who)
 
     def _people(self) -> tuple[str, ...]:
         """The people that "who" asks for: those who sell, or those who buy and pay."""
@@ -390,10 +393,7 @@ class Resolved(QueryParts):
             return sellers
         if self._pays and len(buyers) == 1:
             return buyers
-        raise Unclear("ambiguous", [
-            Choice(one, text=f"{draft.text.rstrip(' .!?。！？؟')} · {one}")
-            for one in (*others, *buyers)
-        ], word=draft.look_words["who"])  # fmt: skip
+        raise self._unclear_who([*others, *buyers])
 
     @property
     def _pays(self) -> bool:
@@ -505,7 +505,7 @@ class Resolved(QueryParts):
 
     def _year_choices(self, calendar: Calendar) -> list[Choice]:
         years = range(calendar.last.year, calendar.first.year - 1, -1)
-        text = self.draft.text.rstrip(" .!?。！？؟")
+        text = self.draft.text.rstrip(_ENDS)
         return [Choice(str(year), text=f"{text} {year}") for year in years][:MOST_CHOICES]
 
     # Conditions
@@ -637,10 +637,8 @@ class Resolved(QueryParts):
         if ranking is None:
             draft.unknown += others if draft.sort is not None else []
             wants_order = draft.sort is not None and has_axis
-            if wants_order and "judged" in draft.marks and any(
-                one.column and not is_better_higher(self.material.column(one.column))
-                for one in measures
-            ):  # fmt: skip
+            is_judged = wants_order and "judged" in draft.marks
+            if is_judged and not self.material.is_best_highest(measures):
                 both = [self.over(measures, Order(top)) for top in (True, False)]
                 raise Unclear("rank_what", [self.choice(query) for query in both])
             if draft.sort is not None and not has_axis:
@@ -698,15 +696,14 @@ class Resolved(QueryParts):
     def _is_worse_more(self, measures: Sequence[Measure]) -> bool:
         """Whether the worst is surely the highest: of delays, of what is not paid. Raises `Unclear`
         for rows of which that cannot be told."""
-        columns = [self.material.column(one.column) for one in measures if one.column]
         flags = [
             one for one in self.all_filters
             if one.op is Op.IS and not one.grain and yes_value(self.material.column(one.column))
         ]  # fmt: skip
         if any(is_of_payment(one.column) and not self.material.is_yes(one) for one in flags):
             return True
-        if columns:
-            return all(map(is_worse_higher, columns))
+        if any(one.column for one in measures):
+            return self.material.is_best_highest(measures) is False
         if any(is_worse_higher(self.material.column(one.column)) for one in flags):
             return True
         if flags and self.groups:
@@ -799,9 +796,7 @@ class Resolved(QueryParts):
             column = self.material.column(str(measures[0].column))
             raise Unclear("no_sum", column=column.label)
         if derivation is Derivation.CUMULATIVE and self.time is None:
-            if self.calendar is None:
-                raise Unclear("no_dates", table=self.material.table.name, words=self.draft.text)
-            self.time, self.grain = self.calendar.column, None
+            self.time, self.grain = self._dates.column, None
         if derivation is Derivation.SHARE and self.draft.is_rate and (
             rate := self._rate(measures)
         ):  # fmt: skip
@@ -921,9 +916,8 @@ class Resolved(QueryParts):
             measures = list(dict.fromkeys([*measures, ROW_COUNT]))
         is_one = len(measures) == 1
         compares = is_one or (self.thing is Thing.ANSWER and draft.ranking is None and measures)
-        if not compares or self.calendar is None or draft.comparing or draft.sort is not None:
-            if self.calendar is None:
-                raise Unclear("no_dates", table=self.material.table.name, words=draft.text)
+        calendar = self._dates
+        if not compares or draft.comparing or draft.sort is not None:
             raise Unclear("growth_of_what", self._growth_choices(measures))
         if any(one.aggregate is Aggregate.DISTINCT for one in measures) and (
             draft.aggregate is not Aggregate.DISTINCT
@@ -946,10 +940,10 @@ class Resolved(QueryParts):
             raise Unclear("growth_of_what", self._growth_choices(measures))
         if draft.grains and draft.grains != [pair[0].grain]:
             raise Unclear("two_grains", self._growth_choices(measures)[::-1])
-        cut = comparing.equally_long(pair, self.calendar, self.language)
+        cut = comparing.equally_long(pair, calendar, self.language)
         self.notes += cut.notes
         return Query(
-            self.material.table.id, tuple(results), tuple(self.groups), self.calendar.column,
+            self.material.table.id, tuple(results), tuple(self.groups), calendar.column,
             cut.grain, (*draft.filters, *self.filters, *cut.filters), order=order,
         )  # fmt: skip
 

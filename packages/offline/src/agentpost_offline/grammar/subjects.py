@@ -28,7 +28,8 @@ def take_subjects(clause: Clause, at: int) -> int:
         return 0
     how = clause.pending or Aggregate.MEAN
     clause.draft.measures += [MeasureRequest(one.name, how, term.text) for one in columns]
-    clause.pending, clause.last_measure_at = None, place
+    clause.pending = None
+    clause.measure_places.append(place)
     return place + 1 - at
 
 

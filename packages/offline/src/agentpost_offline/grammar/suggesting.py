@@ -39,7 +39,6 @@ from agentpost_offline.grammar.draft import Comparing, Draft, MeasureRequest, Ra
 from agentpost_offline.grammar.material import (
     Material,
     calendar_of,
-    is_better_higher,
     is_better_lower,
     material_of,
     no_value,
@@ -336,11 +335,8 @@ class _Suggester:
                 is_top = not ranking.is_top  # the worst wait is the longest
             order = Order(is_top, ranking.count or self._count())  # the worst offender has most
         elif axes.size and self.draft.sort is not None:
-            is_worse = "judged" in self.draft.marks and not all(
-                one.column is None or is_better_higher(self.material.column(one.column))
-                for one in measures
-            )
-            order = Order(self.draft.sort is not is_worse)
+            is_best = "judged" not in self.draft.marks or self.material.is_best_highest(measures)
+            order = Order(self.draft.sort is bool(is_best))
         adds = all(one.aggregate in (Aggregate.SUM, Aggregate.COUNT) for one in measures)
         if axes.size and adds and self.draft.derivation in _DERIVED:
             measures = tuple(
