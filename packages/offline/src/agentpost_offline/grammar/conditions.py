@@ -5,10 +5,11 @@ from typing import Final
 
 from agentpost_offline.data.cells import conversion_factor
 from agentpost_offline.data.formulas import Sign
-from agentpost_offline.data.model import Kind, Role
+from agentpost_offline.data.model import Kind
 from agentpost_offline.frame import Filter, Op
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import ROWS, Comparing
+from agentpost_offline.grammar.material import reaches
 from agentpost_offline.grammar.rows import is_row_word
 from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import name_tokens
@@ -62,25 +63,22 @@ def take_comparison(clause: Clause, at: int) -> int:
     assert op is not None
     if op is Op.ABOVE and _spans_time(clause, at, end, value):
         return end + 1 - at
-    _compare(clause, at, end, op, tuple(values))
-    after = clause.term(end)
+    condition, after = _compare(clause, at, end, op, tuple(values)), clause.term(end)
+    name, measured = condition.column, _measured_in(clause, after)
     if is_row_word(clause, end, after):
-        clause.draft.comparing[-1].column = ROWS
+        condition.column = ROWS
         return end + 1 - at
-    has_money = term.has("worth") or any(one.has("unit.money") for one in clause.terms[at:end])
-    clause.draft.comparing[-1].has_unit = clause.draft.comparing[-1].has_money = has_money
-    name = clause.draft.comparing[-1].column
-    if (factor := _factor(clause, name, after)) is not None:  # "over 5 min" of seconds
-        condition = clause.draft.comparing[-1]
-        condition.values = tuple(value * factor for value in condition.values)
-        condition.has_unit = True
-        return end + 1 - at
+    condition.has_money = term.has("worth") or any(
+        one.has("unit.money") for one in clause.terms[at:end]
+    )
     is_unit = after.has("unit", "grain") and name and clause.material.column(name).unit
-    measured = _measured_in(clause, after)
-    if is_unit or measured:
-        clause.draft.comparing[-1].has_unit = True
-        if name is None and len(measured) == 1:
-            clause.draft.comparing[-1].column = measured[0]
+    factor = _factor(clause, name, after)
+    condition.has_unit = bool(condition.has_money or is_unit or measured or factor)
+    if factor is not None:  # "over 5 min" of seconds
+        condition.values = tuple(value * factor for value in condition.values)
+    elif name is None and len(measured) == 1:
+        condition.column = measured[0]
+    if factor or is_unit or measured:
         return end + 1 - at
     end += _take_own_column(clause, end)
     return end + _take_fields(clause, end) - at
@@ -125,11 +123,8 @@ def _take_own_column(clause: Clause, at: int) -> int:
     if column is None or column.kind is not Kind.NUMBER:
         return 0
     name = condition.column
-    names_rows = name is not None and bool(
-        clause.material.column(name).role is Role.IDENTIFIER
-        or name in clause.draft.row_nouns or clause.material.is_row([name])
-    )  # fmt: skip
-    if name is not None and not names_rows:  # "missed more than 10 sessions", of all sessions
+    if name is not None and not clause.material.is_row([name]):
+        # "Missed more than 10 sessions", of all sessions.
         asks_rows = clause.draft.asks & {"who", "which", "many", "list"}
         is_alone = condition.measure_at is not None and len(clause.draft.measures) == 1
         return int(bool(asks_rows) and is_alone)
@@ -169,12 +164,11 @@ def take_exact(clause: Clause, at: int) -> int:
     column = clause.column(term) if not term.values else None
     if value is None or column is None or not before.has("having", "have"):
         return 0
-    low, high = column.first, column.last
-    if column.kind is not Kind.NUMBER or not (isinstance(low, float) and isinstance(high, float)):
-        return 0
-    after = clause.term(at + 2)
-    is_other = clause.is_measure(after)  # "with 20 seats sold"
-    if not low <= value <= high or clause.pending is not None or is_other:
+    is_there = column.kind is Kind.NUMBER and all(
+        reaches(column, op, value) for op in (Op.AT_LEAST, Op.AT_MOST)
+    )
+    is_other = clause.is_measure(clause.term(at + 2))  # "with 20 seats sold"
+    if not is_there or clause.pending is not None or is_other:
         return 0
     clause.draft.filters.append(Filter(column.name, Op.IS, (value,)))
     return 2
@@ -245,7 +239,7 @@ def _figure(clause: Clause, at: int) -> tuple[float | None, int]:
     return value, at
 
 
-def _compare(clause: Clause, at: int, end: int, op: Op, values: tuple[float, ...]) -> None:
+def _compare(clause: Clause, at: int, end: int, op: Op, values: tuple[float, ...]) -> Comparing:
     text = clause.text[clause.terms[at].start : clause.terms[end - 1].end]
     result = Comparing(op, values, text=text)
     if clause.draft.measures and at - clause.last_measure_at <= _BEFORE and all(
@@ -255,3 +249,4 @@ def _compare(clause: Clause, at: int, end: int, op: Op, values: tuple[float, ...
         result.column = clause.draft.measures[-1].column
         result.measure_at = len(clause.draft.measures) - 1
     clause.draft.comparing.append(result)
+    return result

@@ -183,15 +183,13 @@ def _exclude_listed(clause: Clause, start: int) -> int:
             clause.add_value(one, Op.IS_NOT)
             end += 1
         elif clause.calendar is not None and (
-            periods.read(clause.terms, end, clause.calendar)[0] is not None
+            (read := periods.read(clause.terms, end, clause.calendar))[0] is not None
         ):
-            period, size = periods.read(clause.terms, end, clause.calendar)
-            assert period is not None
-            clause.draft.exclusions.append(period)
-            end += size
-        elif end > start and one.columns and not one.values and _is_flag(clause, one):
-            column = clause.column(one)
-            assert column is not None, "it is one of yes and no"
+            clause.draft.exclusions.append(read[0])
+            end += read[1]
+        elif end > start and not one.values and (
+            (column := clause.column(one)) is not None and yes_value(column)
+        ):  # fmt: skip
             _exclude_column(clause.draft, column)
             end += 1
         elif (end > start and _continues(clause, end)) or (
