@@ -9,7 +9,7 @@ from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Role
 from agentpost_offline.frame import Aggregate, Filter, Op
 from agentpost_offline.grammar.draft import Draft
-from agentpost_offline.grammar.material import NO_TABLE, Calendar, Material, calendar_of
+from agentpost_offline.grammar.material import NO_TABLE, Calendar, Material, calendar_of, yes_value
 from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
@@ -119,6 +119,11 @@ class Clause:
         """Whether a term names a column of figures that can be computed."""
         column = self.column(term)
         return column is not None and column.role in (Role.AMOUNT, Role.RATE)
+
+    def is_flag(self, term: Term) -> bool:
+        """Whether a term names a column of yes and no."""
+        column = self.column(term)
+        return column is not None and bool(yes_value(column))
 
     def term_before(self, at: int, *more: str) -> Term:
         """The last term before a place that is no glue, or has one of the meanings."""

@@ -636,8 +636,8 @@ def _calendar(
 
 def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Material) -> Query:
     fields: dict[str, object] = {}
-    is_total = _asks_total(old, draft)
-    old = _in_total(old) if is_total else old
+    total = _in_total(old, draft)
+    is_total, old = total is not None, total or old
     is_rate = any(one.derived is Derivation.RATE for one in old.measures)
     changes_how = draft.aggregate and not (is_rate or is_total)
     if is_rate and not is_total:
@@ -717,15 +717,14 @@ def _as_rate(query: Query, material: Material) -> Query:
     return replace(query, measures=(rate,), groups=())
 
 
-def _asks_total(old: Query, draft: Draft) -> bool:
-    """Whether what was shown by groups is asked for as a whole: "and in total"."""
+def _in_total(old: Query, draft: Draft) -> Query | None:
+    """Of "and in total" a query without its groups; None where it is not asked for. Raises
+    `Unclear` for some of the groups, of which no sum is known."""
     sums = all(one.aggregate in (Aggregate.SUM, Aggregate.COUNT) for one in old.measures)
-    is_bare = draft.aggregate is Aggregate.SUM and not draft.has_query
-    return is_bare and sums and bool(old.groups or old.time)
-
-
-def _in_total(old: Query) -> Query:
-    """A query without its groups. Raises `Unclear` for some of them, of which no sum is known."""
+    if draft.aggregate is not Aggregate.SUM or draft.has_query or not (
+        sums and (old.groups or old.time)
+    ):  # fmt: skip
+        return None
     if old.having or (old.order is not None and old.order.count):
         raise Unclear("ask_anew")
     return replace(old, groups=(), time=None, grain=None, order=None)

@@ -10,7 +10,7 @@ from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.material import no_value, yes_value
 from agentpost_offline.grammar.rows import PRONOUNS, is_own
-from agentpost_offline.grammar.tagging import END, Term
+from agentpost_offline.grammar.tagging import END
 from agentpost_offline.grammar.text import name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
@@ -112,7 +112,7 @@ def _behind_row_noun(clause: Clause, at: int) -> int:
         noun.has("rows", "goods") or is_own(clause, noun)
     ):  # fmt: skip
         return at
-    return clause.skip(at + 1) if after.values or _is_flag(clause, after) else at
+    return clause.skip(at + 1) if after.values or clause.is_flag(after) else at
 
 
 def _lacking_date(clause: Clause, at: int) -> int:
@@ -193,7 +193,7 @@ def _exclude_listed(clause: Clause, start: int) -> int:
             _exclude_column(clause.draft, column)
             end += 1
         elif (end > start and _continues(clause, end)) or (
-            one.columns and clause.term(end + 1).values and not _is_flag(clause, one)
+            one.columns and clause.term(end + 1).values and not clause.is_flag(one)
         ):  # fmt: skip
             end += 1
         else:
@@ -280,9 +280,7 @@ def _joins(clause: Clause, at: int) -> bool:
     term = clause.term(at)
     after = clause.term(clause.skip(at + 1))
     joins = term.has("small.and", "small.or") or term.text in ",、，،"
-    return joins and (
-        bool(after.values) or after.has("month", "weekday") or _is_flag(clause, after)
-    )
+    return joins and (bool(after.values) or after.has("month", "weekday") or clause.is_flag(after))
 
 
 def _flag_with(clause: Clause, character: str) -> Column | None:
@@ -299,10 +297,3 @@ def _answers_no(column: Column) -> Filter:
     if column.missing:
         return Filter(column.name, Op.IS_NOT, (yes_value(column),))
     return Filter(column.name, Op.IS, (no_value(column),))
-
-
-def _is_flag(clause: Clause, term: Term) -> bool:
-    """Whether a term names a column of yes and no: "except refunded tea" leaves out only some
-    tea, which is not understood."""
-    column = clause.column(term)
-    return column is not None and bool(yes_value(column))

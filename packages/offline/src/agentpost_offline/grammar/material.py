@@ -219,7 +219,8 @@ def material_of(table: Table, words: Lexicon) -> Material:
             numbers_a_figure(column)
         ):  # fmt: skip
             result.concepts.setdefault(concept, []).append(column.name)
-        if _is_sold(column):
+        is_count = column.kind is Kind.NUMBER and column.role is Role.AMOUNT
+        if is_count and not is_currency(column.unit) and carry_of(column.name) == "sold":
             result.concepts.setdefault("sold", []).append(column.name)
         if column.kind in (Kind.TEXT, Kind.BOOLEAN):
             for value in column.values:
@@ -325,12 +326,6 @@ _FIGURES = frozenset(("revenue", "cost", "profit", "amount", "price"))
 def numbers_a_figure(column: Column) -> bool:
     """Whether a column's name is that of a figure but it only numbers the rows: the "Sale no"."""
     return column.role is Role.IDENTIFIER and concept_of(column.name) in _FIGURES
-
-
-def _is_sold(column: Column) -> bool:
-    """Whether a column says how many were sold."""
-    is_count = column.kind is Kind.NUMBER and column.role is Role.AMOUNT
-    return is_count and not is_currency(column.unit) and carry_of(column.name) == "sold"
 
 
 _SPENT = frozenset(("cost", "budget", "salary"))

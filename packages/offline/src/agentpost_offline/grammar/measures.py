@@ -380,24 +380,19 @@ def _counted_mention(parts: QueryParts, name: str) -> Measure:
     """The rows, or the different values of a column of names: of "tickets" the kinds, or each
     one."""
     draft = parts.draft
-    if _is_each_a_person(parts, name):
+    column = parts.material.column(name)
+    is_person = name in parts.material.concepts.get("person", ()) and _numbers_rows(parts)
+    if is_person and 2 * column.distinct > parts.material.table.rows:  # two may share a name
         draft.counts.append(draft.mentions.pop(0))
         return ROW_COUNT
     measure = Measure(name, Aggregate.DISTINCT)
     concept = concept_of(name)
     has_pieces = concept == "product" and "quantity" in parts.material.concepts
     if (concept not in _KINDS or has_pieces) and draft.aggregate is None and (
-        parts.material.column(name).distinct <= NAMED
+        column.distinct <= NAMED
     ):  # fmt: skip
         raise Unclear("count_what", parts.as_choices([measure, ROW_COUNT]), words=draft.text)
     return measure
-
-
-def _is_each_a_person(parts: QueryParts, name: str) -> bool:
-    """Whether each row is a person, though two may share a name: there is a number of each."""
-    column = parts.material.column(name)
-    is_person = name in parts.material.concepts.get("person", ()) and _numbers_rows(parts)
-    return is_person and 2 * column.distinct > parts.material.table.rows
 
 
 def _numbers_rows(parts: QueryParts) -> bool:

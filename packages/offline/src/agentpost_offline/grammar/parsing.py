@@ -110,8 +110,10 @@ class _Parser(Clause):
         for at, one in enumerate(self.terms[1:-1], 1):
             place = self.skip(at + 1, "small.in", "small.verb", "having")
             before, after = self.terms[at - 1], self.term(place)
-            if self._opens_with_or(one) and self.number(after) is not None:  # "or over 100"
-                self.draft.unknown.append(one.text)
+            if one.has("op") and self.number(after) is not None and (
+                "small.or" in lexicon(self.language).meanings_of(one.text.split()[0])
+            ):  # fmt: skip
+                self.draft.unknown.append(one.text)  # "or over 100", but not "100 or over"
             if not one.has("small.or") or one.has("small.and") or one.columns or after is None:
                 continue
             left, right = self._condition_columns(before), self._condition_columns(after)
@@ -125,17 +127,11 @@ class _Parser(Clause):
             if is_bound or (left and right and left.isdisjoint(right) and not is_denied):
                 self.draft.unknown.append(self.text[before.start : one.end])
 
-    def _opens_with_or(self, term: Term) -> bool:
-        """Whether a bound is one that stands behind its number, as in "100 or over"."""
-        opens = lexicon(self.language).meanings_of
-        return term.has("op") and "small.or" in opens(term.text.split()[0])
-
     def _condition_columns(self, term: Term) -> set[str]:
         """The columns of which a term says what they are: by a value, or by yes."""
         if term.values:
             return {name for name, _ in term.values}
-        column = self.column(term)
-        return {column.name} if column is not None and yes_value(column) else set()
+        return set(term.columns[:1]) if self.is_flag(term) else set()
 
     def _drop_other_names(self) -> None:
         """Leave other names of columns only where a column is asked for: "total cost of our club"
@@ -322,9 +318,7 @@ class _Parser(Clause):
         return 0
 
     @staticmethod
-    def _sign(term: Term | None) -> Sign | None:
-        if term is None:
-            return None
+    def _sign(term: Term) -> Sign | None:
         return _SIGNS.get(term.text) or next(
             (sign for sign in Sign if term.has(f"formula.{sign.name.lower()}")), None
         )
@@ -871,13 +865,11 @@ class _Parser(Clause):
         if self._is_language(at):
             return True
         names_it = any(fold(name) == fold(term.text) for name in term.columns)
-        flag = self.column(before) if term.has("derived") else None
-        if flag is not None and yes_value(flag):
+        if term.has("derived") and self.is_flag(before):
             if names_it:  # beside a column "rate"
                 self.draft.unknown.append(self.text[before.start : term.end])
             return True
-        pays = self.column(term) if term.has("carry") and self._ranks and not names_it else None
-        return pays is not None and bool(yes_value(pays))
+        return term.has("carry") and self._ranks and not names_it and self.is_flag(term)
 
     def _measure(self, at: int, column: Column) -> None:
         """A column of figures, computed as the words before it say."""
@@ -1105,11 +1097,10 @@ class _Parser(Clause):
         """Whether a share is "of" those that a column says yes of, and so may be that of all of
         them: "the percentage of late jobs by rider", but not "what percent of jobs were late"."""
         of, after = self.term(at + 1), self.term(self.skip(at + 1, "small.of"))
-        column = self.column(after)
         last = self.terms[at].text.split()[-1]
         ends = "small.of" in lexicon(self.language).meanings_of(last)  # "percentage of"
         is_of = ends or of.has("small.of")
-        return is_of and column is not None and bool(yes_value(column))
+        return is_of and self.is_flag(after)
 
     def _shows_shares(self, at: int) -> bool:
         """Whether "with percentages" only names what a pie shows anyway."""

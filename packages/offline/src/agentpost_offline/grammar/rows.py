@@ -102,22 +102,16 @@ def is_row_word(clause: Clause, at: int, term: Term) -> bool:
 
 def is_row_noun(clause: Clause, at: int, columns: Sequence[str]) -> bool:
     """Whether a word names what each row is: "orders" where there is an ``order_id``."""
-    if _is_shown_beside(clause, at):
+    if any(
+        clause.term(at + one).has("small.and") and clause.is_measure(clause.term(at + 2 * one))
+        for one in (1, -1)
+    ):  # "names and salaries": each row's name beside its figure
         return False
     roles = {clause.material.column(one).role for one in columns}
     if roles & {Role.AMOUNT, Role.RATE, Role.TIME} or not clause.material.is_row(columns):
         return False
     after = clause.term(clause.skip(at + 1, "op.equal"))
     return not any(name in columns for name, _ in after.values)
-
-
-def _is_shown_beside(clause: Clause, at: int) -> bool:
-    """As in "names and salaries": each row's name beside its figure."""
-    places = ((at + 1, at + 2), (at - 1, at - 2))
-    return any(
-        clause.term(one).has("small.and") and clause.is_measure(clause.term(two))
-        for one, two in places
-    )  # fmt: skip
 
 
 def stands_beside_figure(clause: Clause, at: int) -> bool:

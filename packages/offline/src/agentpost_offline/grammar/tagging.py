@@ -233,13 +233,10 @@ class _Tagger:
         exact = self.words.exact.get(forms, ())
         is_exact = bool(exact) and not {"ask.many", "ask.why"} & {*exact}
         return not is_exact and any(
-            not self._asks(word) and ((word,) in columns or (self.words.key(word),) in columns)
+            ((word,) in columns or (self.words.key(word),) in columns)
+            and not any(one.startswith("ask.") for one in self.words.meanings_of(word))
             for word in forms
         )  # "how many", where a column is called "How"
-
-    def _asks(self, form: str) -> bool:
-        """Whether a word is one of questions."""
-        return any(one.startswith("ask.") for one in self.words.meanings_of(form))
 
     def _names(
         self, spelling: str, span: Sequence[Token], keys: Keys, meanings: Sequence[str]
