@@ -186,7 +186,9 @@ class Draft:
     @property
     def is_talk(self) -> bool:
         """Whether a clause only talks."""
-        return self.talk is not None and not self.has_besides("asks", "control", "aggregate")
+        return self.talk is not None and not self.has_besides(
+            "asks", "control", "aggregate", "ambiguous", "dateless_words"
+        )
 
     @property
     def has_look(self) -> bool:

@@ -141,7 +141,7 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
 def _frame_to_change(draft: Draft, work: Work) -> Frame:
     """What is changed: of "and just July" behind two answers of one message, both."""
     beside = work.earlier[len(work.earlier) - work.beside :]
-    narrows = draft.has_query and not draft.has_besides(*_CONDITIONS)
+    narrows = draft.has_query and not draft.has_besides("unknown", *_CONDITIONS)
     if not narrows or any(one.files != work.frame.files for one in beside):
         return work.frame
     queries = [query for one in (*beside, work.frame) for query in one.queries]
@@ -300,7 +300,11 @@ def follow_up(draft: Draft, material: Material | None, works: Sequence[Work]) ->
 def other_end(draft: Draft, frame: Frame) -> Frame | None:
     """The worst where the best was shown: "… and which the fewest"; None for another demand."""
     ranking = draft.ranking
-    if ranking is None or ranking.concept or draft.has_besides("ranking", "asks", "counts"):
+    if (
+        ranking is None
+        or ranking.concept
+        or draft.has_besides("ranking", "asks", "counts", "aggregate")
+    ):
         return None
     if len(frame.queries) != 1 or (order := frame.queries[0].order) is None:
         return None
@@ -366,7 +370,9 @@ def asks_among(draft: Draft) -> bool:
     is_asked = len(draft.asks) == 1 and draft.asks <= _ASKED_OF_THEM
     is_narrowed = len(draft.values) + len(draft.filters) == 1
     return is_asked and is_narrowed and bool(is_of_them or "among" in draft.marks) and not (
-        draft.has_besides("asks", "values", "filters", "mentions", "counts", "row_nouns")
+        draft.has_besides(
+            "asks", "values", "filters", "mentions", "counts", "row_nouns", "aggregate"
+        )
     )  # fmt: skip
 
 
@@ -413,7 +419,7 @@ def _part_of_sum(draft: Draft, material: Material, query: Query) -> Query | None
     )  # fmt: skip
     is_sum = [(one.aggregate, one.derived) for one in query.measures] == [(Aggregate.SUM, None)]
     if not (is_asked and is_sum) or query.having or _overlap(query.filters, conditions) or (
-        draft.has_besides("asks", "derivation", *_CONDITIONS)
+        draft.has_besides("asks", "derivation", "aggregate", "counts", "row_nouns", *_CONDITIONS)
     ):  # fmt: skip
         return None
     return _of_same_rows(query, query.measures, (), conditions)

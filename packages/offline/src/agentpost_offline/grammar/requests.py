@@ -767,10 +767,9 @@ def _order_rows(draft: Draft, material: Material | None) -> None:
     names = {name for name, _ in draft.sort_by}
     others = {*draft.groups, *draft.mentions, *draft.which_columns} - names
     measured = {one.column for one in (*draft.measures, *draft.by_numbers)} - names
-    computes = bool(
-        others or measured or draft.aggregate or draft.derivation or "many" in draft.asks
-        or draft.ranking or draft.comparing or "pivot" in draft.options
-    )  # fmt: skip
+    computes = draft.has("aggregate", "derivation", "ranking", "comparing") or bool(
+        others or measured or "many" in draft.asks or "pivot" in draft.options
+    )
     orders = [] if computes and names <= {one.name for one in material.numbers} else draft.sort_by
     if not orders:
         return

@@ -405,10 +405,13 @@ class Resolved(QueryParts):
         draft = self.draft
         if "flag" not in draft.marks:
             return
-        is_bare = self.thing is Thing.CHART and len(draft.filters) == 1 and not (
-            draft.measures or draft.groups or draft.mentions or draft.values or draft.grains
-            or draft.asks or draft.row_nouns or draft.is_trend
-        )  # fmt: skip
+        is_bare = (
+            self.thing is Thing.CHART
+            and len(draft.filters) == 1
+            and not (
+                draft.has_query_besides("filters", "periods", "counts", "derivation") or draft.asks
+            )
+        )
         if is_bare and self.material.is_yes(draft.filters[0]):  # "a pie of paid" has both
             draft.groups.append(draft.filters.pop().column)
             draft.counts.append("")

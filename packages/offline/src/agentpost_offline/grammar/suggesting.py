@@ -406,25 +406,24 @@ class _Suggester:
             if weight > _FAINT and how is Aggregate.SUM and not is_currency(column.unit):
                 yield (Measure(column.name, Aggregate.MEAN),), weight - _FAINT
         if not named:
-            yield from ((rest, _GUESS - _FAINT) for rest in self._rest())
+            money = [one for one in self.material.numbers if is_currency(one.unit)]
+            yield from self._difference(money, Aggregate.SUM, _GUESS - _FAINT)
             if "long" in draft.marks or draft.ranking is None:
                 lasts = _NAMED if "long" in draft.marks else _FAINT
-                yield from ((days, lasts) for days in self._days_between())
+                days = sorted(self.material.date_columns, key=lambda one: str(one.last))
+                yield from self._difference(days[::-1], Aggregate.MEAN, lasts)
             # "which animals do we see most" counts them
             is_count = draft.ranking is not None or draft.derivation is Derivation.SHARE
             yield (_ROWS,), _GUESS if is_count else _GUESS - _FAINT
 
-    def _rest(self) -> Iterator[tuple[Measure, ...]]:
-        """What one amount of money leaves of the other, where there are two."""
-        money = [one for one in self.material.numbers if is_currency(one.unit)]
-        if len(money) == 2 and (name := formula(money[0], Sign.MINUS, money[1])):
-            yield (Measure(name, Aggregate.SUM),)
-
-    def _days_between(self) -> Iterator[tuple[Measure, ...]]:
-        """How long something took that has a day of its beginning and one of its end."""
-        days = sorted(self.material.date_columns, key=lambda one: str(one.last))
-        if len(days) == 2 and (name := formula(days[1], Sign.MINUS, days[0])):
-            yield (Measure(name, Aggregate.MEAN),)
+    @staticmethod
+    def _difference(
+        columns: Sequence[Column], how: Aggregate, weight: float
+    ) -> Iterator[tuple[tuple[Measure, ...], float]]:
+        """What one of two columns leaves of the other: of the money, or how long something took
+        that has a day of its beginning and one of its end."""
+        if len(columns) == 2 and (name := formula(columns[0], Sign.MINUS, columns[1])):
+            yield (Measure(name, how),), weight
 
     def _ratios(self, named: Sequence[Measure]) -> Iterator[tuple[Measure, ...]]:
         """As in "and per km?": a figure for each of a column behind "per"."""
