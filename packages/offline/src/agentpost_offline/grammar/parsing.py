@@ -1104,11 +1104,7 @@ class _Parser(Clause):
 
     def _shows_shares(self, at: int) -> bool:
         """Whether "with percentages" only names what a pie shows anyway."""
-        place = at - 1
-        while place > 0 and self.terms[place].is_glue:
-            place -= 1
-        before = self.term(place)
-        is_beside = before.has("small.in", "small.and", "not.not")
+        is_beside = self.term_before(at).has("small.in", "small.and", "not.not")
         return is_beside and any(one.has("kind.donut") for one in self.terms)
 
     def take_several(self, at: int) -> int:
@@ -1231,12 +1227,11 @@ class _Parser(Clause):
             self.draft.marks.add("show")
         if term.text.casefold() in PRONOUNS:
             self.draft.look_words["ones"] = term.text  # "list the ones by air"
-        before = self.term(at - 1)
+        before, after = self.term(at - 1), self.term(at + 1)
         if term.has("concept.revenue") and self.is_measure(before):
             return int(before.is_literal)  # "prize money", where a column is "Prize"
         if term.has("small.it"):
             self.draft.marks.add("it")
-            before = self.term(at - 1)
             if term.has("among") or before.has("small.of"):
                 self.draft.marks.add("among")
         if term.has("that.that"):
@@ -1244,14 +1239,12 @@ class _Parser(Clause):
         if term.has("goods") and self._is_of_pieces(at):
             return 1
         if term.has("wholly"):  # "paid in full" is no list of what was paid
-            after = self.term(at + 1)
             is_of_result = after.has("thing", "rows")  # "the full table"
             return int(is_of_result or not any(one.has("carry.spent") for one in self.terms))
         if term.has("small.source"):
-            is_format = looks.SHEET.search(term.text) and any(
+            if looks.SHEET.search(term.text) and any(
                 one.has("small.as") for one in self.terms[max(0, at - 2) : at]
-            )
-            if is_format:  # "as a csv file"
+            ):  # "as a csv file"
                 return 0
             self.draft.marks.add("source")
         if term.has("having") and all(one.is_glue or one.has("small") for one in self.terms[:at]):
@@ -1267,24 +1260,23 @@ class _Parser(Clause):
             return 0  # "until June", of several years
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
         is_value = fold(term.text) in self.material.value_words
-        if term.text.casefold() in PRONOUNS and at and not is_value and (
-            self.names(before := self.terms[at - 1]) or self._names_file(before.text)
+        if term.text.casefold() in PRONOUNS and not is_value and (
+            self.names(before) or self._names_file(before.text)
             or before.has("edit", "extreme", "thing", "ordinal")
         ):  # fmt: skip
             return 1
         if term.has("axis"):  # "clients down, quarters across"
             return int(any(one.has("option.pivot", "kind.heatmap") for one in self.terms))
         if term.has("small.still"):
-            beside = [self.term(at - 1), self.term(self.skip(at + 1))]
-            goes_on = any(one.values for one in beside) or any(
-                one.has("not", "op") for one in self.terms
-            )
-            return int(goes_on or self.has_images)
-        is_unit = self._is_unit(term) or (term.text == "%" and at > 0)
-        asks = self.term(at - 1)
-        is_unit = is_unit or (term.has("unit.money") and asks.has("ask.much"))
-        after = self.term(at + 1)
-        is_unit = is_unit or (term.has("number.1") and after.has("thing", "kind"))
+            return int(
+                bool(before.values or self.term(self.skip(at + 1)).values) or self.has_images
+                or any(one.has("not", "op") for one in self.terms)
+            )  # fmt: skip
+        is_unit = (
+            self._is_unit(term) or (term.text == "%" and at > 0)
+            or (term.has("unit.money") and before.has("ask.much"))
+            or (term.has("number.1") and after.has("thing", "kind"))
+        )  # fmt: skip
         return int(is_file or is_unit or term.is_glue or term.has("small"))
 
     def _names_file(self, word: str) -> bool:
