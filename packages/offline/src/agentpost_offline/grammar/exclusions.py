@@ -183,10 +183,10 @@ def _exclude_listed(clause: Clause, start: int) -> int:
             clause.add_value(one, Op.IS_NOT)
             end += 1
         elif clause.calendar is not None and (
-            (read := periods.read(clause.terms, end, clause.calendar))[0] is not None
+            (pair := periods.read(clause.terms, end, clause.calendar))[0] is not None
         ):
-            clause.draft.exclusions.append(read[0])
-            end += read[1]
+            clause.draft.exclusions.append(pair[0])
+            end += pair[1]
         elif end > start and not one.values and (
             (column := clause.column(one)) is not None and yes_value(column)
         ):  # fmt: skip

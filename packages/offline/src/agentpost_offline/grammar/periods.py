@@ -212,8 +212,8 @@ def _read_name(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Pe
         except ValueError:
             return None, 0
         return Period(Grain.DAY, days=(one, one)), end - at
-    named = result.year or result.month or result.quarter or result.half
-    return (None, 0) if day is not None or end == at or not named else (result, end - at)
+    unit = result.year or result.month or result.quarter or result.half
+    return (None, 0) if day is not None or end == at or not unit else (result, end - at)
 
 
 def _part(term: Term) -> tuple[str, int] | None:
