@@ -6,7 +6,8 @@ from typing import Final
 import msgspec
 
 from agentpost_offline.grammar.clause import Clause
-from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.material import NO_TABLE
+from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import fold
 from agentpost_offline.grammar.vocabulary import lexicon
 
@@ -71,7 +72,7 @@ def take_caption(clause: Clause, at: int) -> int:
         is_name = clause.language != "de" and at + 1 < end and (  # and no border, and no logo
             clause.terms[at + 1].text[:1].isupper()
         )  # fmt: skip
-        is_placed = clause.material is None and any(
+        is_placed = clause.material is NO_TABLE and any(
             one.has("place")
             or (is_name and one.has("small.in", "small.to") and _says_where(clause, place + 1))
             for place, one in enumerate(clause.terms[at + 2 : end], at + 2)
@@ -85,7 +86,7 @@ def take_caption(clause: Clause, at: int) -> int:
 def _is_written_later(clause: Clause, at: int) -> bool:
     """Whether a quotation mark opens a text that a verb behind it puts on a picture."""
     opens = clause.terms[at].text in '"“„«「『' and "text" not in clause.draft.options
-    return opens and clause.has_images and clause.material is None and any(
+    return opens and clause.has_images and clause.material is NO_TABLE and any(
         one.has("option.caption", "small.verb") for one in clause.terms[at + 1 :]
     )  # fmt: skip
 
@@ -94,7 +95,7 @@ def _bare_caption(clause: Clause, at: int) -> int:
     """As in "write Hello on it": the words up to where on the picture they stand, or to the
     next demand."""
     first = end = at + 1
-    while (one := clause.term(end)) is not None and not _goes_on(clause, end):
+    while (one := clause.term(end)) is not END and not _goes_on(clause, end):
         is_place = any(_says_where(clause, place) for place in (end + 1, clause.skip(end + 1)))
         if one.has("place") or (one.has("small.in", "small.to") and is_place):
             break
@@ -118,11 +119,9 @@ def _says_where(clause: Clause, at: int) -> bool:
     """Whether a word behind "on" or "in" says where or how words stand: "on the tent" of
     ``tent.jpg``, "in white letters"."""
     term, after = clause.term(at), clause.term(at + 1)
-    if term is None:
-        return False
     is_lettering = term.has("colour") and (
-        after is None or after.kind == "mark" or after.has("lettering", "place", "small.in")
-        or after.has("small.and", "small.it")
+        after.kind == "mark"
+        or after.has("lettering", "place", "small.in", "small.and", "small.it")
     )  # fmt: skip
     return is_lettering or fold(term.text) in clause.files or (
         term.has("small.it", "them", "thing.image", "place", "option", "lettering")
@@ -149,8 +148,8 @@ def _goes_on(clause: Clause, at: int) -> bool:
     after = clause.term(at + 1)
     term = clause.terms[at]
     joins = term.has("small.and", "edit.about") or term.text in ",;，；"
-    if not joins or after is None:
+    if not joins:
         return False
-    if after.has("small.in", "small.as") and (look := clause.term(at + 2)) is not None:
+    if after.has("small.in", "small.as") and (look := clause.term(at + 2)) is not END:
         return look.kind == "hex" or look.has("colour", "format")  # "… and in orange"
     return after.has("small.verb", "edit", "format", "colour")

@@ -5,12 +5,13 @@ from typing import Final
 
 from agentpost_offline.data.cells import conversion_factor
 from agentpost_offline.data.formulas import Sign
-from agentpost_offline.data.model import Kind, Role
+from agentpost_offline.data.model import Kind
 from agentpost_offline.frame import Filter, Op
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import ROWS, Comparing
+from agentpost_offline.grammar.material import reaches
 from agentpost_offline.grammar.rows import is_row_word
-from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
@@ -52,7 +53,7 @@ def take_comparison(clause: Clause, at: int) -> int:
     values = [value]
     if between:
         joint = clause.term(end)
-        if joint is None or not joint.has("small.and", "small.to"):
+        if not joint.has("small.and", "small.to"):
             return 0
         second, end = _figure(clause, clause.skip(end + 1))
         if second is None:
@@ -62,27 +63,22 @@ def take_comparison(clause: Clause, at: int) -> int:
     assert op is not None
     if op is Op.ABOVE and _spans_time(clause, at, end, value):
         return end + 1 - at
-    _compare(clause, at, end, op, tuple(values))
-    after = clause.term(end)
-    if after is not None and is_row_word(clause, end, after):
-        clause.draft.comparing[-1].column = ROWS
+    condition, after = _compare(clause, at, end, op, tuple(values)), clause.term(end)
+    name, measured = condition.column, _measured_in(clause, after)
+    if is_row_word(clause, end, after):
+        condition.column = ROWS
         return end + 1 - at
-    has_money = term.has("worth") or any(one.has("unit.money") for one in clause.terms[at:end])
-    clause.draft.comparing[-1].has_unit = clause.draft.comparing[-1].has_money = has_money
-    name = clause.draft.comparing[-1].column
-    if (factor := _factor(clause, name, after)) is not None:  # "over 5 min" of seconds
-        condition = clause.draft.comparing[-1]
+    condition.has_money = term.has("worth") or any(
+        one.has("unit.money") for one in clause.terms[at:end]
+    )
+    is_unit = after.has("unit", "grain") and name and clause.material.column(name).unit
+    factor = _factor(clause, name, after)
+    condition.has_unit = bool(condition.has_money or is_unit or measured or factor)
+    if factor is not None:  # "over 5 min" of seconds
         condition.values = tuple(value * factor for value in condition.values)
-        condition.has_unit = True
-        return end + 1 - at
-    is_unit = after is not None and after.has("unit", "grain") and name is not None and (
-        clause.material is not None and clause.material.column(name).unit is not None
-    )  # fmt: skip
-    measured = _measured_in(clause, after) if after is not None else []
-    if is_unit or measured:
-        clause.draft.comparing[-1].has_unit = True
-        if name is None and len(measured) == 1:
-            clause.draft.comparing[-1].column = measured[0]
+    elif name is None and len(measured) == 1:
+        condition.column = measured[0]
+    if factor or is_unit or measured:
         return end + 1 - at
     end += _take_own_column(clause, end)
     return end + _take_fields(clause, end) - at
@@ -91,7 +87,7 @@ def take_comparison(clause: Clause, at: int) -> int:
 def _is_year(clause: Clause, at: int) -> bool:
     """Whether a number is one of the years of the table's dates."""
     term, calendar = clause.term(at), clause.calendar
-    number = term.number if term is not None else None
+    number = term.number
     return calendar is not None and number in range(calendar.first.year, calendar.last.year + 1)
 
 
@@ -100,12 +96,12 @@ def _take_fields(clause: Clause, at: int) -> int:
     physics"."""
     condition, place = clause.draft.comparing[-1], at
     joint = clause.term(at)
-    if condition.column is not None or joint is None or not joint.has("small.in"):
+    if condition.column is not None or not joint.has("small.in"):
         return 0
     names: list[str] = []
-    while joint is not None and (joint.has("small.in") if not names else joint.has("small.and")):
+    while joint.has("small.in") if not names else joint.has("small.and"):
         term = clause.term(clause.skip(place + 1))
-        column = clause.column(term) if term is not None and clause.is_measure(term) else None
+        column = clause.column(term) if clause.is_measure(term) else None
         if column is None or column.kind is not Kind.NUMBER:
             break
         names.append(column.name)
@@ -123,15 +119,12 @@ def _take_own_column(clause: Clause, at: int) -> int:
     """Take the column that stands right behind a number, as in "orders over 3 units"; another one
     counts only where it names no rows."""
     term, condition = clause.term(at), clause.draft.comparing[-1]
-    column = clause.column(term) if term is not None and not term.values else None
-    if column is None or column.kind is not Kind.NUMBER or clause.material is None:
+    column = clause.column(term) if not term.values else None
+    if column is None or column.kind is not Kind.NUMBER:
         return 0
     name = condition.column
-    names_rows = name is not None and bool(
-        clause.material.column(name).role is Role.IDENTIFIER
-        or name in clause.draft.row_nouns or clause.material.is_row([name])
-    )  # fmt: skip
-    if name is not None and not names_rows:  # "missed more than 10 sessions", of all sessions
+    if name is not None and not clause.material.is_row([name]):
+        # "Missed more than 10 sessions", of all sessions.
         asks_rows = clause.draft.asks & {"who", "which", "many", "list"}
         is_alone = condition.measure_at is not None and len(clause.draft.measures) == 1
         return int(bool(asks_rows) and is_alone)
@@ -143,15 +136,15 @@ def take_postfix(clause: Clause, at: int) -> int:
     """As in "100 or more"."""
     value, end = _figure(clause, at)
     term = clause.term(end)
-    if value is None or term is None:
+    if value is None:
         return 0
     column = clause.column(term)
-    measured = _measured_in(clause, term) if clause.material is not None else []
-    if len(measured) == 1 and clause.term(end + 1) is not None:  # "missed 2 days or more"
-        column = clause.material.column(measured[0]) if clause.material else None
+    measured = _measured_in(clause, term)
+    if len(measured) == 1 and clause.term(end + 1) is not END:  # "missed 2 days or more"
+        column = clause.material.column(measured[0])
     is_beside = column is not None and column.kind is Kind.NUMBER and not term.values
-    if is_beside and (term := clause.term(end + 1)) is None:
-        return 0
+    if is_beside:
+        term = clause.term(end + 1)
     ops = _OPS if clause.language == "zh" else _OPS[:2]  # "60以下"
     op = next((one for one in ops if term.has(f"op.{one}")), None)
     end += 1 + is_beside
@@ -168,15 +161,14 @@ def take_exact(clause: Clause, at: int) -> int:
     """As in "bookings with 6 players" and "flats that have 2 bedrooms"."""
     value = clause.number(clause.terms[at])
     term, before = clause.term(at + 1), clause.term(at - 1)
-    column = clause.column(term) if term is not None and not term.values else None
-    if value is None or column is None or before is None or not before.has("having", "have"):
+    column = clause.column(term) if not term.values else None
+    if value is None or column is None or not before.has("having", "have"):
         return 0
-    low, high = column.first, column.last
-    if column.kind is not Kind.NUMBER or not (isinstance(low, float) and isinstance(high, float)):
-        return 0
-    after = clause.term(at + 2)
-    is_other = after is not None and clause.is_measure(after)  # "with 20 seats sold"
-    if not low <= value <= high or clause.pending is not None or is_other:
+    is_there = column.kind is Kind.NUMBER and all(
+        reaches(column, op, value) for op in (Op.AT_LEAST, Op.AT_MOST)
+    )
+    is_other = clause.is_measure(clause.term(at + 2))  # "with 20 seats sold"
+    if not is_there or clause.pending is not None or is_other:
         return 0
     clause.draft.filters.append(Filter(column.name, Op.IS, (value,)))
     return 2
@@ -193,10 +185,10 @@ def _compare_columns(clause: Clause, at: int, place: int, op: Op | None) -> int:
     return place + 1 - at
 
 
-def _factor(clause: Clause, name: str | None, unit: Term | None) -> float | None:
+def _factor(clause: Clause, name: str | None, unit: Term) -> float | None:
     """How many of a column's unit one of the unit behind a number is; None where it has none, or
     they measure other things."""
-    if clause.material is None or name is None or unit is None:
+    if name is None:
         return None
     own = _UNITS.get(clause.material.column(name).unit or "")
     other = _UNITS.get(unit.text.casefold())
@@ -207,7 +199,7 @@ def _spans_time(clause: Clause, at: int, end: int, value: float) -> bool:
     """Whether "over the two years" says how long, and compares nothing: all of the table, or
     what is not understood."""
     grain = clause.term(end)
-    if grain is None or not grain.has("grain") or clause.skip(at + 1) == at + 1:
+    if not grain.has("grain") or clause.skip(at + 1) == at + 1:
         return False
     calendar = clause.calendar
     years = calendar.last.year - calendar.first.year + 1 if calendar is not None else 0
@@ -219,7 +211,7 @@ def _spans_time(clause: Clause, at: int, end: int, value: float) -> bool:
 def _measured_in(clause: Clause, term: Term) -> list[str]:
     """The columns that a unit belongs to, as the kilos of "over 10 kilos" to a weight in kg, and
     the days of "over 100 days" to "Waiting time days"."""
-    if clause.material is None or term.kind != "word" or term.values or term.is_literal:
+    if term.kind != "word" or term.values or term.is_literal:
         return []
     key, unit = lexicon(clause.language).key, _UNITS.get(term.text.casefold())
     same = [
@@ -233,23 +225,21 @@ def _measured_in(clause: Clause, term: Term) -> list[str]:
 
 def _figure(clause: Clause, at: int) -> tuple[float | None, int]:
     """A number with its scale and currency, and the place behind it."""
-    if (term := clause.term(at)) is not None and term.has("unit.money"):
+    if (term := clause.term(at)).has("unit.money"):
         at += 1
     value = clause.number(clause.term(at))
     if value is None:
         return None, at
     at += 1
-    if (term := clause.term(at)) is not None and term.has("scale"):
+    if (term := clause.term(at)).has("scale"):
         value *= float(term.key("scale") or 1)
         at += 1
-    if (term := clause.term(at)) is not None and (
-        term.has("unit.money") or term.text == "%" or term.text in _COUNTERS
-    ):  # fmt: skip
+    if (term := clause.term(at)).has("unit.money") or term.text in ("%", *_COUNTERS):
         at += 1
     return value, at
 
 
-def _compare(clause: Clause, at: int, end: int, op: Op, values: tuple[float, ...]) -> None:
+def _compare(clause: Clause, at: int, end: int, op: Op, values: tuple[float, ...]) -> Comparing:
     text = clause.text[clause.terms[at].start : clause.terms[end - 1].end]
     result = Comparing(op, values, text=text)
     if clause.draft.measures and at - clause.last_measure_at <= _BEFORE and all(
@@ -259,3 +249,4 @@ def _compare(clause: Clause, at: int, end: int, op: Op, values: tuple[float, ...
         result.column = clause.draft.measures[-1].column
         result.measure_at = len(clause.draft.measures) - 1
     clause.draft.comparing.append(result)
+    return result

@@ -10,6 +10,20 @@ _OF_QUERIES = frozenset(("per", "each_row", "split", "versus", "difference", "mo
 """Marks that only a question about data has."""
 
 
+_QUERY = frozenset((
+    "measures", "groups", "mentions", "which_columns", "grains", "is_trend", "values", "filters",
+    "comparing", "periods", "exclusions", "ranking", "counts", "row_nouns", "derivation", "time",
+    "unwanted", "by_numbers", "row_order",
+))  # fmt: skip
+"""The fields that name something of a table."""
+_LOOK = frozenset(("style", "options", "formats", "language", "sort"))
+"""The fields of how a result looks."""
+_DEMANDS = _QUERY | _LOOK | {
+    "things", "control", "model", "asks", "ambiguous", "dateless_words", "aggregate", "unknown",
+}  # fmt: skip
+"""The fields of what is asked for, or was not understood."""
+
+
 @dataclass(slots=True)
 class MeasureRequest:
     """A column of numbers, and how it was asked to be computed."""
@@ -140,16 +154,22 @@ class Draft:
     dateless_words: str = ""
     """The words of a period, where the table has no dates."""
 
+    def has(self, *names: str) -> bool:
+        """Whether anything stands in one of these fields."""
+        return any(getattr(self, name) != getattr(_BLANK, name) for name in names)
+
+    def has_besides(self, *names: str) -> bool:
+        """Whether anything is asked for in other fields than these, or was not understood."""
+        return self.has(*(_DEMANDS - {*names}))
+
+    def has_query_besides(self, *names: str) -> bool:
+        """Whether something of a table was named but in these fields."""
+        return self.has(*(_QUERY - {*names}))
+
     @property
     def has_query(self) -> bool:
         """Whether anything of a table was named."""
-        return bool(
-            self.measures or self.groups or self.mentions or self.which_columns or self.grains
-            or self.is_trend or self.values or self.filters or self.comparing or self.periods
-            or self.exclusions or self.ranking or self.counts or self.row_nouns or self.derivation
-            or self.time or self.unwanted
-            or self.by_numbers or self.row_order
-        )  # fmt: skip
+        return self.has(*_QUERY)
 
     @property
     def is_fragment(self) -> bool:
@@ -166,17 +186,14 @@ class Draft:
     @property
     def is_talk(self) -> bool:
         """Whether a clause only talks."""
-        return self.talk is not None and not (
-            self.has_query or self.has_look or self.things or self.unknown or self.model
+        return self.talk is not None and not self.has_besides(
+            "asks", "control", "aggregate", "ambiguous", "dateless_words"
         )
 
     @property
     def has_look(self) -> bool:
         """Whether anything of the result's look was named."""
-        return bool(
-            self.style != Style() or self.options or self.formats or self.language
-            or self.sort is not None
-        )  # fmt: skip
+        return self.has(*_LOOK)
 
     @property
     def value_filters(self) -> list[Filter]:
@@ -186,27 +203,18 @@ class Draft:
     @property
     def is_remark(self) -> bool:
         """Whether a clause only says what somebody does with the result."""
-        return self.is_statement and not self._demands
+        return self.is_statement and not self.has_besides("unknown")
 
     @property
     def is_purpose(self) -> bool:
         """Whether a clause only says what somebody needs a result for: "need it for the AGM"."""
-        return self.marks == {"it"} and not (
-            self._demands or self.unknown or self.talk or self.remarks or self.several_word
-        )
+        rest = self.has("talk", "remarks", "several_word")
+        return self.marks == {"it"} and not (rest or self.has_besides())
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing was named at all."""
-        return not (
-            self._demands or self.unknown or self.talk or self.marks or self.remarks
-            or self.purposes
-        )  # fmt: skip
+        return not (self.has_besides() or self.has("talk", "marks", "remarks", "purposes"))
 
-    @property
-    def _demands(self) -> bool:
-        """Whether anything is asked for, or steered."""
-        return bool(
-            self.has_query or self.has_look or self.things or self.control or self.model
-            or self.asks or self.ambiguous or self.dateless_words or self.aggregate
-        )  # fmt: skip
+
+_BLANK = Draft("")

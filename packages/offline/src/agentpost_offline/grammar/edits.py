@@ -5,9 +5,9 @@ format, length, language, undo, and "as a …, too".
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Role
@@ -35,8 +35,6 @@ from agentpost_offline.grammar.material import (
     Calendar,
     Material,
     calendar_of,
-    is_better_higher,
-    is_worse_higher,
     no_value,
     reaches,
     yes_value,
@@ -48,6 +46,8 @@ ANSWERED = ""
 """The id of the work that stands for the last question that was answered."""
 FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
 """The format of a document that is asked for as such a thing."""
+_CONDITIONS = ("values", "filters", "periods", "exclusions", "comparing", "time")
+"""The fields of a draft that narrow what was shown."""
 _MARKS = frozenset(
     ("it", "change", "about", "only", "too", "split", "undo", "source", "others", "same")
 )
@@ -82,31 +82,29 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if not works or _is_new(draft, works):
         return None
     work = _target(draft, works)
-    is_list = work is not None and material is not None and _is_list(work.frame, material)
-    if is_list and work is not None and material is not None and (
-        "dated" in draft.marks or draft.grains == [Grain.DAY]
-    ):  # fmt: skip
-        return _rows_by_date(draft, material, work)
-    if is_list and (draft.ranking is not None or (draft.sort is not None and not draft.row_order)):
-        raise Unclear("ask_anew")  # "biggest first", of rows that were listed
+    if work is None:
+        return None
+    if material is not None and _is_list(work.frame, material):
+        if "dated" in draft.marks or draft.grains == [Grain.DAY]:
+            return _rows_by_date(draft, material, work)
+        if draft.ranking is not None or (draft.sort is not None and not draft.row_order):
+            raise Unclear("ask_anew")  # "biggest first", of rows that were listed
     _read_count(draft, works, work)
-    if draft.several is not None and work and not replace(draft, measures=[]).has_query:
+    if draft.several is not None and not draft.has_query_besides("measures"):
         answers = _several(draft, works)
         draft.several_word = ""
         if answers is not None and not (draft.things or draft.style.chart or draft.measures):
-            return Edit(msgspec.structs.replace(answers, said=draft.text), None, False)
+            return Edit(replace(answers, said=draft.text), None, False)
         if answers is not None:
             work, draft.aggregate = Work(ANSWERED, answers), None
             draft.marks.add("it")
-    if work is None or not _is_edit(draft, work):
+    if not _is_edit(draft, work):
         return None
     if "undo" in draft.marks:
         return _undone(draft, work)
     frame, thing = _frame_to_change(draft, work), _thing(draft, work.frame)
     if frame.thing is Thing.ANSWER and material is not None:
-        frame = msgspec.structs.replace(
-            frame, queries=tuple(_as_rate(query, material) for query in frame.queries)
-        )
+        frame = replace(frame, queries=tuple(_as_rate(query, material) for query in frame.queries))
     if thing is Thing.IMAGE:
         return None  # a picture beside the file is changed, and no picture of an answer
     if material is None or not any(query.table == material.table.id for query in frame.queries):
@@ -122,7 +120,7 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     if "rotate" in draft.options and "collage" in style.options:
         raise Unclear("ask_anew")  # the whole, or each of its pictures?
     if style.chart == "donut" and draft.style.chart is None and (draft.grains or draft.is_trend):
-        style = msgspec.structs.replace(style, chart=None)  # months are no parts of a whole
+        style = replace(style, chart=None)  # months are no parts of a whole
     if thing is Thing.CHART and not draft.has_query and _is_figure(frame):
         choices = _drawn_before(work, thing, draft, material)
         if choices or draft.style.chart:  # a pie of one figure has one part
@@ -131,11 +129,11 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         return _another(frame, thing, queries, style, draft, material)
     if frame.thing is Thing.ANSWER and (draft.formats or style != frame.style):
         return None
-    result = msgspec.structs.replace(
+    result = replace(
         frame, queries=queries, style=style, formats=_formats(work, draft), said=draft.text,
         language=draft.language or frame.language,
     )  # fmt: skip
-    if msgspec.structs.replace(result, said=frame.said) == frame:
+    if replace(result, said=frame.said) == frame:
         return None
     return Edit(result, work.id, _only_renders(frame, result))
 
@@ -143,44 +141,32 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
 def _frame_to_change(draft: Draft, work: Work) -> Frame:
     """What is changed: of "and just July" behind two answers of one message, both."""
     beside = work.earlier[len(work.earlier) - work.beside :]
-    asks_more = draft.asks or draft.things or draft.has_look or draft.measures or draft.groups or (
-        draft.mentions or draft.grains or draft.is_trend or draft.ranking or draft.derivation
-        or draft.aggregate or draft.counts or draft.row_nouns
-    )  # fmt: skip
-    is_alike = all(one.files == work.frame.files for one in beside)
-    if asks_more or not (draft.has_query and is_alike):
+    narrows = draft.has_query and not draft.has_besides("unknown", *_CONDITIONS)
+    if not narrows or any(one.files != work.frame.files for one in beside):
         return work.frame
     queries = [query for one in (*beside, work.frame) for query in one.queries]
-    return msgspec.structs.replace(work.frame, queries=tuple(dict.fromkeys(queries)))
+    return replace(work.frame, queries=tuple(dict.fromkeys(queries)))
 
 
 def _read_which(draft: Draft, works: Sequence[Work]) -> None:
     """A bare "and which branch?" after a figure is by branch."""
-    bare = replace(draft, which_columns=[])
     is_asked = draft.asks == {"which"} and "about" in draft.marks and len(draft.which_columns) == 1
-    is_bare = is_asked and works and not (
-        bare.has_query or draft.things or draft.unknown or draft.aggregate
-    )  # fmt: skip
-    if is_bare and not _is_figure(works[0].frame):
-        raise Unclear("ask_anew")
-    if is_bare:
+    if is_asked and works and not draft.has_besides("asks", "which_columns"):
+        if not _is_figure(works[0].frame):
+            raise Unclear("ask_anew")
         draft.groups, draft.which_columns, draft.asks = draft.which_columns, [], set()
 
 
 def _rows_by_date(draft: Draft, material: Material, work: Work) -> Edit | None:
     """The rows that were listed by their date: "newest first", "by date". Raises `Unclear`."""
     names = [draft.time] if draft.time else [one.name for one in material.date_columns]
-    rest = replace(draft, grains=[], time=None)
-    if rest.has_query or draft.asks or draft.things or draft.unknown:
+    if draft.has_besides("grains", "time", "sort"):
         return None
     if len(names) != 1 or len(work.frame.queries) != 1:
         raise Unclear("ask_anew")
-    query = msgspec.structs.replace(
-        work.frame.queries[0], measures=(), groups=(), order=Order("dated" in draft.marks
-                                                                  and bool(draft.sort)),
-        rows_by=names[0],
-    )  # fmt: skip
-    frame = msgspec.structs.replace(work.frame, queries=(query,), said=draft.text)
+    order = Order(bool(draft.sort))
+    query = replace(work.frame.queries[0], measures=(), groups=(), order=order, rows_by=names[0])
+    frame = replace(work.frame, queries=(query,), said=draft.text)
     return Edit(frame, work.id, False)
 
 
@@ -221,8 +207,9 @@ def _is_new(draft: Draft, works: Sequence[Work]) -> bool:
     if "same" in draft.marks and not draft.measures:
         draft.measures, draft.by_numbers = draft.by_numbers, []
     may_replace = _may_replace_measure(draft) or draft.several is not None
-    bare = replace(draft, comparing=[])
-    is_bound = "only" in draft.marks or not (bare.has_query or draft.asks or draft.things)
+    is_bound = "only" in draft.marks or not (
+        draft.has_query_besides("comparing") or draft.asks or draft.things
+    )
     compares = draft.comparing and not (is_bound and len(draft.comparing) == 1)
     return bool(draft.by_numbers or compares) or not may_replace
 
@@ -272,7 +259,7 @@ def _read_count(draft: Draft, works: Sequence[Work], work: Work | None) -> None:
     is_paged = work and (work.frame.thing is Thing.DECK or work.frame.style.pages)
     may_count = is_paged and not draft.things and "change" in draft.marks
     if draft.several and may_count and draft.several_word.isdigit():
-        draft.style = msgspec.structs.replace(draft.style, pages=draft.several)
+        draft.style = replace(draft.style, pages=draft.several)
         draft.several, draft.several_word = None, ""
     names_several = draft.values or draft.measures or draft.groups or draft.mentions
     if draft.several and works[0].id != ANSWERED and not names_several:
@@ -293,84 +280,85 @@ def speaks_of_list(draft: Draft, material: Material | None, works: Sequence[Work
 
 def follow_up(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
     """The question about the rows that were shown last; None where a clause asks for other rows."""
+    last = works[0].frame if works else None
+    if last is None or material is None or len(last.queries) != 1:
+        return None
+    (query,) = last.queries
+    if query.table != material.table.id:
+        return None
     follow_ups = (
-        _count_of_list, _list_of_count, _sum_of_list, _part_of_sum, _count_among, _list_among,
-        _rate_of_count,
+        _count_of_list, _list_of_count, _sum_of_list, _part_of_sum, _among, _rate_of_count
     )  # fmt: skip
-    frames = (one(draft, material, works) for one in follow_ups)
-    return next(filter(None, frames), None)
+    results = (one(draft, material, query) for one in follow_ups)
+    result = next(filter(None, results), None)
+    return None if result is None else Frame(
+        Act.ASK, Thing.ANSWER, (result,),
+        language=last.language, files=last.files, text=last.text, said=draft.text,
+    )  # fmt: skip
 
 
 def other_end(draft: Draft, frame: Frame) -> Frame | None:
     """The worst where the best was shown: "… and which the fewest"; None for another demand."""
     ranking = draft.ranking
-    names_more = (
-        draft.measures or draft.groups or draft.values or draft.filters or draft.periods
-        or draft.which_columns or draft.mentions or draft.row_nouns or draft.grains
-    )  # fmt: skip
-    if ranking is None or ranking.concept or names_more or draft.things or draft.has_look:
+    if (
+        ranking is None
+        or ranking.concept
+        or draft.has_besides("ranking", "asks", "counts", "aggregate")
+    ):
         return None
     if len(frame.queries) != 1 or (order := frame.queries[0].order) is None:
         return None
     if order.descending == ranking.is_top or ranking.count not in (None, order.count):
         return None
-    query = msgspec.structs.replace(frame.queries[0], order=Order(ranking.is_top, order.count))
-    return msgspec.structs.replace(frame, queries=(query,), said=draft.text)
+    query = replace(frame.queries[0], order=Order(ranking.is_top, order.count))
+    return replace(frame, queries=(query,), said=draft.text)
 
 
-def _count_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _of_same_rows(
+    query: Query, measures: Sequence[Measure], groups: Sequence[str] = (),
+    conditions: Sequence[Filter] = (),
+) -> Query:  # fmt: skip
+    """Other measures of the rows that a query kept, as "per team how many is that"."""
+    filters = (*query.filters, *conditions)
+    return Query(query.table, tuple(measures), tuple(groups), filters=filters)
+
+
+def _is_whole_list(query: Query) -> bool:
+    """Whether a query has all rows that its filters keep."""
+    return not (query.having or query.order or query.time)
+
+
+def _count_of_list(draft: Draft, material: Material, query: Query) -> Query | None:
     """The number of what was listed last: "how many is that?"; None where no list came last."""
-    is_asked = draft.asks == {"many"} and "it" in draft.marks and not draft.unknown
-    by_groups = replace(draft, groups=[], mentions=[], row_nouns=[], counts=[])
+    is_asked = draft.asks == {"many"} and {"it"} <= draft.marks <= {"it", "per"}
     names = [*draft.groups, *draft.mentions]
-    if not is_asked or by_groups.has_query or draft.things or draft.has_look or len(names) > 1 or (
-        draft.marks - {"it", "per"}
+    if not (is_asked and _is_whole_list(query)) or len(names) > 1 or (
+        draft.has_besides("asks", "groups", "mentions", "row_nouns", "counts", "aggregate")
     ):  # fmt: skip
         return None
-    query = _last_query(works, material)
-    if query is None or material is None or query.having or query.order or query.time:
+    if [one.aggregate for one in query.measures] == [Aggregate.DISTINCT] and not query.groups:
+        return _of_same_rows(query, query.measures, names)
+    is_list = query.measures == () if not query.groups else (
+        query.measures == (ROW_COUNT,) and material.is_row(query.groups)
+    )  # fmt: skip
+    return _of_same_rows(query, (ROW_COUNT,), names) if is_list else None
+
+
+def _among(draft: Draft, material: Material, query: Query) -> Query | None:
+    """Those listed last that have more in common, or their number: "how many of them are in 8B?",
+    in each group where they were counted so; None where no rows were listed last."""
+    if not (asks_among(draft) and _is_whole_list(query)):
         return None
-    is_of_values = len(query.measures) == 1 and query.measures[0].aggregate is Aggregate.DISTINCT
-    is_of_rows = query.measures in ((), (ROW_COUNT,)) and bool(query.groups) == bool(query.measures)
-    if is_of_values and not query.groups:
-        measure = query.measures[0]
-    elif is_of_rows and (not query.groups or material.is_row(query.groups)):
-        measure = ROW_COUNT
-    else:
-        return None
-    return _over_same_rows(works[0].frame, query, (measure,), draft.text, names)
-
-
-def _count_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
-    """The number of those listed last that have more in common: "how many of them are in 8B?", in
-    each group where they were counted so; None where no rows were listed last."""
-    query = _among(draft, material, works) if draft.asks == {"many"} else None
-    if query is None or material is None:
-        return None
-    groups = [] if material.is_row(query.groups) else list(query.groups)
-    return _over_same_rows(works[0].frame, query, (ROW_COUNT,), draft.text, groups)
-
-
-def _list_among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
-    """Those listed last that have more in common: "which of those have breakfast?"; None where no
-    rows were listed last."""
-    query = _among(draft, material, works) if draft.asks != {"many"} else None
-    if query is None:
-        return None
-    return msgspec.structs.replace(works[0].frame, queries=(query,), said=draft.text)
-
-
-def _among(draft: Draft, material: Material | None, works: Sequence[Work]) -> Query | None:
-    """The list that came last, under one more condition."""
-    query = _last_query(works, material) if asks_among(draft) else None
-    if query is None or material is None or query.having or query.order or query.time:
-        return None
+    counts = draft.asks == {"many"}
     is_of_rows = bool(query.groups) and material.is_row(query.groups)
-    is_count = query.measures == (ROW_COUNT,) and draft.asks == {"many"}  # "… of those are new"
+    is_count = query.measures == (ROW_COUNT,) and counts  # "… of those are new"
     if not (is_count or (is_of_rows and query.filters)):
         return None
     conditions = (*draft.filters, *draft.value_filters)
-    return msgspec.structs.replace(query, filters=(*query.filters, *conditions))
+    if counts:
+        groups = () if is_of_rows else query.groups
+        return _of_same_rows(query, (ROW_COUNT,), groups, conditions)
+    return replace(query, filters=(*query.filters, *conditions))
 
 
 _ASKED_OF_THEM = frozenset(("many", "which", "who", "list", "what"))
@@ -378,109 +366,86 @@ _ASKED_OF_THEM = frozenset(("many", "which", "who", "list", "what"))
 
 def asks_among(draft: Draft) -> bool:
     """Whether a number or a list is asked of what "them" stands for, under a condition."""
-    conditions = len(draft.values) + len(draft.filters)
-    is_asked = (
-        len(draft.asks) == 1
-        and draft.asks <= _ASKED_OF_THEM
-        and (
-            (bool(draft.several_word) and ("it" in draft.marks or not draft.several))
-            or "among" in draft.marks
+    is_of_them = draft.several_word and ("it" in draft.marks or not draft.several)
+    is_asked = len(draft.asks) == 1 and draft.asks <= _ASKED_OF_THEM
+    is_narrowed = len(draft.values) + len(draft.filters) == 1
+    return is_asked and is_narrowed and bool(is_of_them or "among" in draft.marks) and not (
+        draft.has_besides(
+            "asks", "values", "filters", "mentions", "counts", "row_nouns", "aggregate"
         )
-    )
-    return is_asked and conditions == 1 and not (
-        draft.unknown or draft.measures or draft.groups or draft.periods or draft.things
-        or draft.grains or draft.ranking or draft.comparing or draft.has_look
     )  # fmt: skip
 
 
-def _sum_of_list(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _sum_of_list(draft: Draft, material: Material, query: Query) -> Query | None:
     """What all that was shown last comes to: "how much is that?"; None where it cannot be told."""
-    query = _last_query(works, material) if asks_sum_of_it(draft) else None
-    if query is None or material is None or query.having or (query.order and query.order.count):
+    if not asks_sum_of_it(draft) or query.having or (query.order and query.order.count):
         return None
-    measures = query.measures
-    if all(
+    measures, takings = query.measures, material.takings
+    are_rows = all(
         one.aggregate in _COUNTS and one.derived in (None, Derivation.SHARE) for one in measures
-    ):  # rows
-        names = [one.column for one in draft.measures] or (
-            material.takings or material.concepts.get("revenue") or material.concepts.get("amount")
-        )
-        columns = [material.column(name) for name in names or ()]
-        if len(columns) != 1 or not (
-            is_additive(columns[0]) or material.is_price_of_row(columns[0])
-        ):  # fmt: skip
+    )
+    names = [one.column for one in draft.measures] or takings or (
+        material.concepts.get("revenue") or material.concepts.get("amount") or []
+    )  # fmt: skip
+    if are_rows:
+        columns = [material.column(name) for name in names]
+        adds = [one for one in columns if is_additive(one) or material.is_price_of_row(one)]
+        if len(columns) != 1 or not adds:
             return None
-        measures = (Measure(columns[0].name, Aggregate.SUM),)
-    elif _asks_money_of(draft, measures, material):  # "… and how much money was that"
-        measures = (Measure(material.takings[0], Aggregate.SUM),)
-    elif draft.measures or len(measures) != 1 or not _is_sum(measures[0], draft, material):
+        return _of_same_rows(query, [Measure(names[0], Aggregate.SUM)], draft.groups)
+    if len(measures) != 1 or measures[0].aggregate is not Aggregate.SUM or not measures[0].column:
         return None
-    return _over_same_rows(works[0].frame, query, measures, draft.text, draft.groups)
+    (measure,) = measures
+    is_other = len(takings) == 1 and names == takings and measure.column != names[0]
+    if "much" in draft.asks and is_other:  # "… and how much money was that"
+        measure = Measure(takings[0], Aggregate.SUM)
+    elif draft.measures or measure.derived or not (
+        is_currency(material.column(str(measure.column)).unit) or draft.aggregate is Aggregate.SUM
+    ):  # fmt: skip
+        return None
+    return _of_same_rows(query, [measure], draft.groups)
 
 
-def _asks_money_of(draft: Draft, measures: Sequence[Measure], material: Material) -> bool:
-    """Whether the money of the rows is asked for behind another sum of them."""
-    (first, *others) = measures
-    is_sum = first.aggregate is Aggregate.SUM and first.column is not None and not others
-    names = [one.column for one in draft.measures] or material.takings[:1]
-    is_money = len(material.takings) == 1 and names == material.takings
-    return "much" in draft.asks and is_sum and is_money and first.column != names[0]
-
-
-def _part_of_sum(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _part_of_sum(draft: Draft, material: Material, query: Query) -> Query | None:
     """How much of a sum that was shown last its rows under one more condition have: "how much of
     that is not paid?"; None for a share in percent, and where no sum was shown."""
     conditions = [*draft.value_filters, *draft.filters]
-    calendar = _calendar(draft, material, "") if material is not None else None
+    calendar = _calendar(draft, material, "")
     if calendar is not None:
         conditions += [one.filter(calendar) for one in draft.periods]
     is_part = "part" in draft.marks or (draft.derivation is None and draft.asks == {"much"})
     is_asked = is_part and len(conditions) == 1 and (
         {"it"} <= draft.marks <= {"it", "about", "flag", "part"}
     )  # fmt: skip
-    names_more = draft.measures or draft.groups or draft.comparing or draft.things
-    query = _last_query(works, material)
-    if not is_asked or names_more or draft.unknown or draft.grains or query is None:
-        return None
-    is_sum = len(query.measures) == 1 and query.measures[0].aggregate is Aggregate.SUM
-    if not is_sum or query.measures[0].derived or query.having or (
-        {one.column for one in query.filters} & {one.column for one in conditions}
+    is_sum = [(one.aggregate, one.derived) for one in query.measures] == [(Aggregate.SUM, None)]
+    if not (is_asked and is_sum) or query.having or _overlap(query.filters, conditions) or (
+        draft.has_besides("asks", "derivation", "aggregate", "counts", "row_nouns", *_CONDITIONS)
     ):  # fmt: skip
         return None
-    rows = msgspec.structs.replace(query, filters=(*query.filters, *conditions))
-    return _over_same_rows(works[0].frame, rows, query.measures, draft.text)
+    return _of_same_rows(query, query.measures, (), conditions)
 
 
-def _rate_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _overlap(filters: Sequence[Filter], others: Sequence[Filter]) -> bool:
+    """Whether two groups of conditions have a column in common."""
+    return not {one.column for one in filters}.isdisjoint(one.column for one in others)
+
+
+def _rate_of_count(draft: Draft, material: Material, query: Query) -> Query | None:
     """How many percent of the rows, or of those of each group, were counted or listed last: "in
     percent of their jobs", "what percent is that"; None where no rows with a "yes" were shown."""
-    query = _last_query(works, material) if draft.derivation is Derivation.SHARE else None
-    names_rows = replace(draft, derivation=None, counts=[], row_nouns=[], groups=[])
-    if query is None or material is None or names_rows.has_query or (
-        draft.things or draft.has_look or draft.unknown
-        or not set(draft.groups) <= set(query.groups)
+    speaks = draft.counts or draft.row_nouns or draft.groups or "it" in draft.marks
+    is_asked = draft.derivation is Derivation.SHARE and set(draft.groups) <= set(query.groups)
+    flags = [one for one in query.filters if material.is_yes(one)]
+    if not (is_asked and speaks and query.measures in ((), (ROW_COUNT,)) and len(flags) == 1) or (
+        draft.has_besides("derivation", "counts", "row_nouns", "groups", "asks", "aggregate")
     ):  # fmt: skip
         return None
-    is_list = not query.measures or material.is_row(query.groups)
-    speaks = draft.counts or draft.row_nouns or draft.groups or "it" in draft.marks
-    flags = [one for one in query.filters if material.is_yes(one)]
-    if query.measures not in ((), (ROW_COUNT,)) or len(flags) != 1 or not speaks:
-        return None
     rate = Measure(flags[0].column, Aggregate.COUNT, Derivation.RATE)
-    groups = () if is_list else query.groups
-    result = msgspec.structs.replace(query, measures=(rate,), groups=groups)
-    return msgspec.structs.replace(works[0].frame, queries=(result,), said=draft.text)
+    is_list = not query.measures or material.is_row(query.groups)
+    return replace(query, measures=(rate,), groups=() if is_list else query.groups)
 
 
 _COUNTS = (Aggregate.COUNT, Aggregate.DISTINCT)
-
-
-def _is_sum(measure: Measure, draft: Draft, material: Material) -> bool:
-    """Whether a sum was shown, of money where it is not called a total."""
-    if measure.aggregate is not Aggregate.SUM or measure.column is None or measure.derived:
-        return False
-    is_money = is_currency(material.column(measure.column).unit)
-    return is_money or draft.aggregate is Aggregate.SUM
 
 
 def asks_sum_of_it(draft: Draft) -> bool:
@@ -491,58 +456,24 @@ def asks_sum_of_it(draft: Draft) -> bool:
         or ("many" in draft.asks and bool(draft.measures))  # "how many hours is that"
         or (is_sum and (draft.asks == {"what"} or "many" in draft.marks))  # "combien en tout"
     )
-    names_more = draft.mentions or draft.values or draft.filters or draft.periods or (
-        len(draft.groups) > 1
-    )  # fmt: skip
     return is_asked and draft.marks - {"many", "per"} in ({"it"}, {"it", "about"}) and not (
-        names_more or draft.grains or draft.comparing or draft.things or draft.has_look
-        or draft.unknown or draft.derivation or draft.counts or draft.ranking
-        or draft.aggregate not in (None, Aggregate.SUM)
+        len(draft.groups) > 1 or draft.aggregate not in (None, Aggregate.SUM)
+        or draft.has_besides("asks", "aggregate", "measures", "groups", "row_nouns")
     )  # fmt: skip
 
 
-def _list_of_count(draft: Draft, material: Material | None, works: Sequence[Work]) -> Frame | None:
+def _list_of_count(draft: Draft, material: Material, query: Query) -> Query | None:
     """What was counted last, by its names: "who are they?", "who are they, just the juniors"; None
     where no count came last."""
     asks_which = bool(draft.asks) and draft.asks <= {"who", "which", "what", "list"}
     conditions = [*draft.value_filters, *draft.filters]
-    rest = replace(draft, values=[], filters=[])
-    if not asks_which or rest.has_query or draft.things or draft.has_look or draft.unknown:
+    is_of_them = draft.marks >= {"it", "only"} or "ones" in draft.look_words or not conditions
+    is_count = query.measures == (ROW_COUNT,) and not (query.groups or query.time)
+    if not (asks_which and is_of_them and is_count) or _overlap(query.filters, conditions) or (
+        draft.has_besides("asks", "values", "filters") or not material.row_name
+    ):  # fmt: skip
         return None
-    is_of_them = draft.marks >= {"it", "only"} or "ones" in draft.look_words
-    if conditions and not is_of_them:
-        return None
-    query = _last_query(works, material)
-    if query is None or material is None:
-        return None
-    if query.measures != (ROW_COUNT,) or query.groups or query.time or not material.row_name:
-        return None
-    if {one.column for one in query.filters} & {one.column for one in conditions}:
-        return None
-    result = msgspec.structs.replace(
-        query, groups=(material.row_name,), filters=(*query.filters, *conditions)
-    )
-    return msgspec.structs.replace(works[0].frame, queries=(result,), said=draft.text)
-
-
-def _last_query(works: Sequence[Work], material: Material | None) -> Query | None:
-    """The query of the last work; None unless it has exactly one, over the table of `material`."""
-    queries = works[0].frame.queries if works else ()
-    if len(queries) != 1 or material is None or queries[0].table != material.table.id:
-        return None
-    return queries[0]
-
-
-def _over_same_rows(
-    last: Frame, query: Query, measures: tuple[Measure, ...], text: str, groups: Sequence[str] = (),
-) -> Frame:  # fmt: skip
-    """The question for other measures of the rows that a query kept, as "per team how many is
-    that"."""
-    return Frame(
-        Act.ASK, Thing.ANSWER,
-        (Query(query.table, measures, tuple(groups), filters=query.filters),),
-        language=last.language, files=last.files, text=last.text, said=text,
-    )  # fmt: skip
+    return replace(query, groups=(material.row_name,), filters=(*query.filters, *conditions))
 
 
 def _several(draft: Draft, works: Sequence[Work]) -> Frame | None:
@@ -617,7 +548,7 @@ def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ..
     if draft.derivation is not None:
         if any(one.aggregate not in (Aggregate.SUM, Aggregate.COUNT) for one in rest):
             raise Unclear("ask_anew")
-        rest = [msgspec.structs.replace(one, derived=draft.derivation) for one in rest]
+        rest = [replace(one, derived=draft.derivation) for one in rest]
     if not rest:
         raise Unclear("ask_anew")
     return tuple(rest)
@@ -711,8 +642,8 @@ def _calendar(
 
 def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Material) -> Query:
     fields: dict[str, object] = {}
-    is_total = _asks_total(old, draft)
-    old = _in_total(old) if is_total else old
+    total = _in_total(old, draft)
+    is_total, old = total is not None, total or old
     is_rate = any(one.derived is Derivation.RATE for one in old.measures)
     changes_how = draft.aggregate and not (is_rate or is_total)
     if is_rate and not is_total:
@@ -732,9 +663,7 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
     own_columns = {*draft.groups, *draft.mentions}
     alone = [one for one in single if one.column in own_columns and "only" not in draft.marks]
     if alone:  # "by city", "with all cities", where one was shown
-        old = msgspec.structs.replace(
-            old, filters=tuple(one for one in old.filters if one not in alone)
-        )
+        old = replace(old, filters=tuple(one for one in old.filters if one not in alone))
     if "others" in draft.marks:
         old = _of_the_others(old, draft, {one.column for one in single}, material)
     groups = (*draft.groups, *(one for one in draft.mentions if one not in old.groups))
@@ -763,14 +692,14 @@ def _query(old: Query, draft: Draft, calendar: Calendar | None, material: Materi
         rest = [one for one in rest if one.column not in dates]
         fields["filters"] = tuple(dict.fromkeys((*rest, *filters)))
     if draft.row_order is not None:
-        return msgspec.structs.replace(
+        return replace(
             old, measures=(), groups=(), time=None, grain=None, having=(),
             filters=tuple(fields.get("filters", old.filters)),  # type: ignore[arg-type]
             order=Order(bool(draft.sort)), rows_by=draft.row_order,
         )  # fmt: skip
-    result = msgspec.structs.replace(old, **fields)
+    result = replace(old, **fields)
     order = _order(old, draft, material, result.groups, is_regrouped=bool(groups))
-    result = msgspec.structs.replace(result, order=order)
+    result = replace(result, order=order)
     if result.order is not None and not (result.groups or result.time):
         raise Unclear("nothing_to_rank")
     only = {one.column for one in result.filters if one.op is Op.IS and len(one.values) == 1}
@@ -791,21 +720,20 @@ def _as_rate(query: Query, material: Material) -> Query:
     if column is None or only[0].values not in ((yes_value(column),), (no_value(column),)):
         return query
     rate = Measure(only[0].column, Aggregate.COUNT, Derivation.RATE)
-    return msgspec.structs.replace(query, measures=(rate,), groups=())
+    return replace(query, measures=(rate,), groups=())
 
 
-def _asks_total(old: Query, draft: Draft) -> bool:
-    """Whether what was shown by groups is asked for as a whole: "and in total"."""
+def _in_total(old: Query, draft: Draft) -> Query | None:
+    """Of "and in total" a query without its groups; None where it is not asked for. Raises
+    `Unclear` for some of the groups, of which no sum is known."""
     sums = all(one.aggregate in (Aggregate.SUM, Aggregate.COUNT) for one in old.measures)
-    is_bare = draft.aggregate is Aggregate.SUM and not draft.has_query
-    return is_bare and sums and bool(old.groups or old.time)
-
-
-def _in_total(old: Query) -> Query:
-    """A query without its groups. Raises `Unclear` for some of them, of which no sum is known."""
+    if draft.aggregate is not Aggregate.SUM or draft.has_query or not (
+        sums and (old.groups or old.time)
+    ):  # fmt: skip
+        return None
     if old.having or (old.order is not None and old.order.count):
         raise Unclear("ask_anew")
-    return msgspec.structs.replace(old, groups=(), time=None, grain=None, order=None)
+    return replace(old, groups=(), time=None, grain=None, order=None)
 
 
 def _of_other_rate(old: Query, draft: Draft, material: Material) -> Query:
@@ -818,7 +746,7 @@ def _of_other_rate(old: Query, draft: Draft, material: Material) -> Query:
     rates = {one.column for one in old.measures}
     filters = tuple(one for one in old.filters if one.column not in rates)
     measure = Measure(flags[0].column, Aggregate.COUNT, Derivation.RATE)
-    return msgspec.structs.replace(old, measures=(measure,), filters=filters)
+    return replace(old, measures=(measure,), filters=filters)
 
 
 def _under_bound(old: Query, condition: Comparing, material: Material) -> Query:
@@ -848,11 +776,11 @@ def _under_bound(old: Query, condition: Comparing, material: Material) -> Query:
         None, Derivation.RATE
     )  # fmt: skip
     if shows_groups and is_of_figure and not (old.order and old.order.count):
-        return msgspec.structs.replace(old, having=(*old.having, one))
+        return replace(old, having=(*old.having, one))
     is_list = old.measures in ((), (ROW_COUNT,)) and (not old.measures or old.groups)
     if shows_groups or not is_list or any(each.column == name for each in old.filters):
         raise Unclear("ask_anew")
-    return msgspec.structs.replace(old, filters=(*old.filters, one))
+    return replace(old, filters=(*old.filters, one))
 
 
 def _of_the_others(old: Query, draft: Draft, shown: set[str], material: Material) -> Query:
@@ -865,7 +793,7 @@ def _of_the_others(old: Query, draft: Draft, shown: set[str], material: Material
     draft.groups = [columns.pop()]
     draft.mentions = [one for one in draft.mentions if one not in draft.groups]
     filters = tuple(one for one in old.filters if one.column != draft.groups[0])
-    return msgspec.structs.replace(old, filters=filters)
+    return replace(old, filters=filters)
 
 
 def _is_one(one: Filter, draft: Draft, calendar: Calendar | None) -> bool:
@@ -882,23 +810,20 @@ def _order(
     if draft.ranking is not None:
         if draft.ranking.concept not in ("", "rows", "sold"):
             raise Unclear("ask_anew")  # "and the oldest" is of another figure
-        if draft.ranking.is_judged and any(
-            one.column and not is_better_higher(material.column(one.column)) for one in old.measures
-        ):  # fmt: skip
+        if draft.ranking.is_judged and not material.is_best_highest(old.measures):
             raise Unclear("ask_anew")
         count = draft.ranking.count or (1 if "only" in draft.marks else None)
         return Order(draft.ranking.is_top, count)
     if draft.sort is not None:
         if {name for name, _ in draft.sort_by} - {one.column for one in old.measures}:
             raise Unclear("ask_anew")  # groups stand in the order of what is shown of them
-        is_down = draft.sort
-        if "judged" in draft.marks:
-            columns = [material.column(one.column) for one in old.measures if one.column]
-            if columns and all(map(is_worse_higher, columns)):
-                is_down = not is_down  # "worst first"
-            elif not all(map(is_better_higher, columns)):
-                raise Unclear("ask_anew")
-        return Order(is_down, old.order.count if old.order and not is_regrouped else None)
+        is_best_highest = "judged" not in draft.marks or material.is_best_highest(old.measures)
+        if is_best_highest is None:
+            raise Unclear("ask_anew")
+        return Order(
+            draft.sort is is_best_highest,
+            old.order.count if old.order and not is_regrouped else None,
+        )
     is_by_time_alone = (draft.grains or draft.is_trend) and not groups
     return None if is_by_time_alone else old.order  # months come in their own order
 
@@ -987,7 +912,7 @@ def _filters(draft: Draft, calendar: Calendar | None, before: Sequence[Filter]) 
 
 
 def _style(old: Style, draft: Draft) -> Style:
-    new = msgspec.structs.replace(draft.style, options=draft.options)
+    new = replace(draft.style, options=draft.options)
     changes = {
         name: getattr(new, name)
         for name in new.__struct_fields__
@@ -997,7 +922,7 @@ def _style(old: Style, draft: Draft) -> Style:
         changes["options"] = {**old.options, **changes["options"]}
     if "pages" in changes or "seconds" in changes:
         changes.setdefault("length", None)
-    return msgspec.structs.replace(old, **changes)
+    return replace(old, **changes)
 
 
 def _formats(work: Work, draft: Draft) -> tuple[str, ...]:
@@ -1034,9 +959,9 @@ def _another(
         raise Unclear("ask_anew")  # of rows nothing is drawn
     if thing is Thing.TABLE:  # "those as Excel": the rows that were counted
         new_queries = tuple(_rows_of(query, material) for query in new_queries)
-    result = msgspec.structs.replace(
+    result = replace(
         frame, act=Act.MAKE, thing=thing, queries=tuple(new_queries), formats=tuple(draft.formats),
-        style=msgspec.structs.replace(draft.style, options=dict(draft.options)), said=draft.text,
+        style=replace(draft.style, options=dict(draft.options)), said=draft.text,
         language=draft.language or frame.language,
     )  # fmt: skip
     return Edit(result, None, False)
@@ -1051,7 +976,7 @@ def _rows_of(query: Query, material: Material | None) -> Query:
     )  # fmt: skip
     if not is_count or not is_list or query.time or query.having:
         return query
-    return msgspec.structs.replace(query, measures=(), groups=(), order=None)
+    return replace(query, measures=(), groups=(), order=None)
 
 
 def _as_picture(query: Query) -> Query:
@@ -1064,14 +989,14 @@ def _as_picture(query: Query) -> Query:
     order = query.order
     if order is not None and order.count == 1:
         order = Order(order.descending)
-    return msgspec.structs.replace(query, measures=measures, order=order)
+    return replace(query, measures=measures, order=order)
 
 
 def _undone(draft: Draft, work: Work) -> Edit | None:
     if not work.earlier or work.id == ANSWERED:
         raise Unclear("nothing_to_undo")
     back = work.earlier[0] if draft.ordinal == 1 else work.earlier[-1]
-    return Edit(msgspec.structs.replace(back, said=draft.text), work.id, True)
+    return Edit(replace(back, said=draft.text), work.id, True)
 
 
 def _only_renders(before: Frame, after: Frame) -> bool:
@@ -1081,7 +1006,7 @@ def _only_renders(before: Frame, after: Frame) -> bool:
         for name in ("pages", "seconds", "length")
     )
     queries = [
-        [msgspec.structs.replace(q, order=None) if q.order and q.order.count is None else q
+        [replace(q, order=None) if q.order and q.order.count is None else q
          for q in frame.queries]
         for frame in (before, after)
     ]  # fmt: skip

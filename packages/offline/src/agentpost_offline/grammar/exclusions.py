@@ -10,7 +10,7 @@ from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.material import no_value, yes_value
 from agentpost_offline.grammar.rows import PRONOUNS, is_own
-from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.tagging import END
 from agentpost_offline.grammar.text import name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
@@ -33,14 +33,13 @@ def take_exclusion(clause: Clause, at: int) -> int:
     if size := _twice_denied(clause, at):
         return size
     after = clause.term(at + 1)
-    if term.has("not.after") and (after is None or after.kind == "mark"):
+    if term.has("not.after") and after.kind == "mark":
         return _exclude_before(clause, at)  # "cancelled ones dont count, total by month"
     end = clause.skip(at + 1, "small.in", "small.of", "small.still")
     if term.has("not.missing"):
         if size := _is_missing(clause, at):
             return size
-        near = clause.term(end) or clause.term(at)
-        column = clause.column(near) if near is not None else None
+        column = clause.column(clause.term(end))
         if column is None:
             return 0
         is_flag = bool(no_value(column)) and not column.missing  # "consent form is missing"
@@ -52,13 +51,11 @@ def take_exclusion(clause: Clause, at: int) -> int:
     if size := _denied_thing(clause, at, start) or _lacking_date(clause, at):
         return size
     lacking = clause.term(at + 1) if clause.language == "zh" else clause.term(end)
-    if lacking is not None and (flag := _flag_with(clause, lacking.text)) is not None:
+    if (flag := _flag_with(clause, lacking.text)) is not None:
         clause.draft.filters.append(_answers_no(flag))
         return 2
     lacking, after = clause.term(end), clause.term(clause.skip(end + 1))
-    if lacking is not None and lacking.columns and not lacking.values and not (
-        after is not None and after.values
-    ):  # fmt: skip
+    if lacking.columns and not lacking.values and not after.values:
         column = clause.column(lacking)
         if column is not None:
             _exclude_column(clause.draft, column)
@@ -72,12 +69,12 @@ def take_exclusion(clause: Clause, at: int) -> int:
 def _twice_denied(clause: Clause, at: int) -> int:
     """As in "without the ones that haven't paid", which are those who have: how many terms."""
     place = at + 1
-    while (one := clause.term(place)) is not None and not clause.names(one) and (
+    while (one := clause.term(place)) is not END and not clause.names(one) and (
         one.is_glue or one.text in PRONOUNS or one.has("rows", "goods", "concept.person")
     ) and not one.has("not.not"):  # fmt: skip
         place += 1
     inner, flag = clause.term(place), clause.term(clause.skip(place + 1, "small.still"))
-    if inner is None or place == at + 1 or not inner.has("not.not") or flag is None:
+    if place == at + 1 or not inner.has("not.not"):
         return 0
     column = clause.column(flag) if flag.columns else None
     if column is not None and yes_value(column):
@@ -93,7 +90,7 @@ def _twice_denied(clause: Clause, at: int) -> int:
 def take_opposite(clause: Clause, at: int) -> int:
     """As "unwitnessed" where a column of yes and no is "Witnessed"."""
     term = clause.terms[at]
-    if clause.material is None or clause.names(term) or term.meanings or term.kind != "word":
+    if clause.names(term) or term.meanings or term.kind != "word":
         return 0
     match = _OPPOSITE.fullmatch(term.text)
     key = lexicon(clause.language).key
@@ -111,28 +108,31 @@ def take_opposite(clause: Clause, at: int) -> int:
 def _behind_row_noun(clause: Clause, at: int) -> int:
     """The place behind the word for rows of "sans les séances annulées"."""
     noun, after = clause.term(at), clause.term(clause.skip(at + 1))
-    if noun is None or after is None or clause.names(noun) or not (
+    if clause.names(noun) or not (
         noun.has("rows", "goods") or is_own(clause, noun)
     ):  # fmt: skip
         return at
-    return clause.skip(at + 1) if after.values or _is_flag(clause, after) else at
+    return clause.skip(at + 1) if after.values or clause.is_flag(after) else at
 
 
 def _lacking_date(clause: Clause, at: int) -> int:
     """As in "with no done date" and "not done", where a column of dates is "Done on": how many
     terms."""
     key = lexicon(clause.language).key
-    columns = clause.material.table.columns if clause.material is not None else ()
     for end in range(at + 1, min(at + _LACKING_MAX, len(clause.terms))):
         term = clause.terms[end]
         if term.kind != "word" or term.values or not (term.is_glue or term.columns):
             return 0
-        same = [one for one in columns if key(term.text) in map(key, name_tokens(one.name))]
+        same = [
+            one
+            for one in clause.material.table.columns
+            if key(term.text) in map(key, name_tokens(one.name))
+        ]
         is_lacking = len(same) == 1 and same[0].kind is Kind.DATE and bool(same[0].missing)
         if is_lacking and len(term.text) > _SHORT:
             clause.draft.filters.append(Filter(same[0].name, Op.MISSING))
             after = clause.term(end + 1)
-            is_date = after is not None and after.has("concept.date")
+            is_date = after.has("concept.date")
             return end + 1 + is_date - at
     return 0
 
@@ -140,26 +140,19 @@ def _lacking_date(clause: Clause, at: int) -> int:
 def _exclude_more(clause: Clause, at: int) -> int:
     """Leave out what is joined to a column that was left out: "without the late ones and Ann"."""
     noun = clause.term(at)
-    end = at + 1 if noun is not None and (noun.has("rows") or noun.text in PRONOUNS) else at
-    if clause.term(end) is None or not (_joins(clause, end) or _is_flag_joined(clause, end)):
+    end = at + 1 if (noun.has("rows") or noun.text in PRONOUNS) else at
+    if not _joins(clause, end):
         return at
     after = _exclude_listed(clause, clause.skip(end + 1))
     return after if after > clause.skip(end + 1) else at
 
 
-def _is_flag_joined(clause: Clause, at: int) -> bool:
-    """Whether an "and" stands before a column of yes and no."""
-    term, after = clause.terms[at], clause.term(clause.skip(at + 1))
-    joins = term.has("small.and", "small.or") or term.text in ",、，،"
-    return joins and after is not None and not after.values and _is_flag(clause, after)
-
-
 def _is_missing(clause: Clause, at: int) -> int:
     """As in "whose consent form is missing", of a column of yes and no."""
     before, after = clause.term_before(at), clause.term(at + 1)
-    column = clause.column(before) if before is not None and before.columns else None
+    column = clause.column(before) if before.columns else None
     if column is None or not no_value(column) or column.missing or (
-        after is not None and after.columns
+        after.columns
     ):  # fmt: skip
         return 0
     yes = Filter(column.name, Op.IS, (yes_value(column),))
@@ -185,25 +178,22 @@ def _exclude_column(draft: Draft, column: Column) -> None:
 def _exclude_listed(clause: Clause, start: int) -> int:
     """Leave out the values and periods that stand at a place, and tell where they end."""
     end = start
-    while (one := clause.term(end)) is not None:
+    while (one := clause.term(end)) is not END:
         if one.values and one.kind != "number":
             clause.add_value(one, Op.IS_NOT)
             end += 1
         elif clause.calendar is not None and (
-            periods.read(clause.terms, end, clause.calendar)[0] is not None
+            (pair := periods.read(clause.terms, end, clause.calendar))[0] is not None
         ):
-            period, size = periods.read(clause.terms, end, clause.calendar)
-            assert period is not None
-            clause.draft.exclusions.append(period)
-            end += size
-        elif end > start and one.columns and not one.values and _is_flag(clause, one):
-            column = clause.column(one)
-            assert column is not None, "it is one of yes and no"
+            clause.draft.exclusions.append(pair[0])
+            end += pair[1]
+        elif end > start and not one.values and (
+            (column := clause.column(one)) is not None and yes_value(column)
+        ):  # fmt: skip
             _exclude_column(clause.draft, column)
             end += 1
         elif (end > start and _continues(clause, end)) or (
-            one.columns and (after := clause.term(end + 1)) is not None and after.values
-            and not _is_flag(clause, one)
+            one.columns and clause.term(end + 1).values and not clause.is_flag(one)
         ):  # fmt: skip
             end += 1
         else:
@@ -215,12 +205,12 @@ def _continues(clause: Clause, at: int) -> bool:
     """Whether a list goes on behind a word: an "and", the article of "… and the no shows", the
     noun of "the unpaid ones and South"."""
     one, before, after = clause.terms[at], clause.term(at - 1), clause.term(at + 1)
-    if _is_flag_joined(clause, at) or _joins(clause, at):
+    if _joins(clause, at):
         return True
     if one.text in PRONOUNS:
-        return after is not None and after.text not in PRONOUNS and _continues(clause, at + 1)
-    joins = before is not None and (before.has("small.and") or before.text in ",،，、")
-    return one.is_glue and joins and after is not None and bool(after.values)
+        return after.text not in PRONOUNS and _continues(clause, at + 1)
+    joins = before.has("small.and") or before.text in ",،，、"
+    return one.is_glue and joins and bool(after.values)
 
 
 def _leaves_out(clause: Clause, at: int) -> int:
@@ -269,34 +259,33 @@ def _exclude_before(clause: Clause, at: int) -> int:
 def _denied_thing(clause: Clause, at: int, start: int) -> int:
     """As in "a table instead of a picture", and "without the total line": how many terms."""
     term = clause.term(start)
-    if term is None or clause.names(term):
+    if clause.names(term):
         return 0
     if term.has("thing", "kind"):
         others = [*clause.terms[:at], *clause.terms[start + 1 :]]
         parts = ("kind", "thing.chart", "thing.table", "thing.image")  # of a report or a deck
         same = parts if term.has(*parts) else ("thing", "kind")
         return start + 1 - at if any(one.has(*same) for one in others) else 0
-    places = [one for one in (start, start + 1)
-              if (word := clause.term(one)) is not None and word.has("aggregate.sum")]  # fmt: skip
+    places = [one for one in (start, start + 1) if clause.term(one).has("aggregate.sum")]
     beside = clause.term(start + (start in places))
-    if not places or (beside is not None and beside.has("by", "unit", "ask")):
+    if not places or beside.has("by", "unit", "ask"):
         return 0
     clause.draft.options["no_total"] = True
-    is_line = beside is not None and not clause.names(beside) and beside.has("rows", "kind.line")
+    is_line = not clause.names(beside) and beside.has("rows", "kind.line")
     return max(places) + 1 + (is_line and start in places) - at
 
 
 def _joins(clause: Clause, at: int) -> bool:
-    """Whether an "and" or a comma stands before one more value or period."""
-    term = clause.terms[at]
+    """Whether an "and" or a comma stands before one more value, period or column of yes and no."""
+    term = clause.term(at)
     after = clause.term(clause.skip(at + 1))
     joins = term.has("small.and", "small.or") or term.text in ",、，،"
-    return joins and after is not None and bool(after.values or after.has("month", "weekday"))
+    return joins and (bool(after.values) or after.has("month", "weekday") or clause.is_flag(after))
 
 
 def _flag_with(clause: Clause, character: str) -> Column | None:
     """The only column of yes and no whose name has a Han character: "没取" of "是否取件"."""
-    if clause.language != "zh" or clause.material is None or len(character) > 1:
+    if clause.language != "zh" or len(character) > 1:
         return None
     flags = [one for one in clause.material.table.columns
              if character in one.name and yes_value(one)]  # fmt: skip
@@ -308,10 +297,3 @@ def _answers_no(column: Column) -> Filter:
     if column.missing:
         return Filter(column.name, Op.IS_NOT, (yes_value(column),))
     return Filter(column.name, Op.IS, (no_value(column),))
-
-
-def _is_flag(clause: Clause, term: Term) -> bool:
-    """Whether a term names a column of yes and no: "except refunded tea" leaves out only some
-    tea, which is not understood."""
-    column = clause.column(term)
-    return column is not None and bool(yes_value(column))

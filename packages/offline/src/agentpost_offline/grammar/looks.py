@@ -7,6 +7,7 @@ import msgspec
 
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.tagging import END
 
 _LEAST: Final = 8
 """So many pixels has a side at least: "the tall one" is no height."""
@@ -22,48 +23,44 @@ def take_amount(clause: Clause, at: int) -> int:
         at = clause.skip(at + 1)
     term = clause.term(at)
     value = clause.number(term)
-    if term is not None and term.has("unit.wide", "unit.high") and not clause.names(term):
+    if term.has("unit.wide", "unit.high") and not clause.names(term):
         return _side(clause, at, start)
-    is_deck = term is not None and term.has("unit.slides") and not clause.names(term)
-    if term is not None and at == start and is_deck and not _is_asked_about(clause, at):
+    is_deck = term.has("unit.slides") and not clause.names(term)
+    if at == start and is_deck and not _is_asked_about(clause, at):
         _add_thing(clause, Thing.DECK)
         if term.text.casefold() == "slide":
             clause.set_look("pages", 1, term.text)
         return 1
-    if term is None or value is None or clause.names(term):
+    if value is None or clause.names(term):
         return 0
     end = at + 1
-    while (one := clause.term(end)) is not None and one.text in "-":
+    while (one := clause.term(end)).text in "-":
         end += 1
-    unit = one.key("unit") if one is not None else None
+    unit = one.key("unit")
     after = clause.term(end + 1)
-    if value == 1 and unit in ("slides", "pages") and after is not None and after.has("by.per"):
+    if value == 1 and unit in ("slides", "pages") and after.has("by.per"):
         clause.draft.unknown.append(clause.text[term.start : after.end])  # "one slide per server"
         clause.draft.marks.add("unable")
         return end + 2 - start
-    if one is not None and one.text == "%" and clause.has_images:
+    if one.text == "%" and clause.has_images:
         clause.draft.options["percent"] = value
         return end + 1 - start
-    if one is not None and (
-        one.has("unit.slides") or (one.has("thing.deck") and term.number is not None)
-    ):
+    if one.has("unit.slides") or (one.has("thing.deck") and term.number is not None):
         unit = "slides"
-    if unit in ("money", None) or (one is not None and one.columns):
+    if unit in ("money", None) or one.columns:
         return 0
     sides = [clause.term(end + 1), clause.term(end + 2)]
-    has_side = any(one is not None and one.has("unit.wide", "unit.high") for one in sides)
+    has_side = any(one.has("unit.wide", "unit.high") for one in sides)
     if unit != "pixels" or not has_side:
         _measure_out(clause, "wide" if unit == "pixels" else str(unit), value)
     end += 1
-    if (one := clause.term(end)) is not None and one.has("unit.long"):
+    if clause.term(end).has("unit.long"):
         end += 1
-    if (
-        (one := clause.term(end)) is not None
-        and one.has("op.at_most")
-        and (clause.number(clause.term(clause.skip(end + 1))) is None)
-    ):  # "15 seconds max"
+    if clause.term(end).has("op.at_most") and (
+        clause.number(clause.term(clause.skip(end + 1))) is None
+    ):  # fmt: skip  # "15 seconds max"
         end += 1
-    while (one := clause.term(end)) is not None and one.has("unit.wide", "unit.high"):
+    while (one := clause.term(end)).has("unit.wide", "unit.high"):
         _measure_out(clause, str(one.key("unit")), value)
         end += 1
     return end - start
@@ -74,14 +71,10 @@ def _side(clause: Clause, at: int, start: int) -> int:
     place = clause.skip(at + 1, "small.to", "op.equal", "small.in")
     value = clause.number(clause.term(place))
     after = clause.term(place + 1)
-    if (
-        value is None
-        or value < _LEAST
-        or (after is not None and after.has("unit.slides", "unit.pages"))
-    ):
+    if value is None or value < _LEAST or after.has("unit.slides", "unit.pages"):
         return 0
     _measure_out(clause, "wide" if clause.terms[at].has("unit.wide") else "high", value)
-    return place + 1 + bool(after is not None and after.has("unit.pixels")) - start
+    return place + 1 + after.has("unit.pixels") - start
 
 
 def _measure_out(clause: Clause, unit: str, value: float) -> None:
@@ -150,7 +143,7 @@ def _is_place(clause: Clause, at: int) -> bool:
     """Whether a question only says where it looks: "how many rows are in the table?"."""
     before = clause.term_before(at, "small.in")
     is_table = clause.terms[at].has("thing.table") and not SHEET.search(clause.terms[at].text)
-    return is_table and before is not None and before.has("small.in") and bool(
+    return is_table and before.has("small.in") and bool(
         clause.draft.asks & {"many", "much", "what", "which", "who"}
     )  # fmt: skip
 
@@ -168,14 +161,14 @@ def _is_header(clause: Clause, at: int) -> bool:
     after = clause.term(clause.skip(at + 1))
     makes = any(one.has("thing") for one in clause.terms)
     is_computed = clause.pending is not None or (clause.draft.aggregate is not None and not makes)
-    is_name = after is not None and (after.number is not None or bool(after.columns))
+    is_name = after.number is not None or bool(after.columns)
     return is_computed and is_name
 
 
 def _is_asked_about(clause: Clause, at: int) -> bool:
     """Whether a question is about a thing, as in "how many films?" and "is there a report?"."""
     before = clause.term_before(at, "small.it")
-    if before is None:
+    if before is END:
         return at > 0 and clause.terms[0].has("there")
     return before.has("ask") and not clause.terms[at].has("rows")
 

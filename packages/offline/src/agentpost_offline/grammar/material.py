@@ -9,7 +9,7 @@ from functools import cached_property
 from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Columns, Sign, by_name, formula
 from agentpost_offline.data.model import Column, Kind, Role, Table
-from agentpost_offline.frame import Filter, Grain, Op
+from agentpost_offline.frame import Filter, Grain, Measure, Op
 from agentpost_offline.grammar.text import HAN, fold, name_tokens, normal, tokens as text_tokens
 from agentpost_offline.grammar.vocabulary import (
     Lexicon,
@@ -60,6 +60,14 @@ class Material:
     def columns_by_name(self) -> Columns:
         """The columns of the table, and the figures of two of them."""
         return by_name(self.table)
+
+    def is_best_highest(self, measures: Sequence[Measure]) -> bool | None:
+        """Whether the best of some figures is surely the highest; False where surely the worst is,
+        None where that cannot be told."""
+        columns = [self.column(one.column) for one in measures if one.column]
+        if all(map(is_better_higher, columns)):
+            return True
+        return False if all(map(is_worse_higher, columns)) else None
 
     def is_yes(self, one: Filter) -> bool:
         """Whether a condition is on the "yes" of a column of yes and no."""
@@ -127,7 +135,7 @@ class Material:
     @property
     def takings(self) -> list[str]:
         """The columns of money that "sales" or "takings" may mean where none is called so."""
-        return [] if self.own_concepts & _SPENT else self._money
+        return [] if _SPENT & set(map(concept_of, self.own_words)) else self._money
 
     @cached_property
     def owed(self) -> str | None:
@@ -157,8 +165,8 @@ class Material:
             one for one in self.numbers
             if is_currency(one.unit) or concept_of(one.name) in ("amount", "price")
         ]  # fmt: skip
-        named = [one for one in self.numbers if words_of_tables.names(one.name, "money")]
-        money = list(filter(self._adds_up, money)) or list(filter(self._adds_up, named))
+        others = [one for one in self.numbers if words_of_tables.names(one.name, "money")]
+        money = list(filter(self._adds_up, money)) or list(filter(self._adds_up, others))
         for concept in ("amount", "price"):
             if best := [one.name for one in money if concept_of(one.name) == concept]:
                 return best
@@ -169,11 +177,6 @@ class Material:
         is_sum = roles.is_additive(money) or concept_of(money.name) == "amount"
         is_negative = isinstance(money.first, float) and money.first < 0
         return (is_sum or self.is_price_of_row(money)) and not is_negative
-
-    @property
-    def own_concepts(self) -> set[str]:
-        """What the words of the table's own name are about."""
-        return {concept for word in self.own_words if (concept := concept_of(word)) is not None}
 
     @property
     def date_columns(self) -> list[Column]:
@@ -196,6 +199,10 @@ class Material:
         ]  # fmt: skip
 
 
+NO_TABLE = Material(Table("", "", "", 0, ()))
+"""What a request is read over where there is no table."""
+
+
 def material_of(table: Table, words: Lexicon) -> Material:
     """Index a table's names and values for a language."""
     result = Material(table)
@@ -212,7 +219,8 @@ def material_of(table: Table, words: Lexicon) -> Material:
             numbers_a_figure(column)
         ):  # fmt: skip
             result.concepts.setdefault(concept, []).append(column.name)
-        if _is_sold(column):
+        is_count = column.kind is Kind.NUMBER and column.role is Role.AMOUNT
+        if is_count and not is_currency(column.unit) and carry_of(column.name) == "sold":
             result.concepts.setdefault("sold", []).append(column.name)
         if column.kind in (Kind.TEXT, Kind.BOOLEAN):
             for value in column.values:
@@ -318,12 +326,6 @@ _FIGURES = frozenset(("revenue", "cost", "profit", "amount", "price"))
 def numbers_a_figure(column: Column) -> bool:
     """Whether a column's name is that of a figure but it only numbers the rows: the "Sale no"."""
     return column.role is Role.IDENTIFIER and concept_of(column.name) in _FIGURES
-
-
-def _is_sold(column: Column) -> bool:
-    """Whether a column says how many were sold."""
-    is_count = column.kind is Kind.NUMBER and column.role is Role.AMOUNT
-    return is_count and not is_currency(column.unit) and carry_of(column.name) == "sold"
 
 
 _SPENT = frozenset(("cost", "budget", "salary"))

@@ -15,7 +15,7 @@ from agentpost_offline.frame import (
     Op,
     Thing,
 )
-from agentpost_offline.grammar.draft import ROWS, MeasureRequest, Ranking
+from agentpost_offline.grammar.draft import ROWS, Draft, MeasureRequest, Ranking
 from agentpost_offline.grammar.material import yes_value
 from agentpost_offline.grammar.query_parts import QueryParts
 from agentpost_offline.grammar.reading import Choice, Unclear
@@ -101,8 +101,7 @@ def measures_of(parts: QueryParts) -> list[Measure]:
         parts.groups or parts.time or draft.ranking or draft.aggregate or draft.mentions
     ) and (parts.filters or draft.filters or draft.comparing):  # fmt: skip
         draft.marks.discard("time")  # "the unpaid visits", where a column is "Visit date"
-        draft.counts.append("")
-        return [ROW_COUNT]
+        return [_row_count(draft)]
     return _implied_measure(parts)
 
 
@@ -248,6 +247,12 @@ def _usual_of_rate(parts: QueryParts, column: Column) -> Aggregate:
     raise Unclear("no_parts", choices, column=column.label)
 
 
+def _row_count(draft: Draft) -> Measure:
+    """The number of the rows, which no word names."""
+    draft.counts.append("")
+    return ROW_COUNT
+
+
 def _counting(parts: QueryParts) -> list[Measure]:
     """Of "how many": rows, different values, or a quantity; never rows for want of better."""
     draft = parts.draft
@@ -275,8 +280,7 @@ def _counting(parts: QueryParts) -> list[Measure]:
         return results
     since = [one for one in draft.periods if not one.weekdays]
     if "time" in draft.marks and draft.time and since and parts.material.row_name:
-        draft.counts.append("")  # "how many joined since 2020"
-        return [ROW_COUNT]
+        return [_row_count(draft)]  # "how many joined since 2020"
     if "time" in draft.marks and draft.time and not draft.counts:  # "how many rehearsals"
         days = Measure(draft.time, Aggregate.DISTINCT)
         raise Unclear("count_what", parts.as_choices([ROW_COUNT, days]), words=draft.text)
@@ -288,8 +292,7 @@ def _counting(parts: QueryParts) -> list[Measure]:
     if draft.mentions:
         return [_counted_mention(parts, draft.mentions[0])]
     if "flag" in draft.marks or ("spent" in draft.marks and draft.values):
-        draft.counts.append("")  # "how many paid by card"
-        return [ROW_COUNT]
+        return [_row_count(draft)]  # "how many paid by card"
     things = {column for column, _ in draft.values} & {
         name for concept in ("product", "category")
         for name in parts.material.concepts.get(concept, ())
@@ -299,21 +302,18 @@ def _counting(parts: QueryParts) -> list[Measure]:
     if parts.counts_all and draft.has_query:
         return [ROW_COUNT]
     has_condition = draft.values or draft.filters or draft.comparing
-    if has_condition and _numbers_rows(parts) and "quantity" not in parts.material.concepts:
-        draft.counts.append("")  # each visit has a number: "how many dogs did we see?"
-        return [ROW_COUNT]
     adds_nothing = not any(map(roles.is_additive, parts.material.numbers))
-    if has_condition and adds_nothing and "many" not in draft.marks:
-        draft.counts.append("")  # nothing else can be counted: "how many falls on each ward"
-        return [ROW_COUNT]
     if (
-        draft.groups
-        and draft.asks == {"many"}
-        and "it" not in draft.marks
-        and not (has_condition or parts.material.concepts.keys() & {"quantity", "sold"})
-    ):  # "how many in each patrol"
-        draft.counts.append("")
-        return [ROW_COUNT]
+        # Each visit has a number: "how many dogs did we see?".
+        (has_condition and _numbers_rows(parts) and "quantity" not in parts.material.concepts)
+        # Nothing else can be counted: "how many falls on each ward".
+        or (has_condition and adds_nothing and "many" not in draft.marks)
+        # "How many in each patrol".
+        or (draft.groups and draft.asks == {"many"} and "it" not in draft.marks and not (
+            has_condition or parts.material.concepts.keys() & {"quantity", "sold"}
+        ))
+    ):  # fmt: skip
+        return [_row_count(draft)]
     raise Unclear("count_what", words=draft.text)
 
 
@@ -321,14 +321,16 @@ def _of_rows_called_so(parts: QueryParts) -> list[Measure] | None:
     """What is asked of the rows by a word that a column of dates has, too: "how many sailings" of
     ``sailings.csv`` with a sailing date. None where nothing is."""
     draft = parts.draft
-    if not draft.time or "time" not in draft.marks or not _is_called_by(parts, draft.time):
+    key = lexicon(parts.language).key
+    if not draft.time or "time" not in draft.marks or parts.material.own.isdisjoint(
+        map(key, name_tokens(draft.time))
+    ):  # fmt: skip
         return None
     counts = draft.asks == {"many"} or parts.groups or parts.time or draft.ranking or (
         draft.derivation is not None
     )  # fmt: skip
     if counts and not (draft.measures or draft.aggregate or draft.asks & {"when", "list"}):
-        draft.counts.append("")
-        return [ROW_COUNT]
+        return [_row_count(draft)]
     narrows = parts.filters or draft.filters or draft.values or draft.periods
     if narrows and "show" in draft.marks and not (
         counts or draft.asks or draft.measures or draft.aggregate or draft.comparing
@@ -338,12 +340,6 @@ def _of_rows_called_so(parts: QueryParts) -> list[Measure] | None:
     if draft.measures and draft.asks == {"many"} and not draft.comparing:
         return [ROW_COUNT, *dict.fromkeys(measure_of(parts, one) for one in draft.measures)]
     return None
-
-
-def _is_called_by(parts: QueryParts, column: str) -> bool:
-    """Whether a column's name has the table's own: the sailing date of ``sailings.csv``."""
-    key = lexicon(parts.language).key
-    return any(key(word) in parts.material.own for word in name_tokens(column))
 
 
 def _counted_quantities(parts: QueryParts, quantities: list[MeasureRequest]) -> list[Measure]:
@@ -383,24 +379,19 @@ def _counted_mention(parts: QueryParts, name: str) -> Measure:
     """The rows, or the different values of a column of names: of "tickets" the kinds, or each
     one."""
     draft = parts.draft
-    if _is_each_a_person(parts, name):
+    column = parts.material.column(name)
+    is_person = name in parts.material.concepts.get("person", ()) and _numbers_rows(parts)
+    if is_person and 2 * column.distinct > parts.material.table.rows:  # two may share a name
         draft.counts.append(draft.mentions.pop(0))
         return ROW_COUNT
     measure = Measure(name, Aggregate.DISTINCT)
     concept = concept_of(name)
     has_pieces = concept == "product" and "quantity" in parts.material.concepts
     if (concept not in _KINDS or has_pieces) and draft.aggregate is None and (
-        parts.material.column(name).distinct <= NAMED
+        column.distinct <= NAMED
     ):  # fmt: skip
         raise Unclear("count_what", parts.as_choices([measure, ROW_COUNT]), words=draft.text)
     return measure
-
-
-def _is_each_a_person(parts: QueryParts, name: str) -> bool:
-    """Whether each row is a person, though two may share a name: there is a number of each."""
-    column = parts.material.column(name)
-    is_person = name in parts.material.concepts.get("person", ()) and _numbers_rows(parts)
-    return is_person and 2 * column.distinct > parts.material.table.rows
 
 
 def _numbers_rows(parts: QueryParts) -> bool:
@@ -421,12 +412,8 @@ def _of_concept(parts: QueryParts, *concepts: str) -> Measure:
             if parts.material.column(name).kind is Kind.NUMBER
         ]  # fmt: skip
         if len(names) == 1 and not ("spent" in parts.draft.marks and _is_signed(parts, names[0])):
-            how = parts.draft.aggregate
-            if how is None and names[0] in takings:
-                how = Aggregate.SUM
-            if how is None:
-                how = _usual(parts, parts.material.column(names[0]))
-            return Measure(names[0], how)
+            how = parts.draft.aggregate or (Aggregate.SUM if names[0] in takings else None)
+            return Measure(names[0], how or _usual(parts, parts.material.column(names[0])))
     raise Unclear("which_measure")
 
 
@@ -454,8 +441,7 @@ def _implied_measure(parts: QueryParts) -> list[Measure]:
     )  # fmt: skip
     if listing and (draft.asks & {"list", "which", "what", "who"} or draft.row_nouns):
         if parts.filters or draft.filters or draft.comparing:
-            draft.counts.append("")
-            return [ROW_COUNT]
+            return [_row_count(draft)]
         if len(parts.groups) == 1:
             name = parts.groups.pop()
             return [Measure(name, Aggregate.DISTINCT)]
@@ -475,8 +461,7 @@ def _ranked_measure(parts: QueryParts) -> Measure | None:
     if is_often or ("flag" in draft.marks and not draft.aggregate and not speaks and (
         parts.groups or parts.time or draft.derivation or parts.thing is Thing.CHART
     )):  # fmt: skip
-        draft.counts.append("")
-        return ROW_COUNT
+        return _row_count(draft)
     if ranking is not None and ranking.concept not in ("", "sold"):
         return _ranked_concept(parts, ranking)
     if ranking is not None and ranking.concept == "sold":

@@ -13,7 +13,7 @@ _NEAR: Final = 4
 
 def take_owing(clause: Clause, at: int) -> int:
     """As in "how much is outstanding", which is a figure, and "who still owes", which rows."""
-    term, name = clause.terms[at], clause.material.owed if clause.material is not None else None
+    term, name = clause.terms[at], clause.material.owed
     if name is None:
         return 0
     is_beside_owed = any(one.has("value.unpaid") for one in clause.terms[at + 1 : at + 1 + _NEAR])
@@ -33,8 +33,9 @@ def take_owing(clause: Clause, at: int) -> int:
         draft.filters.append(condition)
     if is_beside or (_asks_figure(clause, at) and not draft.measures):
         draft.measures.append(MeasureRequest(name, clause.pending, term.text))
-        clause.pending, clause.last_measure_at = None, at
-    if after is not None and after.has("concept.revenue") and not clause.names(after):
+        clause.pending = None
+        clause.measure_places.append(at)
+    if after.has("concept.revenue") and not clause.names(after):
         return clause.skip(at + 1) + 1 - at  # "who owes money"
     return 1
 
@@ -42,7 +43,7 @@ def take_owing(clause: Clause, at: int) -> int:
 def _asks_figure(clause: Clause, at: int) -> bool:
     """Whether a clause asks how much is owed, and not who owes it."""
     after = clause.term(at + 1)
-    if "many" in clause.draft.asks or (after is not None and after.has("by")):
+    if "many" in clause.draft.asks or after.has("by"):
         return "many" not in clause.draft.asks
     return bool(clause.draft.asks & {"much", "what"}) or clause.pending is not None or any(
         one.has("extreme", "aggregate", "ask.much") for one in clause.terms

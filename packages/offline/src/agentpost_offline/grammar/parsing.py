@@ -23,7 +23,7 @@ from agentpost_offline.grammar import (
 )
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.draft import Draft, MeasureRequest, Ranking
-from agentpost_offline.grammar.material import Calendar, Material, yes_value
+from agentpost_offline.grammar.material import NO_TABLE, Calendar, Material, yes_value
 from agentpost_offline.grammar.remarks import is_remark, set_remarks_apart
 from agentpost_offline.grammar.rows import (
     PRONOUNS,
@@ -36,7 +36,7 @@ from agentpost_offline.grammar.rows import (
     is_row_word,
     stands_beside_figure,
 )
-from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import fold, name_tokens
 from agentpost_offline.grammar.vocabulary import concept_of, lexicon, things_called
 
@@ -68,26 +68,15 @@ def parse(
     """Read the terms of one clause; ``text`` is the whole message, in which they have places, and
     ``files`` the names of the files that it may be about, ``has_images`` whether pictures are
     among them."""
-    return _Parser(text, list(terms), material, today, language, files, has_images).draft
+    return _Parser(text, list(terms), material, today, language, files, has_images).read()
 
 
 class _Parser(Clause):
     """A clause that is read from its first term to its last as it is made."""
 
-    def __init__(
-        self, text: str, terms: list[Term], material: Material | None, today: str, language: str,
-        files: Sequence[str], has_images: bool,
-    ) -> None:  # fmt: skip
-        super().__init__(text, terms, material, today, language, files, has_images)
-        self.pending_too: list[Aggregate] = []
-        """More aggregates for the same column: "total and average"."""
-        self.measure_places: list[int] = []
-        self.adds_aggregate = False
-        """Whether an "and" stands between a figure and the aggregate that waits for its column."""
-        self.person_spans: list[tuple[int, int]] = []
-        """Words for people where no column has any."""
-        self.control_at = 0, 0
-        self.lacking_at: set[int] = set()
+    def read(self) -> Draft:
+        """What the clause says."""
+        terms = self.terms
         if any(term.has("needs.table") for term in terms):
             self.draft.marks.add("table")
         self._drop_other_names()
@@ -102,7 +91,7 @@ class _Parser(Clause):
             if one.has("small.in") and terms[at + 1].has("small.and", "small.or") and (
                 terms[at + 2].has("not.not")
             ):  # fmt: skip
-                self.draft.unknown.append(text[one.start : terms[at + 2].end])  # both of them
+                self.draft.unknown.append(self.text[one.start : terms[at + 2].end])  # both of them
         self._refuse_either()
         if self.draft.control is not None and not self.draft.steers:  # "annulées par mois"
             self.draft.control = None
@@ -112,6 +101,7 @@ class _Parser(Clause):
         set_remarks_apart(self)
         self.draft.is_statement = is_remark(terms)
         self.draft.unknown += self._unknown_words()
+        return self.draft
 
     def _refuse_either(self) -> None:
         """An "or" between conditions on two columns, or before a condition with a number, is not
@@ -120,8 +110,10 @@ class _Parser(Clause):
         for at, one in enumerate(self.terms[1:-1], 1):
             place = self.skip(at + 1, "small.in", "small.verb", "having")
             before, after = self.terms[at - 1], self.term(place)
-            if self._opens_with_or(one) and self.number(after) is not None:  # "or over 100"
-                self.draft.unknown.append(one.text)
+            if one.has("op") and self.number(after) is not None and (
+                "small.or" in lexicon(self.language).meanings_of(one.text.split()[0])
+            ):  # fmt: skip
+                self.draft.unknown.append(one.text)  # "or over 100", but not "100 or over"
             if not one.has("small.or") or one.has("small.and") or one.columns or after is None:
                 continue
             left, right = self._condition_columns(before), self._condition_columns(after)
@@ -135,17 +127,11 @@ class _Parser(Clause):
             if is_bound or (left and right and left.isdisjoint(right) and not is_denied):
                 self.draft.unknown.append(self.text[before.start : one.end])
 
-    def _opens_with_or(self, term: Term) -> bool:
-        """Whether a bound is one that stands behind its number, as in "100 or over"."""
-        opens = lexicon(self.language).meanings_of
-        return term.has("op") and "small.or" in opens(term.text.split()[0])
-
     def _condition_columns(self, term: Term) -> set[str]:
         """The columns of which a term says what they are: by a value, or by yes."""
         if term.values:
             return {name for name, _ in term.values}
-        column = self.column(term)
-        return {column.name} if column is not None and yes_value(column) else set()
+        return set(term.columns[:1]) if self.is_flag(term) else set()
 
     def _drop_other_names(self) -> None:
         """Leave other names of columns only where a column is asked for: "total cost of our club"
@@ -169,8 +155,8 @@ class _Parser(Clause):
         is_figure = bool(things_called(self.terms[at].text, "figures"))
         after = self.term(at + 1)
         before = self.term_before(at)
-        if before is None:
-            return is_figure and not (after is not None and after.text in ":：")
+        if before is END:
+            return is_figure and after.text not in ":："
         sections = ["by", "aggregate", "extreme", "ask", "small.and", "versus", "op", "only.where"]
         sections += ["small.verb", "thing", "kind"] if is_figure else []
         return before.has(*sections)
@@ -223,9 +209,9 @@ class _Parser(Clause):
             self.lacking_at.add(after)
         elif self._is_explained(at):
             pass
-        elif term.has("concept.person", "concept.customer", "concept.grade", "idle") and not (
-            before and before.has("by")
-        ):
+        elif term.has(
+            "concept.person", "concept.customer", "concept.grade", "idle"
+        ) and not before.has("by"):
             self.person_spans.append((term.start, term.end))
         elif term.kind != "mark" or term.text in "%":
             self.unknown.append((term.start, term.end))
@@ -234,14 +220,11 @@ class _Parser(Clause):
     def _is_explained(self, at: int) -> bool:
         """Whether a name of the table stands in brackets behind a word: "tienda (Store)"."""
         opens, name, closes = (self.term(at + one) for one in (1, 2, 3))
-        return bool(
-            opens and name and closes and opens.text == "(" and self.names(name)
-            and closes.text == ")"
-        )  # fmt: skip
+        return opens.text == "(" and self.names(name) and closes.text == ")"
 
     def _is_unknown(self, at: int) -> bool:
         term = self.term(at)
-        if term is None or self.names(term) or term.is_glue:
+        if term is END or self.names(term) or term.is_glue:
             return False
         return all(one.startswith(("concept.", "carry.")) for one in term.meanings)
 
@@ -272,16 +255,16 @@ class _Parser(Clause):
         joint = self.term(place)
         figure = self.terms[at].number
         if figure is not None and figure in range(1, _QUARTERS + 1):  # "das 2. und 3. Quartal"
-            number, place = int(figure), at + 1 + (joint is not None and joint.text == ".")
+            number, place = int(figure), at + 1 + (joint.text == ".")
             joint = self.term(place)
         if number < 1:
             return 0
         other = self.draft.periods[-1] if self.draft.periods else None
-        if joint is not None and joint.has("small.and"):
+        if joint.has("small.and"):
             other, _ = periods.read(self.terms, self.skip(place + 1), calendar)
         most = 0 if other is None else _HALVES if other.half else _QUARTERS if other.quarter else 0
         if other is None or number > most or number in (other.half, other.quarter) or (
-            figure is not None and not (joint is not None and joint.has("small.and"))
+            figure is not None and not joint.has("small.and")
         ):  # fmt: skip
             return 0
         if other.half is not None:
@@ -293,7 +276,7 @@ class _Parser(Clause):
     def _dateless(self, at: int) -> int:
         """A period where the table has no dates: months may be values of its columns."""
         term = self.terms[at]
-        if self.material is None or self.names(term):
+        if self.material is NO_TABLE or self.names(term):
             return 0
         is_month = term.has("month", "weekday") or re.fullmatch(
             "quarter[1-4]|half[12]", term.key("period") or ""
@@ -320,16 +303,15 @@ class _Parser(Clause):
         how = None if sign is Sign.OVER and self.pending is Aggregate.SUM else self.pending
         text = self.text[self.terms[at].start : self.terms[place].end]
         self.draft.measures.append(MeasureRequest(name, how, text))
-        self.last_measure_at, self.pending = place, None
+        self.pending = None
+        self.measure_places.append(place)
         self._unread_sign(place, "+/")  # "takings - costs - hours"
         return place + 1 - at
 
     def _unread_sign(self, at: int, more: str = "") -> int:
         """A mark between two figures that make none, as in "price × discount" and "takings-costs",
         which may be both of them: it is not understood."""
-        others = [
-            one for one in map(self.term, range(at + 1, at + 4)) if one and self.is_measure(one)
-        ]
+        others = list(filter(self.is_measure, self.terms[at + 1 : at + 4]))
         if others and self.is_measure(self.terms[at]):
             joint = self.text[self.terms[at].end : others[0].start].strip(" ()")
             if joint and (joint in more or (joint in _SIGNS and joint != "+")):
@@ -337,9 +319,7 @@ class _Parser(Clause):
         return 0
 
     @staticmethod
-    def _sign(term: Term | None) -> Sign | None:
-        if term is None:
-            return None
+    def _sign(term: Term) -> Sign | None:
         return _SIGNS.get(term.text) or next(
             (sign for sign in Sign if term.has(f"formula.{sign.name.lower()}")), None
         )
@@ -361,9 +341,7 @@ class _Parser(Clause):
     def _is_length_of_time(self, at: int) -> bool:
         """Whether a column behind "per" may as well be a part of the time axis: "per month"."""
         grain = self.terms[at].key("grain")
-        column = self.material.column(self.calendar.column) if (
-            self.material and self.calendar
-        ) else None  # fmt: skip
+        column = self.material.column(self.calendar.column) if self.calendar else None
         is_hourly = column is not None and column.grain is Grain.HOUR
         return grain is not None and (grain != Grain.HOUR or is_hourly)
 
@@ -371,7 +349,7 @@ class _Parser(Clause):
         """The number of "the 3 products with the highest revenue"."""
         value = self.number(self.terms[at])
         after = self.term(self.skip(at + 1))
-        if value is None or after is None or self.names(self.terms[at]) or after.values:
+        if value is None or self.names(self.terms[at]) or after.values:
             return 0
         is_group = bool(after.columns) and not self.is_measure(after)
         if value % 1 or not 0 < value < 100 or not (is_group or is_own(self, after)):
@@ -387,12 +365,13 @@ class _Parser(Clause):
         if value is not None and not self.names(term):
             at = self.skip(at + 1)
             count = int(value) if value % 1 == 0 and 0 < value < 1000 else None
-            if count is None or (term := self.term(at) or term) is self.terms[start]:
+            term = self.term(at)
+            if count is None:
                 return 0
         if not term.has("extreme") or term.columns:
             return 0
-        written = lexicon(self.language).meanings_of(term.text)
-        if term.values and not any(one.startswith("extreme.") for one in written):
+        meanings = lexicon(self.language).meanings_of(term.text)
+        if term.values and not any(one.startswith("extreme.") for one in meanings):
             return 0  # "Lead as well", of metals, is not the leading one
         if term.has("edit") and not any(map(self.names, self.terms)):  # "shorter: 2 slides"
             return 0
@@ -409,11 +388,11 @@ class _Parser(Clause):
             if count is not None or not self._adds_other_end(at, before):
                 return 0
             self.draft.marks.add("both_ends")
-            if after is not None and after.has("grain"):
+            if after.has("grain"):
                 self.draft.asks.add("when")
             self.draft.look_words["ends"] = term.text
             return end - start
-        if after is not None and after.has("grain") and not self.names(after):
+        if after.has("grain") and not self.names(after):
             self.draft.asks.add("when")
         if before is not None:
             count = before.count if count is None else count
@@ -445,14 +424,14 @@ class _Parser(Clause):
         term = self.terms[at]
         if term.has("extreme") and not term.columns:
             place, figures = at + 1, list[MeasureRequest]()
-            while (one := self.term(place)) is not None and not one.has("sort.first"):
+            while (one := self.term(place)) is not END and not one.has("sort.first"):
                 column = self.column(one)
                 if column is not None and column.kind is Kind.NUMBER:  # "highest fee first"
                     figures.append(MeasureRequest(column.name, None, one.text))
                 elif not (one.is_glue or one.has("rows", "concept")) or self.names(one):
                     return 0
                 place += 1
-            if one is None:
+            if one is END:
                 return 0
             self.draft.measures += figures if not self.draft.measures else []
             self.draft.sort_by += [(figure.column, figure.word) for figure in figures]
@@ -492,7 +471,7 @@ class _Parser(Clause):
             period, _ = periods.read(self.terms, at, self.calendar)
             if period is not None:
                 return 0
-        if term.columns and not term.has("ask") and self._follows_by(at):
+        if term.columns and not term.has("ask") and self.term_before(at).has("by"):
             return 0
         if self._ends_range(at) or (term.has("aggregate") and self._measure_follows(at)):
             return 0
@@ -518,13 +497,13 @@ class _Parser(Clause):
         if not self.terms[at].has("thing") or self.language == "zh":
             return False
         before = self.term_before(at, "small.verb")
-        begins = before is None and len(self.terms) > 1
-        return begins or (before is not None and before.has("small.in", "small.verb"))
+        begins = before is END and len(self.terms) > 1
+        return begins or before.has("small.in", "small.verb")
 
     def _is_for(self, at: int) -> bool:
         """Whether "for" stands before: for the board, of which there may be a value or column."""
         before = self.term_before(at, "small.verb")
-        return before is not None and before.has("small.purpose") and (
+        return before.has("small.purpose") and (
             self.language == "de" or not self.terms[at].text[:1].isupper()
         )  # fmt: skip
 
@@ -535,9 +514,9 @@ class _Parser(Clause):
         while before > 0 and self.terms[before].is_glue and not self.terms[before].has("small"):
             before -= 1
         joint, first = self.term(before), self.term(before - 1)
-        if joint is None or joint.has("small.and"):
+        if joint.has("small.and"):
             return False
-        of_first = {name for name, _ in first.values} if first is not None else set()
+        of_first = {name for name, _ in first.values}
         is_second = not of_first.isdisjoint(name for name, _ in self.terms[at].values)
         is_bound = joint.has("period.until") and not joint.has("small.in")
         return joint.has("small.but") or is_bound or (joint.has("small.to") and is_second)
@@ -545,17 +524,11 @@ class _Parser(Clause):
     def _is_said_before(self, term: Term) -> bool:
         """Whether a word that fits several columns goes on with what was named: "how much plastic,
         in kg", and "who has paid the fee" of a column "Fee paid"."""
-        if self.material is None:
-            return False
         units = {self.material.column(one.column).unit for one in self.draft.measures}
         conditions = {one.column for one in self.draft.filters}
         return not conditions.isdisjoint(term.columns) or (
             term.text.casefold() in {(unit or "").casefold() for unit in units}
         )
-
-    def _follows_by(self, at: int) -> bool:
-        before = [one for one in self.terms[max(0, at - 2) : at] if not one.is_glue]
-        return bool(before) and before[-1].has("by")
 
     def take_axis(self, at: int) -> int:
         """As in "by region and month", "per quarter", "for each store"."""
@@ -564,7 +537,7 @@ class _Parser(Clause):
             return 0
         end = start = self._counted_at(self.skip(at + 1))
         per = term.has("by.per")
-        while (one := self.term(end)) is not None:
+        while (one := self.term(end)) is not END:
             column = self.column(one)
             if (column is None and self._is_of_next(end)) or self._is_explained_beside(end):
                 end += 1  # "by booking channel"
@@ -584,8 +557,10 @@ class _Parser(Clause):
                         self._grain(Grain.DAY)  # "by date"
                     else:
                         self.draft.is_trend = True
-            elif column is not None and self._groups_numbers(at, start, column):
-                self.draft.groups.append(column.name)
+            elif column is not None and column.kind is Kind.NUMBER and (
+                start > self.skip(at + 1) and column.distinct <= _FEW
+            ):  # fmt: skip
+                self.draft.groups.append(column.name)  # "rent by number of bedrooms"
             elif column is not None and column.role in (Role.AMOUNT, Role.RATE):
                 if end > start:
                     break
@@ -612,7 +587,8 @@ class _Parser(Clause):
             else:
                 break
             end += 1
-        if end == start and self.term(end) is None and term.has("by.each") and self._has_axis:
+        has_axis = self.draft.groups or self.draft.grains
+        if end == start and self.term(end) is END and term.has("by.each") and has_axis:
             return 1  # "the price per kind and how many of each we sold"
         if end > start and per and not term.has("by.each"):
             self.draft.marks.add("per")
@@ -623,8 +599,8 @@ class _Parser(Clause):
     def _take_members(self, at: int, end: int, column: Column) -> int:
         """As in "paid by the gift aid people": those that a column of yes and no affirms."""
         after = self.term(end + 1)
-        if not self.terms[at].text.endswith(" the") or not yes_value(column) or after is None or (
-            self.term(end + 2) is not None or after.values or not (
+        if not self.terms[at].text.endswith(" the") or not yes_value(column) or (
+            self.term(end + 2) is not END or after.values or not (
                 after.has("concept.person", "rows") or after.text in rows.PRONOUNS
             )
         ):  # fmt: skip
@@ -637,34 +613,25 @@ class _Parser(Clause):
         """The place behind the "number of" of "by number of bedrooms"."""
         term, place = self.term(at), self.skip(at + 1, "small.of")
         after = self.term(place)
-        if term is None or after is None or not term.has("ask.many", "ask.number"):
+        if not term.has("ask.many", "ask.number"):
             return at
         column = self.column(after)
         return place if column is not None and column.kind is Kind.NUMBER else at
 
-    def _groups_numbers(self, at: int, start: int, column: Column) -> bool:
-        """Whether a result is by a column of few numbers: "rent by number of bedrooms"."""
-        is_said = start > self.skip(at + 1)
-        return column.kind is Kind.NUMBER and is_said and column.distinct <= _FEW
-
-    @property
-    def _has_axis(self) -> bool:
-        return bool(self.draft.groups or self.draft.grains)
-
     def _is_of_next(self, at: int) -> bool:
         """Whether a value stands before the name of its own column."""
         after = self.term(at + 1)
-        return after is not None and any(name in after.columns for name, _ in self.terms[at].values)
+        return any(name in after.columns for name, _ in self.terms[at].values)
 
     def _lists(self, at: int) -> bool:
         """Whether an "and", a comma or a repeated "by" stands before one more column or grain."""
         term = self.terms[at]
         place = self.skip(at + 1, "by")
         after = self.term(place)
-        if after is not None and after.columns and self._is_stated(place):
+        if after.columns and self._is_stated(place):
             return False
         joins = term.has("small.and", "by", "small.of") or term.text in ",、，،" or term.is_glue
-        return joins and after is not None and not self._is_left_out(at) and (
+        return joins and not self._is_left_out(at) and (
             (bool(after.columns) and not self.is_measure(after)) or after.has("grain")
         )  # fmt: skip
 
@@ -688,20 +655,22 @@ class _Parser(Clause):
             return 0
         if self._is_preposition(at):
             return 0
-        if term.has("ask.many") and not self._measure_comes(at):
-            return 0  # "كم" is "how many", and "what" before a figure
+        if term.has("ask.many"):  # "كم" is "how many", and "what" before a figure
+            after = self.term(self.skip(at + 1, "small.of"))
+            if not (after is END or after.has("aggregate", "derived") or self.is_measure(after)):
+                return 0
         key = "which" if term.has("ask.which") else "who" if term.has("ask.who") else "what"
         before = self.term(at - 1)
-        if key == "who" and before is not None and (before.text in PRONOUNS or before.has("them")):
+        if key == "who" and (before.text in PRONOUNS or before.has("them")):
             return 1  # "only the ones who have not paid"
         if term.has("small.it"):  # "who are they"
             self.draft.marks.add("it")
         if term.has("needs.hours"):
             self.draft.marks.add("long")
         after = self.term(at + 1)
-        if after is not None and after.has("derived.share"):
+        if after.has("derived.share"):
             key = "what"  # "which percentage"
-        elif key == "what" and after is not None and (after.columns or after.has("grain")):
+        elif key == "what" and (after.columns or after.has("grain")):
             key = "which"
         self.draft.asks.add(key)
         self.draft.look_words.setdefault(key, term.text)
@@ -729,18 +698,11 @@ class _Parser(Clause):
     def _is_preposition(self, at: int) -> bool:
         """Whether "من" is no "who" but the "of" that it is where a sentence does not begin."""
         before, after = self.terms[max(0, at - _OPENING) : at], self.term(at + 1)
-        names = (*after.columns, *(name for name, _ in after.values)) if after is not None else ()
-        narrows = self.material is not None and any(
-            not yes_value(self.material.column(name)) for name in names
-        )
+        names = (*after.columns, *(name for name, _ in after.values))
+        narrows = not all(yes_value(self.material.column(name)) for name in names)
         return self.terms[at].has("small.in") and (
             narrows or not all(one.is_glue for one in before)
         )
-
-    def _measure_comes(self, at: int) -> bool:
-        """Whether a figure or how it is computed stands behind a word that asks."""
-        after = self.term(self.skip(at + 1, "small.of"))
-        return after is None or after.has("aggregate", "derived") or self.is_measure(after)
 
     def take_asking(self, at: int) -> int:
         term = self.terms[at]
@@ -754,21 +716,21 @@ class _Parser(Clause):
                 return 1
             after = self.term(at + 1)
             averages = self.pending not in (None, Aggregate.SUM)
-            return int(averages and after is not None and self.is_measure(after))
+            return int(averages and self.is_measure(after))
         if term.has("ask.many"):
             first = self.term(self.skip(at + 1, "small.of"))
-            if first is not None and first.has("grain.day") and not self.names(first) and (
+            if first.has("grain.day") and not self.names(first) and (
                 self.calendar is not None
             ):  # fmt: skip
                 self.draft.marks.add("days")
-            self.draft.counts_measure = first is not None and self.is_measure(first)
+            self.draft.counts_measure = self.is_measure(first)
         key = str(term.key("ask"))
         for name in ("passage", "many", "much", "list"):
             if term.has(f"ask.{name}"):
                 key = name
         after = self.term(self.skip(at + 1, "small.of"))
         is_averaged = self.pending not in (None, Aggregate.SUM, Aggregate.DISTINCT)
-        if key == "many" and is_averaged and after is not None and self.is_measure(after):
+        if key == "many" and is_averaged and self.is_measure(after):
             return 1  # "average number of nights"
         if key == "many" and counts_beside(self, at):
             self.draft.marks.add("count_too")
@@ -783,19 +745,18 @@ class _Parser(Clause):
     def take_aggregate(self, at: int) -> int:
         term = self.terms[at]
         key = term.key("aggregate")
-        before = self.term_before(at) if key == "mean" and term.columns else None
         if key == "mean" and term.columns and not (
-            at == 0 or before is None or before.has("by", "ask", "small.and", "aggregate")
-            or term.text[:1].isupper()
+            (before := self.term_before(at)) is END or term.text[:1].isupper()
+            or before.has("by", "ask", "small.and", "aggregate")
         ):  # fmt: skip
             self.draft.unknown.append(term.text)  # "le don moyen", where a column is "Moyen"
             return 1
         if key is None or (term.columns and not self._measure_follows(at)):
             return 0
         before, joint = self.term(at - 2), self.term(at - 1)
-        last = self.term_before(at) if joint is not None and joint.is_glue else joint
-        joins = (last is not None and last.has("small.and")) or self._is_joined(term)
-        if joins and before is not None and before.has("aggregate") and before.columns:
+        last = self.term_before(at) if joint.is_glue else joint
+        joins = last.has("small.and") or self._is_joined(term)
+        if joins and before.has("aggregate") and before.columns:
             self.draft.unknown.append(before.text)  # the total of it, or the column "Total"?
         if self.pending is not None and joins:
             self.pending_too.append(Aggregate(key))
@@ -819,7 +780,7 @@ class _Parser(Clause):
 
     def _measure_follows(self, at: int) -> bool:
         after = self.term(self.skip(at + 1, "small.of"))
-        return after is not None and self.is_measure(after)
+        return self.is_measure(after)
 
     def _late_aggregate(self) -> None:
         """An aggregate behind its column: "the revenue in total"; behind an "and", it is one more:
@@ -860,7 +821,7 @@ class _Parser(Clause):
         """Whether the word beside one that may be several columns tells which: "merch money", where
         fees are money too."""
         columns = self.terms[at].columns
-        beside = [one.columns for one in (self.term(at - 1), self.term(at + 1)) if one is not None]
+        beside = [one.columns for one in (self.term(at - 1), self.term(at + 1))]
         return len(columns) > 1 and any(len(one) == 1 and one[0] in columns for one in beside)
 
     def take_column(self, at: int) -> int:
@@ -872,11 +833,7 @@ class _Parser(Clause):
         column = self.column(term)
         if column is None:
             return 0
-        if (
-            term.has("model")
-            and (verb := self.term_before(at, "small.verb"))
-            and verb.has("option.caption")
-        ):
+        if term.has("model") and self.term_before(at, "small.verb").has("option.caption"):
             self.draft.model.append((str(term.key("model")), term.text))
             return 1  # "write a newsletter", where each row is one
         if yes_value(column) and self._is_stated(at):
@@ -912,18 +869,16 @@ class _Parser(Clause):
         if self._is_language(at):
             return True
         names_it = any(fold(name) == fold(term.text) for name in term.columns)
-        flag = self.column(before) if before is not None and term.has("derived") else None
-        if before is not None and flag is not None and yes_value(flag):
+        if term.has("derived") and self.is_flag(before):
             if names_it:  # beside a column "rate"
                 self.draft.unknown.append(self.text[before.start : term.end])
             return True
-        pays = self.column(term) if term.has("carry") and self._ranks and not names_it else None
-        return pays is not None and bool(yes_value(pays))
+        return term.has("carry") and self._ranks and not names_it and self.is_flag(term)
 
     def _measure(self, at: int, column: Column) -> None:
         """A column of figures, computed as the words before it say."""
         term, before = self.terms[at], self.term(at - 1)
-        if before is not None and before.has("op") and before.has("small.in"):
+        if before.has("op") and before.has("small.in"):
             self.draft.unknown.append(before.text)  # "where are we over budget"
         how = self.pending or self._shared_aggregate(at)
         if (
@@ -935,11 +890,10 @@ class _Parser(Clause):
             how = how or self.draft.measures.pop().aggregate
         if self._is_valued_at(at, column):
             return
-        if how is None and self.material is not None and column.name in self.material.takings:
+        if how is None and column.name in self.material.takings:
             how = Aggregate.SUM if term.has("concept.revenue") else None
         self.draft.measures.append(MeasureRequest(column.name, how, term.text))
         self._add_pending(self.draft.measures[-1])
-        self.last_measure_at = at
         self.measure_places.append(at)
         self.pending = None
 
@@ -951,9 +905,7 @@ class _Parser(Clause):
         while before > 0 and self.terms[before].has("carry"):
             before -= 1
         is_price = concept_of(column.name) in ("price", "cost") and not column.formula
-        if worth is None or self.material is None or not is_price or not (
-            self.terms[before].has("small.in")
-        ):  # fmt: skip
+        if worth is None or not (is_price and self.terms[before].has("small.in")):
             return False
         pieces, _, _ = worth.column.partition(f" {Sign.TIMES} ")
         name = formula(self.material.column(pieces), Sign.TIMES, column)
@@ -992,7 +944,7 @@ class _Parser(Clause):
     def _is_language(self, at: int) -> bool:
         """Whether the name of a column is a language here: nothing else is named, as in "in X"."""
         before = self.term(at - 1)
-        return self.terms[at].has("language") and before is not None and (
+        return self.terms[at].has("language") and (
             before.has("small.in", "small.as") and not any(
                 self.names(one) or one.has("ask", "aggregate", "extreme", "thing", "by")
                 for one in self.terms if one is not self.terms[at]
@@ -1017,19 +969,19 @@ class _Parser(Clause):
             self.draft.asks.add("many")
             self.pending = None
         after = self.term(self.skip(at + 1, "op.equal"))
-        if after is not None and any(name == column.name for name, _ in after.values):
+        if any(name == column.name for name, _ in after.values):
             return 1
         before = self.term(at - 1)
-        if before is not None and any(name == column.name for name, _ in before.values):
+        if any(name == column.name for name, _ in before.values):
             return 1
-        if column.kind is Kind.NUMBER and after is not None and after.number is not None:
+        if column.kind is Kind.NUMBER and after.number is not None:
             self.draft.filters.append(Filter(column.name, Op.IS, (after.number,)))
             return self.terms.index(after) + 1 - at
         narrows = "only" in self.draft.marks or self.draft.asks & {"many", "which", "list"}
-        if before is None or not before.has("having"):
+        if not before.has("having"):
             before = self.term(at - 2)
         if narrows and column.missing and not yes_value(column) and (
-            before is not None and before.has("having")
+            before.has("having")
         ):  # fmt: skip
             self.draft.filters.append(Filter(column.name, Op.PRESENT))
             return 1
@@ -1040,7 +992,7 @@ class _Parser(Clause):
             and self.draft.derivation is None
         )
         joint = self.term(at - 1)
-        if yes and joint is not None and joint.has("small.and") and self.last_measure_at == at - 2:
+        if yes and joint.has("small.and") and self.last_measure_at == at - 2:
             self.draft.unknown.append(self.terms[at].text)  # "qty and returned by shop"
             return 1
         if yes and not is_looked_up:
@@ -1051,7 +1003,7 @@ class _Parser(Clause):
         if self._is_for(at) and (is_article or self.terms[at].has("audience")):
             self.draft.unknown.append(self.terms[at].text)
             return 1
-        if before is not None and before.has("having") and not self.draft.things:
+        if before.has("having") and not self.draft.things:
             return 0  # "donations with gift aid" are not told apart by it
         if len(name_tokens(column.name)) > len(name_tokens(self.terms[at].text)) and (
             self.draft.measures or "many" in self.draft.asks
@@ -1064,15 +1016,15 @@ class _Parser(Clause):
         term = self.terms[at]
         if not term.has("grain") or self.names(term):
             return 0
-        if self.material is not None and self.calendar is None:
+        if self.material is not NO_TABLE and self.calendar is None:
             return 0
         after = self.term(self.skip(at + 1, "small.of"))
-        if term.has("grain.month") and after is not None and after.has("month"):
+        if term.has("grain.month") and after.has("month"):
             return 1  # "in the month of March"
         if term.has("grain.year") and self.draft.grains and self._is_of(at) and self._has_one_year:
             return 1  # "the busiest day of the year"
         article, joint = self.term(at - 1), self.term(at - 2)
-        if article is not None and article.is_glue and joint is not None and joint.has("small.in"):
+        if article.is_glue and joint.has("small.in"):
             # "For the year"; "within a day" says how long.
             return int(term.has("grain.year") and self._has_one_year)
         self._grain(str(term.key("grain")))
@@ -1099,14 +1051,14 @@ class _Parser(Clause):
         ):  # fmt: skip
             return 0
         before = self.term(at - 1)
-        column = self.column(before) if before is not None and term.text == "%" else None
+        column = self.column(before) if term.text == "%" else None
         if column is not None and column.unit == "%":
             return 1  # of the column's own name: "attendance %"
-        if before is not None and self.is_measure(before) and term.text.casefold() in _RATES:
+        if self.is_measure(before) and term.text.casefold() in _RATES:
             return 0  # the "open rate" is of those who got it
         derivation = Derivation(str(term.key("derived")))
         after = self.term(self.skip(at + 1))
-        if term.has("part") and after is not None and (
+        if term.has("part") and (
             after.has("by") or (after.values and self._names_figure_behind(at))
         ):  # fmt: skip
             self.draft.asks.add("much")
@@ -1119,7 +1071,7 @@ class _Parser(Clause):
             self.draft.whole_at = len(self.draft.measures)
             self.draft.is_rate = not self._is_of_flag(at)
             whole = self.term(self.skip(at + 1, "small.of"))
-            if whole is not None and whole.values and self._names_figure_behind(at):
+            if whole.values and self._names_figure_behind(at):
                 self.draft.marks.add("of_value")
         self.draft.derivation = derivation
         if term.has("part"):
@@ -1133,9 +1085,9 @@ class _Parser(Clause):
         "of North in revenue"."""
         places = (place for place in range(at + 1, len(self.terms))
                   if self.is_measure(self.terms[place]))  # fmt: skip
-        place = next(places, None)
-        before = self.terms[place - 1] if place is not None else None
-        return before is not None and not before.has("small.in", "small.of")
+        place = next(places, 0)
+        before = self.term(place - 1)
+        return place > 0 and not before.has("small.in", "small.of")
 
     def _find_whole(self) -> None:
         """Of two figures behind "what percent" the second is the whole where an "of" stands
@@ -1149,19 +1101,14 @@ class _Parser(Clause):
         """Whether a share is "of" those that a column says yes of, and so may be that of all of
         them: "the percentage of late jobs by rider", but not "what percent of jobs were late"."""
         of, after = self.term(at + 1), self.term(self.skip(at + 1, "small.of"))
-        column = self.column(after) if after is not None else None
         last = self.terms[at].text.split()[-1]
         ends = "small.of" in lexicon(self.language).meanings_of(last)  # "percentage of"
-        is_of = ends or (of is not None and of.has("small.of"))
-        return is_of and column is not None and bool(yes_value(column))
+        is_of = ends or of.has("small.of")
+        return is_of and self.is_flag(after)
 
     def _shows_shares(self, at: int) -> bool:
         """Whether "with percentages" only names what a pie shows anyway."""
-        place = at - 1
-        while place > 0 and self.terms[place].is_glue:
-            place -= 1
-        before = self.term(place)
-        is_beside = before is not None and before.has("small.in", "small.and", "not.not")
+        is_beside = self.term_before(at).has("small.in", "small.and", "not.not")
         return is_beside and any(one.has("kind.donut") for one in self.terms)
 
     def take_several(self, at: int) -> int:
@@ -1170,10 +1117,10 @@ class _Parser(Clause):
         if self.names(term):
             return 0
         value = self.number(term) or float(term.key("them") or 0) or None
-        is_last = self.term(self.skip(at + 1, "small.polite")) is None
+        is_last = self.term(self.skip(at + 1, "small.polite")) is END
         after = self.term(at + 1)
         is_all = self.has_images and value == self.file_count
-        if is_all and after is not None and after.has("thing.image"):
+        if is_all and after.has("thing.image"):
             return 1  # "both photos": those that are there
         if not term.has("them") and not (value in _SEVERAL and is_last):
             return 0
@@ -1190,14 +1137,12 @@ class _Parser(Clause):
             return 0
         draft = self.draft
         beside = [self.term(at - 1), self.term(self.skip(at + 1))]
-        if term.has("formula") and all(one is not None and one.values for one in beside):
+        if term.has("formula") and all(one.values for one in beside):
             draft.unknown.append(term.text)  # "income less expenses", of one column
         elif term.has("unable"):
             draft.unknown.append(term.text)
             draft.marks.add("unable")
-        elif term.has("model") and (
-            self._is_part_of_name(term) or self._is_named_unit(at) or self._is_sent_by_asker(at)
-        ):  # fmt: skip
+        elif term.has("model") and self._needs_no_model(at):
             return 0
         elif term.has("ahead") and self._asks_ahead(at):
             draft.model.append(("future", self.text[self.terms[max(0, at - 1)].start : term.end]))
@@ -1229,11 +1174,14 @@ class _Parser(Clause):
             if draft.control is None and not (term.has("control.again") and draft.has_query):
                 draft.control = term.key("control")
                 self.control_at = term.start, term.end
-        elif term.has("talk.no") and not at and self._goes_on_after_comma():
+        elif term.has("talk.no") and not at and self.term(1).text in ",，،" and self.terms[_ALONE:]:
             pass  # "no, by month"
         elif term.has("greeting") and self._greets(at):
             draft.talk = draft.talk or (None if len(self.terms) > _ALONE else "hello")
-        elif term.has("talk") and not ((term.has("small.glue") and at) or self._denies(at)):
+        elif term.has("talk") and not (
+            (term.has("small.glue") and at)
+            or (term.has("not") and self.term(at + 1).kind != "mark")  # "no e-mail"
+        ):  # fmt: skip
             draft.talk = draft.talk or term.key("talk")
         elif term.has("ordinal"):
             if draft.ordinal is not None:  # "the first and the third"
@@ -1249,28 +1197,23 @@ class _Parser(Clause):
         """Whether a question is about what is to come: "what will July bring"."""
         after, before = self.term(at + 1), self.terms[self.start_of_part(at) : at]
         is_asked = any(one.has("ask") for one in before) or not before
-        return is_asked and after is not None and not after.has("asked")
+        return is_asked and not after.has("asked")
 
-    def _is_sent_by_asker(self, at: int) -> bool:
-        """As in "I need to send this to my boss", which only says what the answer is for."""
-        before = self.terms[self.start_of_part(at) : at] if self.terms[at].has("model.send") else ()
-        return any(one.has("statement.statement") for one in before)
-
-    def _is_named_unit(self, at: int) -> bool:
-        """As the minutes of "in minutes", which nobody has to write."""
-        before = self.term(at - 1)
-        return before is not None and before.has("small.in") and self.terms[at].has("unit")
-
-    def _is_part_of_name(self, term: Term) -> bool:
-        """Whether a word stands in the name of a column: the "call" of a "call bell"."""
-        key = lexicon(self.language).key(term.text)
-        return self.material is not None and key in self.material.parts
+    def _needs_no_model(self, at: int) -> bool:
+        """As the "call" of a column "call bell", the minutes of "in minutes", and "I need to send
+        this to my boss", which only says what the answer is for."""
+        term, key = self.terms[at], lexicon(self.language).key
+        is_unit = term.has("unit") and self.term(at - 1).has("small.in")
+        before = self.terms[self.start_of_part(at) : at] if term.has("model.send") else ()
+        return key(term.text) in self.material.parts or is_unit or any(
+            one.has("statement.statement") for one in before
+        )  # fmt: skip
 
     def _is_of_pieces(self, at: int) -> bool:
         """Whether a word for goods stands beside the column that counts them: the portions of
         "portions wasted"."""
         places = (self.skip(at + 1, "small.verb"), at - 1)
-        beside = [self.column(one) for place in places if (one := self.term(place)) is not None]
+        beside = [self.column(self.term(place)) for place in places]
         return any(
             one is not None and one.role is Role.AMOUNT and one.unit is None for one in beside
         )
@@ -1279,16 +1222,7 @@ class _Parser(Clause):
         """Whether a word like "morning" stands before the request, as a greeting does."""
         after = self.term(at + 1)
         is_first = all(one.is_glue or one.has("talk") for one in self.terms[:at])
-        return is_first and (after is None or after.kind == "mark")
-
-    def _goes_on_after_comma(self) -> bool:
-        after = self.term(1)
-        return after is not None and after.text in ",，،" and len(self.terms) > _ALONE
-
-    def _denies(self, at: int) -> bool:
-        """Whether a "no" belongs to what follows it, and is no answer: "no e-mail"."""
-        after = self.term(at + 1)
-        return self.terms[at].has("not") and after is not None and after.kind != "mark"
+        return is_first and after.kind == "mark"
 
     def take_glue(self, at: int) -> int:
         """Small words that only hold a sentence together."""
@@ -1297,27 +1231,24 @@ class _Parser(Clause):
             self.draft.marks.add("show")
         if term.text.casefold() in PRONOUNS:
             self.draft.look_words["ones"] = term.text  # "list the ones by air"
-        before = self.term(at - 1)
-        if term.has("concept.revenue") and before is not None and self.is_measure(before):
+        before, after = self.term(at - 1), self.term(at + 1)
+        if term.has("concept.revenue") and self.is_measure(before):
             return int(before.is_literal)  # "prize money", where a column is "Prize"
         if term.has("small.it"):
             self.draft.marks.add("it")
-            before = self.term(at - 1)
-            if term.has("among") or (before is not None and before.has("small.of")):
+            if term.has("among") or before.has("small.of"):
                 self.draft.marks.add("among")
         if term.has("that.that"):
             self.draft.look_words["that"] = term.text
         if term.has("goods") and self._is_of_pieces(at):
             return 1
         if term.has("wholly"):  # "paid in full" is no list of what was paid
-            after = self.term(at + 1)
-            is_of_result = after is not None and after.has("thing", "rows")  # "the full table"
+            is_of_result = after.has("thing", "rows")  # "the full table"
             return int(is_of_result or not any(one.has("carry.spent") for one in self.terms))
         if term.has("small.source"):
-            is_format = looks.SHEET.search(term.text) and any(
+            if looks.SHEET.search(term.text) and any(
                 one.has("small.as") for one in self.terms[max(0, at - 2) : at]
-            )
-            if is_format:  # "as a csv file"
+            ):  # "as a csv file"
                 return 0
             self.draft.marks.add("source")
         if term.has("having") and all(one.is_glue or one.has("small") for one in self.terms[:at]):
@@ -1332,27 +1263,24 @@ class _Parser(Clause):
         ):  # fmt: skip
             return 0  # "until June", of several years
         is_file = term.kind == "file" or (term.kind == "word" and self._names_file(term.text))
-        is_value = self.material is not None and fold(term.text) in self.material.value_words
-        if term.text.casefold() in PRONOUNS and at and not is_value and (
-            self.names(before := self.terms[at - 1]) or self._names_file(before.text)
+        is_value = fold(term.text) in self.material.value_words
+        if term.text.casefold() in PRONOUNS and not is_value and (
+            self.names(before) or self._names_file(before.text)
             or before.has("edit", "extreme", "thing", "ordinal")
         ):  # fmt: skip
             return 1
         if term.has("axis"):  # "clients down, quarters across"
             return int(any(one.has("option.pivot", "kind.heatmap") for one in self.terms))
         if term.has("small.still"):
-            beside = [self.term(at - 1), self.term(self.skip(at + 1))]
-            goes_on = any(one is not None and one.values for one in beside) or any(
-                one.has("not", "op") for one in self.terms
-            )
-            return int(goes_on or self.has_images)
-        is_unit = self._is_unit(term) or (term.text == "%" and at > 0)
-        asks = self.term(at - 1)
-        is_unit = is_unit or (term.has("unit.money") and asks is not None and asks.has("ask.much"))
-        after = self.term(at + 1)
-        is_unit = is_unit or (
-            term.has("number.1") and after is not None and after.has("thing", "kind")
-        )
+            return int(
+                bool(before.values or self.term(self.skip(at + 1)).values) or self.has_images
+                or any(one.has("not", "op") for one in self.terms)
+            )  # fmt: skip
+        is_unit = (
+            self._is_unit(term) or (term.text == "%" and at > 0)
+            or (term.has("unit.money") and before.has("ask.much"))
+            or (term.has("number.1") and after.has("thing", "kind"))
+        )  # fmt: skip
         return int(is_file or is_unit or term.is_glue or term.has("small"))
 
     def _names_file(self, word: str) -> bool:
@@ -1364,7 +1292,7 @@ class _Parser(Clause):
 
     def _is_unit(self, term: Term) -> bool:
         """Whether a currency is that of a column: in another one nothing is stated."""
-        if not term.has("unit.money") or self.material is None:
+        if not term.has("unit.money"):
             return False
         code = _CURRENCIES.get(term.text.casefold()[:3], term.text)
         return any(column.unit == code for column in self.material.table.columns)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from agentpost_offline.frame import Filter, Grain, Op
 from agentpost_offline.grammar.material import Calendar
-from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.style import dates
 
 _EDGES = {"since": Op.AT_LEAST, "after": Op.ABOVE, "before": Op.BELOW, "until": Op.AT_MOST}
@@ -91,8 +91,6 @@ class Period:
 
 def read(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
     """The period at a place, and how many terms it takes; None and 0 where there is none."""
-    if at >= len(phrases):
-        return None, 0
     edge, width = _edge(phrases, at)
     first, size = _one(phrases, at + width, calendar)
     if first is None:
@@ -119,13 +117,17 @@ def read(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period |
     return first, end - at
 
 
+def _at(phrases: Sequence[Term], at: int) -> Term:
+    return phrases[at] if at < len(phrases) else END
+
+
 def _days(
     phrases: Sequence[Term], at: int, start: int, calendar: Calendar
 ) -> tuple[Period | None, int]:
     """As in "between 10 and 20 March 2026": the month and the year stand behind the second day."""
-    day = phrases[start].number if start < len(phrases) else None
+    day = _at(phrases, start).number
     joint_at = start + 1
-    while joint_at < len(phrases) and phrases[joint_at].text == ".":
+    while _at(phrases, joint_at).text == ".":
         joint_at += 1
     joint = _joint(phrases, joint_at)
     if day is None or day % 1 or not 0 < day < _DAYS or not joint:
@@ -141,18 +143,16 @@ def _days(
 
 def _goes_on(phrases: Sequence[Term], at: int) -> bool:
     """Whether "on" ends a clause after a period: "from February on"."""
-    is_last = at + 1 >= len(phrases) or phrases[at + 1].kind == "mark"
-    return at < len(phrases) and phrases[at].has("onward") and (
-        is_last or not phrases[at].has("small")
-    )  # fmt: skip
+    term, is_last = _at(phrases, at), _at(phrases, at + 1).kind == "mark"
+    return term.has("onward") and (is_last or not term.has("small"))
 
 
 def _edge(phrases: Sequence[Term], at: int) -> tuple[str, int]:
-    term = phrases[at]
+    term = _at(phrases, at)
     for edge in ("between", "after", "before", "until", "since"):
         if term.has(f"period.{edge}"):
             size = 1
-            while at + size < len(phrases) and phrases[at + size].is_glue:
+            while _at(phrases, at + size).is_glue:
                 size += 1
             begins = edge == "between" and term.has("small.in", "period.since")
             return ("since" if begins else edge), size
@@ -161,34 +161,25 @@ def _edge(phrases: Sequence[Term], at: int) -> tuple[str, int]:
 
 def _joint(phrases: Sequence[Term], at: int) -> int:
     """How many words join two ends of a range: "to", "-", "and the"."""
-    if at >= len(phrases) or not phrases[at].has("small.to", "small.and", "period.until"):
+    if not _at(phrases, at).has("small.to", "small.and", "period.until"):
         return 0
     size = 1
-    while (
-        at + size < len(phrases)
-        and phrases[at + size].is_glue
-        and phrases[at + size].kind != "mark"
-    ):
+    while (one := _at(phrases, at + size)).is_glue and one.kind != "mark":
         size += 1
     return size
 
 
 def _one(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
-    if at >= len(phrases):
-        return None, 0
+    term = _at(phrases, at)
     relative, size = _relative(phrases, at, calendar)
     if relative is not None:
         return relative, size
-    if phrases[at].kind == "date":
-        return _date(phrases[at].text), 1
-    if phrases[at].has("weekday"):
-        return _weekdays(phrases, at)
+    if term.kind == "date":
+        return _date(term.text), 1
+    if term.has("weekday"):
+        days = tuple(map(int, term.key("weekday") or ""))
+        return Period(Grain.WEEKDAY, weekdays=days), 1
     return _read_name(phrases, at, calendar)
-
-
-def _weekdays(phrases: Sequence[Term], at: int) -> tuple[Period, int]:
-    days = tuple(int(digit) for digit in phrases[at].key("weekday") or "")
-    return Period(Grain.WEEKDAY, weekdays=days), 1
 
 
 def _read_name(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
@@ -221,13 +212,8 @@ def _read_name(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Pe
         except ValueError:
             return None, 0
         return Period(Grain.DAY, days=(one, one)), end - at
-    if (
-        day is not None
-        or end == at
-        or not (result.year or result.month or result.quarter or result.half)
-    ):
-        return None, 0
-    return result, end - at
+    unit = result.year or result.month or result.quarter or result.half
+    return (None, 0) if day is not None or end == at or not unit else (result, end - at)
 
 
 def _part(term: Term) -> tuple[str, int] | None:
@@ -270,30 +256,22 @@ def _date(text: str) -> Period | None:
 
 def _relative(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period | None, int]:
     """As in "last month", "this year", "last 3 months"; counted from the day of the message."""
-    term = phrases[at]
+    term = _at(phrases, at)
     if not term.has("period.last", "period.this"):
         return None, 0
-    size = 1
-    count = 1
-    while at + size < len(phrases) and not phrases[at + size].has("grain"):
-        inner = phrases[at + size]
-        if inner.number is not None or inner.has("number"):
-            count = int(
-                inner.number if inner.number is not None else float(inner.key("number") or 1)
-            )
+    size = count = 1
+    while not (inner := _at(phrases, at + size)).has("grain"):
+        if number := inner.number or inner.key("number"):
+            count = int(float(number))
         elif not inner.is_glue:
             return None, 0
         size += 1
-    if at + size >= len(phrases) or size > 3:
+    key, is_this = inner.key("grain"), term.has("period.this")
+    if size > 3 or key not in ("year", "quarter", "month", "week", "day") or (
+        not 0 < count < (2 if is_this else 1000)
+    ):  # fmt: skip
         return None, 0
-    key = phrases[at + size].key("grain")
-    if key not in ("year", "quarter", "month", "week", "day") or not 0 < count < 1000:
-        return None, 0
-    grain = Grain(key)
-    if term.has("period.this") and count > 1:
-        return None, 0
-    back = 0 if term.has("period.this") else 1
-    result = _count_back(grain, count, back, calendar.today)
+    result = _count_back(Grain(key), count, 0 if is_this else 1, calendar.today)
     if result is not None:
         result.is_relative = True
     return result, size + 1

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from agentpost_offline.grammar.clause import Clause
-from agentpost_offline.grammar.tagging import Term
+from agentpost_offline.grammar.material import NO_TABLE
+from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import fold, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
@@ -26,8 +27,8 @@ def take_purpose(clause: Clause, at: int) -> int:
     if size := _take_deadline(clause, at) or _take_report(clause, at):
         return size
     end, others = at + 1, list[Term]()
-    while (one := clause.term(end)) is not None and end - at <= _PURPOSE:
-        is_day = one.has("weekday") and clause.material is None  # "slides for Tuesday"
+    while (one := clause.term(end)) is not END and end - at <= _PURPOSE:
+        is_day = one.has("weekday") and clause.material is NO_TABLE  # "slides for Tuesday"
         if (one.has("audience") or is_day) and not clause.names(one):
             break
         if clause.names(one) or not (one.is_glue or is_without_sense(one)):
@@ -36,18 +37,16 @@ def take_purpose(clause: Clause, at: int) -> int:
         end += 1
     else:
         return 0
-    while (one := clause.term(end)) is not None and not clause.names(one) and (
-        one.has("audience", "weekday") or _is_of_weekday(clause, end)
+    while (one := clause.term(end)) is not END and not clause.names(one) and (
+        one.has("audience", "weekday")
+        or (one.has("small.in") and clause.term(end + 1).has("weekday"))  # "… on Thursday"
     ):  # fmt: skip
         end += 1
-    if (one is not None and clause.names(one)) or not _is_audience(clause, others, at, end):
+    if clause.names(one) or not _is_audience(clause, others, at, end):
         return 0
     day = clause.term(end + 1)
-    if (
-        one is not None
-        and one.has("small.in")
-        and day is not None
-        and (day.kind == "date" or day.number is not None or day.has("month"))
+    if one.has("small.in") and (
+        day.kind == "date" or day.number is not None or day.has("month")
     ):  # "for the meeting in June": is that when it is, or which rows?
         clause.draft.unknown.append(clause.text[clause.terms[at].start : day.end])
     if others:  # "the area manager"
@@ -76,7 +75,7 @@ def _take_deadline(clause: Clause, at: int) -> int:
     day = clause.term(clause.skip(at + 1))
     start = clause.start_of_part(at)
     needs = any(one.has("small.it") for one in clause.terms[start:at])
-    if day is None or not (needs and day.has("weekday")) or any(
+    if not (needs and day.has("weekday")) or any(
         map(clause.names, clause.terms[start:at])
     ):  # fmt: skip
         return 0
@@ -87,9 +86,9 @@ def _take_deadline(clause: Clause, at: int) -> int:
 def _take_report(clause: Clause, at: int) -> int:
     """As in "for the May report", for which something else is wanted."""
     first, end = clause.term(at + 1), at + 1
-    if first is None or not first.is_glue or first.has("number"):
+    if not first.is_glue or first.has("number"):
         return 0  # "data for a report"
-    while (one := clause.term(end)) is not None and end - at <= _PURPOSE:
+    while (one := clause.term(end)) is not END and end - at <= _PURPOSE:
         if one.has("thing.report", "thing.deck", "thing.site") and not clause.names(one):
             break
         if clause.names(one) or not (
@@ -103,16 +102,10 @@ def _take_report(clause: Clause, at: int) -> int:
     else:
         return 0
     others = [*clause.terms[:at], *clause.terms[end + 1 :]]
-    if one is None or not any(clause.names(each) or each.has("thing") for each in others):
+    if not any(clause.names(each) or each.has("thing") for each in others):
         return 0
     clause.draft.purposes.append(clause.text[clause.terms[at].start : one.end])
     return end + 1 - at
-
-
-def _is_of_weekday(clause: Clause, at: int) -> bool:
-    """As the "on" of "the meeting on Thursday"."""
-    day = clause.term(at + 1)
-    return clause.terms[at].has("small.in") and day is not None and day.has("weekday")
 
 
 def _is_audience(clause: Clause, others: Sequence[Term], at: int, end: int) -> bool:
@@ -122,7 +115,7 @@ def _is_audience(clause: Clause, others: Sequence[Term], at: int, end: int) -> b
         clause.language != "de" and any(one.text[:1].isupper() for one in others)
     ):  # fmt: skip
         return False
-    words = clause.material.value_words if clause.material is not None else ()
+    words = clause.material.value_words
     key = lexicon(clause.language).key
     return not any(
         all(fold(word) in words or key(word) in words for word in name_tokens(one.text))
@@ -136,7 +129,7 @@ def set_remarks_apart(clause: Clause) -> None:
     start = 0
     for end in range(len(clause.terms) + 1):
         term = clause.term(end)
-        if term is not None and not (term.kind == "mark" and term.text in ",;:()–，；：،؛"):
+        if term.kind != "mark" or term.text not in "\n,;:()–，；：،؛":
             continue
         terms = clause.terms[start:end]
         start = end + 1

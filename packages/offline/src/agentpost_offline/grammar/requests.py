@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.data.model import Role, Table
 from agentpost_offline.frame import (
@@ -255,12 +255,12 @@ def _read_with_figure_of(
     others = [each for each in first.filters if each.column not in own_columns]
     if one.draft.ranking is not None and one.draft.aggregate_word:  # "… had the most overall"
         others = []
-    query = msgspec.structs.replace(query, filters=(*query.filters, *others))
+    query = replace(query, filters=(*query.filters, *others))
     if not (query.groups or before.draft.text) and len(first.groups) == 1:
-        query = msgspec.structs.replace(query, groups=first.groups)  # "june vs july", by shop
+        query = replace(query, groups=first.groups)  # "june vs july", by shop
     if query.groups and [m.column for m in query.measures] == [m.column for m in first.measures]:
-        query = msgspec.structs.replace(query, measures=first.measures)
-    one.frame, one.question = msgspec.structs.replace(whole.frame, queries=(query,)), None
+        query = replace(query, measures=first.measures)
+    one.frame, one.question = replace(whole.frame, queries=(query,)), None
     one.notes = whole.notes
     return True
 
@@ -292,7 +292,7 @@ def _read_as_form_of(before: Reading, one: Reading, around: Surrounding) -> None
     if thing in (Thing.ANSWER, Thing.IMAGE, Thing.DOCUMENT, frame.thing) or not frame.queries:
         return
     _check_look(draft, thing)
-    one.frame = msgspec.structs.replace(
+    one.frame = replace(
         frame, thing=thing, style=draft.style, formats=tuple(draft.formats), said=draft.text
     )
     one.question = None
@@ -334,7 +334,7 @@ def _ask_of_which_rows(before: Reading, one: Reading, *, is_later: bool = False)
         and not one.draft.aggregate_word  # "best site and total meals"
         and (first.table == second.table)
     ):  # "which site has the most hours, and how many shifts"
-        _ask_which_data(one, msgspec.structs.replace(
+        _ask_which_data(one, replace(
             second, groups=first.groups, time=first.time, grain=first.grain, filters=first.filters
         ))  # fmt: skip
         return
@@ -343,27 +343,25 @@ def _ask_of_which_rows(before: Reading, one: Reading, *, is_later: bool = False)
     is_compared = any(each.derived is Derivation.GROWTH for each in first.measures)
     if not others or first.table != second.table:
         return
-    query = msgspec.structs.replace(second, filters=(*second.filters, *others))
+    query = replace(second, filters=(*second.filters, *others))
     is_contrast = own_columns and own_columns < {each.column for each in first.filters}
     if is_contrast and second.measures == first.measures and second.groups == first.groups:
-        one.frame = msgspec.structs.replace(one.frame, queries=(query,))
+        one.frame = replace(one.frame, queries=(query,))
         return  # "how much did we take in 2025, and how much did we spend"
     lists = one.draft.asks == {"list"} and bool(one.draft.comparing)  # "list those over 10 kg"
     if second.filters and not (is_compared or is_later or lists):
         return
     if is_compared and not (second.groups or second.time):
-        measures = tuple(msgspec.structs.replace(each, derived=Derivation.GROWTH)
+        measures = tuple(replace(each, derived=Derivation.GROWTH)
                          for each in second.measures)  # fmt: skip
-        query = msgspec.structs.replace(
-            query, measures=measures, time=first.time, grain=first.grain
-        )
+        query = replace(query, measures=measures, time=first.time, grain=first.grain)
     _ask_which_data(one, query)
 
 
 def _ask_which_data(one: Reading, query: Query) -> None:
     """Ask whether a demand is about what came before it, as ``query`` says, or about all."""
     assert one.frame is not None, "it was understood"
-    frames = (msgspec.structs.replace(one.frame, queries=(query,)), one.frame)
+    frames = (replace(one.frame, queries=(query,)), one.frame)
     choices = [Choice(frame_text(each, one.table), (each,)) for each in frames]
     one.question = Question("which_data", {}, choices)
 
@@ -414,10 +412,19 @@ def _with_what_hands_over(clauses: Sequence[Sequence[Term]]) -> list[Sequence[Te
     "clean this table and give it to me as Excel" is one job."""
     results: list[Sequence[Term]] = []
     for clause in clauses:
-        only_adds = (_narrows, _asks_how_much, _only_sorts, _only_places)
-        if results and any(adds(clause) for adds in only_adds):
+        only_adds = (
+            _narrows(clause) or _only_sorts(clause)
+            or _has_only(clause, "place", "small.polite", "small.in")  # "at the bottom"
+            or (_has_only(clause, "ask.much", "small.and", "small.polite")  # "and how much"
+                and not any(one.has("small.it") for one in clause))
+        )  # fmt: skip
+        if results and only_adds:
             results[-1] = [*results[-1], *clause]
-        elif results and _makes(results[-1]) and (_hands_over(clause) or _only_formats(clause)):
+        elif results and _makes(results[-1]) and (
+            _hands_over(clause)
+            or (_has_only(clause, "format", "small.polite", "small.in", "small.as")
+                and not any(one.has("thing") for one in clause))  # "Word would be good."
+        ):  # fmt: skip
             results[-1] = [*results[-1], *(one for one in clause if not one.has("small.it"))]
         else:
             results.append(clause)
@@ -438,28 +445,21 @@ def _narrows(clause: Sequence[Term]) -> bool:
     )  # fmt: skip
 
 
-def _asks_how_much(clause: Sequence[Term]) -> bool:
-    """Whether a clause has nothing but "and how much", which is of the one before; "that" asks
-    for one sum of it."""
-    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
-    is_of_it = any(one.has("small.it") for one in clause)
-    return not is_of_it and any(one.has("ask.much") for one in words) and all(
-        one.has("ask.much", "small.and", "small.polite") for one in words
-    )  # fmt: skip
+def _words(clause: Sequence[Term]) -> list[Term]:
+    return [one for one in clause if not (one.is_glue or one.kind == "mark")]
 
 
-def _only_places(clause: Sequence[Term]) -> bool:
-    """As in "at the bottom", behind what is to be written."""
-    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
-    return any(one.has("place") for one in words) and all(
-        one.has("place", "small.polite", "small.in") and not (one.columns or one.values)
-        for one in words
-    )  # fmt: skip
+def _has_only(clause: Sequence[Term], main: str, *more: str) -> bool:
+    """Whether a clause has a word of one meaning, and beside it words of some others at most."""
+    words = _words(clause)
+    return any(one.has(main) for one in words) and all(
+        one.has(main, *more) and not (one.columns or one.values) for one in words
+    )
 
 
 def _only_sorts(clause: Sequence[Term]) -> bool:
     """As in "highest amount first", behind a question."""
-    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
+    words = _words(clause)
     return any(one.has("sort") for one in words) and all(
         one.has("sort", "extreme", "small.polite", "small.and") or (one.columns and not one.values)
         for one in words
@@ -479,16 +479,6 @@ def _hands_over(clause: Sequence[Term]) -> bool:
         return False
     before = clause[: places[0]]
     return any(one.has("small.it") for one in before) and any(one.has("small.as") for one in before)
-
-
-def _only_formats(clause: Sequence[Term]) -> bool:
-    """As in "A report on absences. Word would be good."."""
-    words = [one for one in clause if not (one.is_glue or one.kind == "mark")]
-    return any(one.has("format") for one in words) and all(
-        one.has("format", "small.polite", "small.in", "small.as")
-        and not (one.has("thing") or one.columns or one.values)
-        for one in words
-    )  # fmt: skip
 
 
 def _is_stop(text: str, phrases: Sequence[Term], at: int) -> bool:
@@ -614,7 +604,8 @@ def _reading(
         if _shows_rows(draft):
             draft.asks.add("list")
             draft.measures = []
-            draft.comparing = [replace(one, measure_at=None) for one in draft.comparing]
+            for one in draft.comparing:
+                one.measure_at = None
         result.frame = _frame(draft, material, around, drafts, result)
         _tell_remarks(result)
         if result.frame is not None and "among" in draft.marks and _last_queries(around):
@@ -633,17 +624,14 @@ def _shows_rows(draft: Draft) -> bool:
     """Whether rows are to be shown under a condition: "show the unpaid ones over 200"."""
     conditions = {one.column for one in draft.comparing}
     others = [one for one in draft.measures if one.aggregate or one.column not in conditions]
-    bare = replace(
-        draft, values=[], filters=[], comparing=[], periods=[], measures=others, counts=[],
-        row_nouns=[],
-    )  # fmt: skip
     names_rows = bool(draft.counts or draft.row_nouns)
-    narrows = draft.values or draft.filters or draft.comparing
-    if (draft.measures or "only" in draft.marks) and not names_rows:
+    if others or ((draft.measures or "only" in draft.marks) and not names_rows):
         return False
-    return "show" in draft.marks and bool(narrows) and not (
-        bare.has_query or draft.asks or draft.things or draft.aggregate or draft.has_look
-        or draft.marks - {"show", "flag", "dated", "all", "only"}
+    narrowing = ("values", "filters", "comparing")
+    return "show" in draft.marks <= {"show", "flag", "dated", "all", "only"} and (
+        draft.has(*narrowing) and not draft.has_besides(
+            *narrowing, "periods", "measures", "counts", "row_nouns", "unknown"
+        )
     )  # fmt: skip
 
 
@@ -654,10 +642,10 @@ def _keep_rows(frame: Frame, last: Sequence[Query], result: Reading) -> None:
     (query,) = frame.queries
     own_columns = {one.column for one in query.filters}
     filters = (one for one in last[0].filters if one.column not in own_columns)
-    query = msgspec.structs.replace(query, filters=(*filters, *query.filters))
+    query = replace(query, filters=(*filters, *query.filters))
     if not result.draft.measures and last[0].measures and query.order is not None:
-        query = msgspec.structs.replace(query, measures=last[0].measures)  # of the same figure
-    result.frame = msgspec.structs.replace(frame, queries=(query,))
+        query = replace(query, measures=last[0].measures)  # of the same figure
+    result.frame = replace(frame, queries=(query,))
 
 
 def _is_for_model(draft: Draft) -> bool:
@@ -742,11 +730,8 @@ def _ask_which_of_alike(draft: Draft, frame: Frame, material: Material) -> None:
     if not alike:
         return
     columns = [*(one.name for one in alike), str(measure.column)]
-    measures = [msgspec.structs.replace(measure, column=name) for name in columns]
-    frames = [
-        msgspec.structs.replace(frame, queries=(msgspec.structs.replace(query, measures=(one,)),))
-        for one in measures
-    ]
+    measures = [replace(measure, column=name) for name in columns]
+    frames = [replace(frame, queries=(replace(query, measures=(one,)),)) for one in measures]
     choices = [Choice(frame_text(one, material.table), (one,)) for one in frames]
     raise Unclear("ambiguous", choices, word=draft.measures[0].word if draft.measures else "")
 
@@ -787,10 +772,9 @@ def _order_rows(draft: Draft, material: Material | None) -> None:
     names = {name for name, _ in draft.sort_by}
     others = {*draft.groups, *draft.mentions, *draft.which_columns} - names
     measured = {one.column for one in (*draft.measures, *draft.by_numbers)} - names
-    computes = bool(
-        others or measured or draft.aggregate or draft.derivation or "many" in draft.asks
-        or draft.ranking or draft.comparing or "pivot" in draft.options
-    )  # fmt: skip
+    computes = draft.has("aggregate", "derivation", "ranking", "comparing") or bool(
+        others or measured or "many" in draft.asks or "pivot" in draft.options
+    )
     orders = [] if computes and names <= {one.name for one in material.numbers} else draft.sort_by
     if not orders:
         return
@@ -844,7 +828,7 @@ def thing_of(draft: Draft, around: Surrounding) -> Thing:
     if draft.style.chart == "grouped" and (images or is_only_beside):  # "side by side"
         if images:
             draft.options["collage"] = "row"
-        draft.style = msgspec.structs.replace(draft.style, chart=None)
+        draft.style = replace(draft.style, chart=None)
     things = list(draft.things)
     of_picture = images and things in ([], [Thing.IMAGE])
     if not of_picture and (things or draft.formats):  # "turn it into a PDF"
@@ -891,7 +875,7 @@ def _frame(
         _check_picture(draft)
         if int(draft.options.get("nth", 0)) > len(around.names):
             draft.unknown.append(draft.text)
-    if thing in _PAGED and draft.is_own_name and not replace(draft, counts=[]).has_query:
+    if thing in _PAGED and draft.is_own_name and not draft.has_query_besides("counts"):
         draft.counts = []  # "a report on absences" of absences.csv is of all of it
     source = draft
     if not draft.has_query and thing is not Thing.ANSWER:
@@ -914,7 +898,7 @@ def _frame(
         if not material.date_columns:
             raise Unclear("film_needs_time", table=material.table.name)
         queries = _raced(source, queries, material)
-    style = msgspec.structs.replace(draft.style, options=dict(draft.options))
+    style = replace(draft.style, options=dict(draft.options))
     formats = tuple(draft.formats)
     if thing is Thing.DOCUMENT:
         formats = _document_formats(draft)
@@ -930,7 +914,8 @@ def _raced(draft: Draft, queries: Sequence[Query], material: Material) -> tuple[
     """The queries of a race of bars. Where no column has names, the columns of numbers race: the
     clubs of a table with a column for each; one that is named whole has nothing to race against."""
     names = [one for one in material.groups if one.distinct > 1]
-    if names or len(material.numbers) < _RACING or not all(map(_is_plain, queries)):
+    is_plain = not any(one.groups or one.having or one.order for one in queries)
+    if names or len(material.numbers) < _RACING or not is_plain:
         return tuple(queries)
     if any(name_tokens(fold(one.word)) == name_tokens(fold(one.column)) for one in draft.measures):
         if len(draft.measures) < _RACING:
@@ -943,11 +928,7 @@ def _raced(draft: Draft, queries: Sequence[Query], material: Material) -> tuple[
     )  # fmt: skip
     query = queries[0] if queries else Query(material.table.id)
     time = query.time or material.date_columns[0].name
-    return (msgspec.structs.replace(query, measures=measures, time=time),)
-
-
-def _is_plain(query: Query) -> bool:
-    return not (query.groups or query.having or query.order)
+    return (replace(query, measures=measures, time=time),)
 
 
 def _document_formats(draft: Draft) -> tuple[str, ...]:

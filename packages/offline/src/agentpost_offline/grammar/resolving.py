@@ -5,9 +5,8 @@ like are never summed, and periods that are compared are complete and equally lo
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.data import roles, words
 from agentpost_offline.data.formulas import Sign, formula
@@ -44,6 +43,8 @@ from agentpost_offline.grammar.text import fold
 from agentpost_offline.grammar.vocabulary import concept_of
 from agentpost_offline.style.numbers import is_currency
 
+_ENDS = " .!?。！？؟"
+"""What a request may end with."""
 _CLASS = 3
 """With more columns of numbers than these, the last word of one's name may stand for several."""
 
@@ -179,7 +180,7 @@ class Resolved(QueryParts):
         if "spent" in draft.marks and len(flags) == 1 and not draft.measures:
             all_rows = self.over(measures)
             paid = Filter(flags[0].name, Op.IS, (yes_value(flags[0]),))
-            rows = msgspec.structs.replace(all_rows, filters=(*all_rows.filters, paid))
+            rows = replace(all_rows, filters=(*all_rows.filters, paid))
             raise Unclear("not_clear", [self.choice(rows), self.choice(all_rows)])
 
     def _rows_in_order(self) -> Query:
@@ -197,7 +198,7 @@ class Resolved(QueryParts):
     def _rows_by(self, name: str) -> Query:
         """The rows in the order of a column."""
         self.groups = []
-        return msgspec.structs.replace(self.over((), Order(bool(self.draft.sort))), rows_by=name)
+        return replace(self.over((), Order(bool(self.draft.sort))), rows_by=name)
 
     def _rows_by_date(self, measures: Sequence[Measure]) -> Query:
         """The rows of "list the urgent ones, oldest first": by the only date that no condition is
@@ -248,13 +249,16 @@ class Resolved(QueryParts):
         self._flags()
         self.groups = list(dict.fromkeys((*draft.groups, *draft.which_columns)))
         makes = self.thing is not Thing.ANSWER
+        looks_up = (
+            draft.values or draft.filters
+        ) and not draft.measures  # "the region of Order 17"
         if draft.mentions and (
             makes or draft.ranking or "versus" in draft.marks
             or (draft.comparing and not self.is_counting)
             or ("list" in draft.asks and not draft.measures and any(
                 self.material.column(name).distinct > NAMED for name in draft.mentions
             ))
-            or not (self.groups or self.is_counting or self._looks_up)
+            or not (self.groups or self.is_counting or looks_up)
         ):  # fmt: skip
             self.groups = list(dict.fromkeys((*self.groups, *draft.mentions)))
         self._who()
@@ -309,9 +313,7 @@ class Resolved(QueryParts):
         """The periods that a result is by. Raises `Unclear`."""
         draft = self.draft
         if draft.grains or draft.is_trend or (draft.time and "when" in draft.asks):
-            if self.calendar is None:
-                raise Unclear("no_dates", table=self.material.table.name, words=draft.text)
-            self.time = self.calendar.column
+            self.time = self._dates.column
             if len(draft.grains) > 1:
                 raise Unclear("two_grains")
             self.grain = draft.grains[0] if draft.grains else None
@@ -324,6 +326,13 @@ class Resolved(QueryParts):
             self.calendar is not None and len(self.groups) < 2
         ):  # fmt: skip
             self.time = self.calendar.column  # a line runs over time
+
+    @property
+    def _dates(self) -> Calendar:
+        """The calendar that is meant. Raises `Unclear` where the table has no dates."""
+        if self.calendar is None:
+            raise Unclear("no_dates", table=self.material.table.name, words=self.draft.text)
+        return self.calendar
 
     def _list_dates(self) -> None:
         """Of "which vans are leased, and when is the test due" the rows are shown with their dates,
@@ -344,9 +353,7 @@ class Resolved(QueryParts):
             return
         of_others = [one for one in draft.mentions if self.material.column(one).missing]
         if of_others and not draft.ranking:  # "who has an allergy?"
-            raise Unclear(
-                "no_column", table=self.material.table.name, words=draft.look_words["who"]
-            )
+            raise self._unclear_who([])
         if self.groups:
             return
         of_values = {column for column, _ in draft.values}
@@ -358,25 +365,23 @@ class Resolved(QueryParts):
         if self.material.row_name in groups and not full_name:
             groups = (str(self.material.row_name),)
         if len(groups) != 1 and not full_name:
-            raise Unclear(
-                "no_column", table=self.material.table.name, words=draft.look_words["who"]
-            )
+            raise self._unclear_who([])
         pays = self._pays and groups[0] in self.material.concepts.get("customer", ())
-        others = [
-            one
-            for one in self.material.groups
-            if one.name not in groups
-            and words.names(one.name, "person")
-            and not yes_value(one)
-            and not pays
-        ]
+        others = [] if pays else [
+            one.name for one in self.material.groups
+            if one.name not in groups and words.names(one.name, "person") and not yes_value(one)
+        ]  # fmt: skip
         if others:  # of lessons the pupil, or the instructor
-            labels = [self.material.column(groups[0]), *others]
-            raise Unclear("ambiguous", [
-                Choice(one.label, text=f"{self.draft.text.rstrip(' .!?。！？؟')} · {one.name}")
-                for one in labels
-            ], word=draft.look_words["who"])  # fmt: skip
+            raise self._unclear_who([groups[0], *others])
         self.groups = list(groups)
+
+    def _unclear_who(self, names: Sequence[str]) -> Unclear:
+        """The question who of several columns is meant; where there is none, that it lacks."""
+        who, text = self.draft.look_words["who"], self.draft.text.rstrip(_ENDS)
+        if not names:
+            return Unclear("no_column", table=self.material.table.name, words=who)
+        labels = [Choice(self.material.column(one).label, text=f"{text} · {one}") for one in names]
+        return Unclear("ambiguous", labels, word=who)
 
     def _people(self) -> tuple[str, ...]:
         """The people that "who" asks for: those who sell, or those who buy and pay."""
@@ -391,10 +396,7 @@ class Resolved(QueryParts):
             return sellers
         if self._pays and len(buyers) == 1:
             return buyers
-        raise Unclear("ambiguous", [
-            Choice(one, text=f"{draft.text.rstrip(' .!?。！？؟')} · {one}")
-            for one in (*others, *buyers)
-        ], word=draft.look_words["who"])  # fmt: skip
+        raise self._unclear_who([*others, *buyers])
 
     @property
     def _pays(self) -> bool:
@@ -406,10 +408,13 @@ class Resolved(QueryParts):
         draft = self.draft
         if "flag" not in draft.marks:
             return
-        is_bare = self.thing is Thing.CHART and len(draft.filters) == 1 and not (
-            draft.measures or draft.groups or draft.mentions or draft.values or draft.grains
-            or draft.asks or draft.row_nouns or draft.is_trend
-        )  # fmt: skip
+        is_bare = (
+            self.thing is Thing.CHART
+            and len(draft.filters) == 1
+            and not (
+                draft.has_query_besides("filters", "periods", "counts", "derivation") or draft.asks
+            )
+        )
         if is_bare and self.material.is_yes(draft.filters[0]):  # "a pie of paid" has both
             draft.groups.append(draft.filters.pop().column)
             draft.counts.append("")
@@ -423,11 +428,6 @@ class Resolved(QueryParts):
                 draft.filters = [one for one in draft.filters if one.column != column]
                 draft.groups.append(column)
                 draft.mentions = [] if "versus" in draft.marks else draft.mentions
-
-    @property
-    def _looks_up(self) -> bool:
-        """As in "what is the region of Order 17": the values of a column under a condition."""
-        return bool(self.draft.values or self.draft.filters) and not self.draft.measures
 
     def _values(self) -> None:
         """Values that were named keep their rows; two of a column are shown side by side."""
@@ -511,7 +511,7 @@ class Resolved(QueryParts):
 
     def _year_choices(self, calendar: Calendar) -> list[Choice]:
         years = range(calendar.last.year, calendar.first.year - 1, -1)
-        text = self.draft.text.rstrip(" .!?。！？؟")
+        text = self.draft.text.rstrip(_ENDS)
         return [Choice(str(year), text=f"{text} {year}") for year in years][:MOST_CHOICES]
 
     # Conditions
@@ -524,7 +524,7 @@ class Resolved(QueryParts):
             return
         rows = self.over(measures)
         rest = tuple(one for one in rows.filters if one not in pairs)
-        groups = msgspec.structs.replace(
+        groups = replace(
             rows, measures=(Measure(pairs[0].column, Aggregate.SUM),), filters=rest,
             having=tuple(pairs),
         )  # fmt: skip
@@ -553,8 +553,8 @@ class Resolved(QueryParts):
                 self.having.append(result)
             else:
                 query = self.over(measures)
-                rows = msgspec.structs.replace(query, filters=(*query.filters, result))
-                groups = msgspec.structs.replace(query, having=(result,))
+                rows = replace(query, filters=(*query.filters, result))
+                groups = replace(query, having=(result,))
                 raise Unclear("rows_or_groups", [self.choice(rows), self.choice(groups)])
 
     def _list_by(self, column: str, condition: Filter, measures: list[Measure]) -> None:
@@ -567,7 +567,7 @@ class Resolved(QueryParts):
                 self.material.table.id, (ROW_COUNT,), tuple(self.groups),
                 filters=(*self.draft.filters, *self.filters, condition),
             )  # fmt: skip
-            of_groups = msgspec.structs.replace(
+            of_groups = replace(
                 of_rows, measures=tuple(measures), filters=of_rows.filters[:-1], having=(condition,)
             )
             raise Unclear("rows_or_groups", [self.choice(of_groups), self.choice(of_rows)])
@@ -623,19 +623,16 @@ class Resolved(QueryParts):
             and "many" in self.draft.asks
             and (query.measures[0].aggregate is Aggregate.COUNT)
         ):  # "how often, and how many percent is that"
-            return msgspec.structs.replace(query, measures=(ROW_COUNT,)), query
+            return replace(query, measures=(ROW_COUNT,)), query
         if "both_ends" not in self.draft.marks:
             return (query,)
         if query.order is not None and query.order.count and self.thing is Thing.ANSWER:
             orders = (Order(top, query.order.count) for top in (True, False))
-            return tuple(msgspec.structs.replace(query, order=one) for one in orders)
+            return tuple(replace(query, order=one) for one in orders)
         how = (Aggregate.MAX, Aggregate.MIN)
         if len(query.measures) == 1 and query.measures[0].aggregate in how and not query.order:
             (measure,) = query.measures
-            return tuple(
-                msgspec.structs.replace(query, measures=(Measure(measure.column, one),))
-                for one in how
-            )
+            return tuple(replace(query, measures=(Measure(measure.column, one),)) for one in how)
         self.draft.unknown.append(self.draft.look_words["ends"])
         return (query,)
 
@@ -646,10 +643,8 @@ class Resolved(QueryParts):
         if ranking is None:
             draft.unknown += others if draft.sort is not None else []
             wants_order = draft.sort is not None and has_axis
-            if wants_order and "judged" in draft.marks and any(
-                one.column and not is_better_higher(self.material.column(one.column))
-                for one in measures
-            ):  # fmt: skip
+            is_judged = wants_order and "judged" in draft.marks
+            if is_judged and not self.material.is_best_highest(measures):
                 both = [self.over(measures, Order(top)) for top in (True, False)]
                 raise Unclear("rank_what", [self.choice(query) for query in both])
             if draft.sort is not None and not has_axis:
@@ -662,7 +657,7 @@ class Resolved(QueryParts):
         if ranking.is_judged and self._is_worse_more(measures):
             if ranking.is_top:
                 raise Unclear("rank_what", self._both_ends(measures))
-            ranking = draft.ranking = replace(ranking, is_top=True, is_judged=False)
+            ranking.is_top, ranking.is_judged = True, False
         if any(self._has_no_best(one) for one in measures):
             is_group = has_axis or ranking.count is None
             ends = self._both_ends(measures) if is_group else []
@@ -692,7 +687,7 @@ class Resolved(QueryParts):
         if count is None and not has_subject and self.thing is Thing.ANSWER and not ranking.concept:
             best = Order(ranking.is_top, 1)
             query = self.over(measures, best)
-            single = msgspec.structs.replace(
+            single = replace(
                 query, order=None,
                 measures=tuple(self._extreme(one, ranking.is_top) for one in measures),
             )  # fmt: skip
@@ -707,15 +702,14 @@ class Resolved(QueryParts):
     def _is_worse_more(self, measures: Sequence[Measure]) -> bool:
         """Whether the worst is surely the highest: of delays, of what is not paid. Raises `Unclear`
         for rows of which that cannot be told."""
-        columns = [self.material.column(one.column) for one in measures if one.column]
         flags = [
             one for one in self.all_filters
             if one.op is Op.IS and not one.grain and yes_value(self.material.column(one.column))
         ]  # fmt: skip
         if any(is_of_payment(one.column) and not self.material.is_yes(one) for one in flags):
             return True
-        if columns:
-            return all(map(is_worse_higher, columns))
+        if any(one.column for one in measures):
+            return self.material.is_best_highest(measures) is False
         if any(is_worse_higher(self.material.column(one.column)) for one in flags):
             return True
         if flags and self.groups:
@@ -779,7 +773,7 @@ class Resolved(QueryParts):
             sums = self.over([Measure(column.name, Aggregate.SUM)])
             raise Unclear("average_of_what", [self.choice(query), self.choice(sums)])
         total = Measure(column.name, Aggregate.SUM, Derivation.AVERAGE)
-        of_totals = msgspec.structs.replace(query, measures=(total,))
+        of_totals = replace(query, measures=(total,))
         choices = [self.choice(of_totals), self.choice(query)]
         # Of months the totals are likely, of groups the single rows.
         raise Unclear("average_of_what", choices if self.time is not None else choices[::-1])
@@ -808,9 +802,7 @@ class Resolved(QueryParts):
             column = self.material.column(str(measures[0].column))
             raise Unclear("no_sum", column=column.label)
         if derivation is Derivation.CUMULATIVE and self.time is None:
-            if self.calendar is None:
-                raise Unclear("no_dates", table=self.material.table.name, words=self.draft.text)
-            self.time, self.grain = self.calendar.column, None
+            self.time, self.grain = self._dates.column, None
         if derivation is Derivation.SHARE and self.draft.is_rate and (
             rate := self._rate(measures)
         ):  # fmt: skip
@@ -826,7 +818,7 @@ class Resolved(QueryParts):
             if (self.groups or self.time) and any(
                 f.column not in self.groups for f in value_filters
             ):
-                parts = [msgspec.structs.replace(one, derived=derivation) for one in measures]
+                parts = [replace(one, derived=derivation) for one in measures]
                 raise Unclear("share_what", [*self._rates(measures),
                                              self.choice(self.over(parts))])  # fmt: skip
             if not self.groups and not self.time and len(value_filters) == 1:
@@ -880,7 +872,12 @@ class Resolved(QueryParts):
         marks = self.draft.marks
         if not marks & {"versus", "difference", "more"}:
             return
-        pairs = [f for f in self.filters if f.op is Op.IS and _differ(f.values)]
+        pairs = [  # and not two spellings of one value: "Cash" and "cash"
+            f for f in self.filters
+            if f.op is Op.IS and len({str(value).casefold() for value in f.values}) > 1
+        ]  # fmt: skip
+        # As in "North against the others".
+        names_one_side = any(len(f.values) == 1 and f.column in self.groups for f in self.filters)
         if "more" in marks and len(measures) > 1 and self.draft.asks & {"which", "who", "many"}:
             raise Unclear("difference_of_what")  # "who did better in maths than in English"
         if "difference" in marks:
@@ -897,7 +894,7 @@ class Resolved(QueryParts):
         elif (
             ("versus" not in marks and not pairs and len(measures) < 2)
             or not (self.groups or self.time or len(measures) > 1)
-            or (self._names_one_side and not pairs and len(measures) < 2)
+            or (names_one_side and not pairs and len(measures) < 2)
         ):
             raise Unclear("difference_of_what")
 
@@ -908,11 +905,6 @@ class Resolved(QueryParts):
             return None
         name = formula(columns[0], Sign.MINUS, columns[1])
         return Measure(name, measures[0].aggregate) if name else None
-
-    @property
-    def _names_one_side(self) -> bool:
-        """As in "North against the others", which names one side only."""
-        return any(len(f.values) == 1 and f.column in self.groups for f in self.filters)
 
     def _compares_periods(self) -> bool:
         """Whether two periods are set against each other."""
@@ -930,9 +922,8 @@ class Resolved(QueryParts):
             measures = list(dict.fromkeys([*measures, ROW_COUNT]))
         is_one = len(measures) == 1
         compares = is_one or (self.thing is Thing.ANSWER and draft.ranking is None and measures)
-        if not compares or self.calendar is None or draft.comparing or draft.sort is not None:
-            if self.calendar is None:
-                raise Unclear("no_dates", table=self.material.table.name, words=draft.text)
+        calendar = self._dates
+        if not compares or draft.comparing or draft.sort is not None:
             raise Unclear("growth_of_what", self._growth_choices(measures))
         if any(one.aggregate is Aggregate.DISTINCT for one in measures) and (
             draft.aggregate is not Aggregate.DISTINCT
@@ -955,10 +946,10 @@ class Resolved(QueryParts):
             raise Unclear("growth_of_what", self._growth_choices(measures))
         if draft.grains and draft.grains != [pair[0].grain]:
             raise Unclear("two_grains", self._growth_choices(measures)[::-1])
-        cut = comparing.equally_long(pair, self.calendar, self.language)
+        cut = comparing.equally_long(pair, calendar, self.language)
         self.notes += cut.notes
         return Query(
-            self.material.table.id, tuple(results), tuple(self.groups), self.calendar.column,
+            self.material.table.id, tuple(results), tuple(self.groups), calendar.column,
             cut.grain, (*draft.filters, *self.filters, *cut.filters), order=order,
         )  # fmt: skip
 
@@ -968,7 +959,7 @@ class Resolved(QueryParts):
         base = Query(
             self.material.table.id, (measures[0],), filters=(*self.draft.filters, *self.filters)
         )
-        monthly = msgspec.structs.replace(base, time=self.calendar.column, grain=Grain.MONTH)
+        monthly = replace(base, time=self.calendar.column, grain=Grain.MONTH)
         results = [self.choice(monthly)]
         for pair in comparing.last_years(self.calendar):
             try:
@@ -976,7 +967,7 @@ class Resolved(QueryParts):
             except Unclear:
                 continue
             growth = Measure(measures[0].column, measures[0].aggregate, Derivation.GROWTH)
-            results.insert(0, self.choice(msgspec.structs.replace(
+            results.insert(0, self.choice(replace(
                 base, measures=(growth,), groups=tuple(self.groups), time=self.calendar.column,
                 grain=cut.grain, filters=(*base.filters, *cut.filters),
             )))  # fmt: skip
@@ -996,10 +987,10 @@ class Resolved(QueryParts):
         choices = []
         if len(self.groups) + (self.time is not None) < 2:
             groups = (column.name, *self.groups)
-            choices.append(self.choice(msgspec.structs.replace(query, groups=groups)))
+            choices.append(self.choice(replace(query, groups=groups)))
         for code in column.values[:MOST_CHOICES]:
             one = Filter(column.name, Op.IS, (code,))
-            alone = msgspec.structs.replace(query, filters=(*query.filters, one))
+            alone = replace(query, filters=(*query.filters, one))
             choices.append(self.choice(alone))
         raise Unclear("currencies", choices, codes=", ".join(column.values[:MOST_CHOICES]))
 
@@ -1047,11 +1038,6 @@ class Resolved(QueryParts):
             one.unit in ("s", "min", "h") or concept_of(one.name) == "hours"
             or words.names(one.name, "duration") for one in columns
         )  # fmt: skip
-
-
-def _differ(values: Sequence[str | float]) -> bool:
-    """Whether there are several values, and not two spellings of one: "Cash" and "cash"."""
-    return len({str(value).casefold() for value in values}) > 1
 
 
 def _asks_for_list(draft: Draft) -> bool:

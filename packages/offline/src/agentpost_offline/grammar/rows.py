@@ -7,6 +7,7 @@ from typing import Final
 from agentpost_offline.data.model import Role
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.clause import Clause
+from agentpost_offline.grammar.material import NO_TABLE
 from agentpost_offline.grammar.tagging import Term
 from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon, things_called
@@ -26,7 +27,7 @@ _ROWS: Final = ("people", "rows")
 def take_people(clause: Clause, at: int) -> int:
     """Another word for those of whom each row is one: "kids" of a list of players."""
     term = clause.terms[at]
-    if clause.names(term) or clause.material is None or not things_called(term.text, "people"):
+    if clause.names(term) or not things_called(term.text, "people"):
         return 0
     name = clause.material.person
     if name is None or name in clause.draft.row_nouns or not clause.material.is_row([name]):
@@ -41,7 +42,7 @@ def is_own(clause: Clause, term: Term) -> bool:
     """Whether a word is the table's own name, as "orders" of ``orders.csv``, or a word that
     means nothing else is another name of it, as "kids" of ``Kinder.csv``; of "expenses" no rows
     are meant."""
-    if clause.material is None or term.kind != "word" or term.has("carry", *_FIGURES):
+    if term.kind != "word" or term.has("carry", *_FIGURES):
         return False
     if term.has("grain") and clause.calendar is not None:  # "over the weeks", of a weekly table
         return False
@@ -68,7 +69,7 @@ def is_each_row(clause: Clause, term: Term) -> bool:
 def is_article(clause: Clause, term: Term) -> bool:
     """Whether a word for goods is one for the rows: no column says which they are, or how many
     of them each row has."""
-    if clause.material is None or not term.has("concept.product", "goods"):
+    if clause.material is NO_TABLE or not term.has("concept.product", "goods"):
         return False
     says_which = clause.material.concepts.keys() & {"product", "quantity", "sold"}
     lists = term.has("goods") and (
@@ -82,10 +83,10 @@ def is_of_rows(clause: Clause, at: int) -> bool:
     ``newsletters.csv``, or what is counted."""
     term, before = clause.terms[at], clause.term_before(at, "small.verb")
     is_exact = (fold(term.text),) in lexicon(clause.language).exact
-    counts = before is not None and before.has("ask.many", "by.per", "extreme")
+    counts = before.has("ask.many", "by.per", "extreme")
     names_rows = term.has("concept") or (not is_exact and bool(things_called(term.text, *_ROWS)))
-    is_written = before is not None and before.has("small.verb", "option.caption")
-    return clause.material is not None and not is_written and (
+    is_written = before.has("small.verb", "option.caption")
+    return clause.material is not NO_TABLE and not is_written and (
         counts or names_rows or is_own(clause, term)
     )  # fmt: skip
 
@@ -101,30 +102,22 @@ def is_row_word(clause: Clause, at: int, term: Term) -> bool:
 
 def is_row_noun(clause: Clause, at: int, columns: Sequence[str]) -> bool:
     """Whether a word names what each row is: "orders" where there is an ``order_id``."""
-    assert clause.material is not None, "there are columns"
-    if _is_shown_beside(clause, at):
+    if any(
+        clause.term(at + one).has("small.and") and clause.is_measure(clause.term(at + 2 * one))
+        for one in (1, -1)
+    ):  # "names and salaries": each row's name beside its figure
         return False
     roles = {clause.material.column(one).role for one in columns}
     if roles & {Role.AMOUNT, Role.RATE, Role.TIME} or not clause.material.is_row(columns):
         return False
     after = clause.term(clause.skip(at + 1, "op.equal"))
-    return after is None or not any(name in columns for name, _ in after.values)
-
-
-def _is_shown_beside(clause: Clause, at: int) -> bool:
-    """As in "names and salaries": each row's name beside its figure."""
-    places = ((at + 1, at + 2), (at - 1, at - 2))
-    return any(
-        (joint := clause.term(one)) is not None and joint.has("small.and")
-        and (other := clause.term(two)) is not None and clause.is_measure(other)
-        for one, two in places
-    )  # fmt: skip
+    return not any(name in columns for name, _ in after.values)
 
 
 def stands_beside_figure(clause: Clause, at: int) -> bool:
     """As the bookings of "bookings and revenue by channel"."""
     joint, beside = clause.term(at + 1), clause.term(clause.skip(at + 2, "aggregate"))
-    if joins_words(joint) and beside is not None and clause.is_measure(beside):
+    if joins_words(joint) and clause.is_measure(beside):
         return True
     return joins_words(clause.term(at - 1)) and clause.last_measure_at == at - 2 and at > 1
 
@@ -134,19 +127,17 @@ def counts_beside(clause: Clause, at: int) -> bool:
     revenue and how many bookings"."""
     after = at + 1 if joins_words(clause.term(at + 1)) else clause.skip(at + 1, "small.of")
     noun = clause.term(after)
-    if noun is not None and not (
-        joins_words(noun) or noun.has("by") or noun.kind == "mark"
-    ):  # fmt: skip
+    if not (joins_words(noun) or noun.has("by") or noun.kind == "mark"):
         if not is_row_word(clause, after, noun):
             return False
         after += 1
     joint, beside = clause.term(after), clause.term(clause.skip(after + 1, "aggregate"))
     if joins_words(joint):
-        return beside is not None and clause.is_measure(beside)
-    ends = joint is None or joint.has("by") or joint.kind == "mark"
+        return clause.is_measure(beside)
+    ends = joint.has("by") or joint.kind == "mark"
     return bool(clause.draft.measures) and ends and joins_words(clause.term(at - 1))
 
 
-def joins_words(term: Term | None) -> bool:
+def joins_words(term: Term) -> bool:
     """Whether a term is an "and" or a comma."""
-    return term is not None and (term.has("small.and") or term.text in ",،，、")
+    return term.has("small.and") or term.text in ",،，、"

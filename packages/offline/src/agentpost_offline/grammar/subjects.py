@@ -19,17 +19,17 @@ _OTHERS: Final = ("amount", "money", "pieces", "worse", "duration", "identifier"
 
 def take_subjects(clause: Clause, at: int) -> int:
     """The columns of marks for "in each subject", averaged unless something else is asked."""
-    material = clause.material
     place = clause.skip(at + 1) if clause.terms[at].has("by.per") else at
     term = clause.term(place)
-    if material is None or term is None or clause.names(term) or not term.has("subjects"):
+    if clause.names(term) or not term.has("subjects"):
         return 0
-    columns = _marks(material)
+    columns = _marks(clause.material)
     if not columns or clause.draft.measures:
         return 0
     how = clause.pending or Aggregate.MEAN
     clause.draft.measures += [MeasureRequest(one.name, how, term.text) for one in columns]
-    clause.pending, clause.last_measure_at = None, place
+    clause.pending = None
+    clause.measure_places.append(place)
     return place + 1 - at
 
 

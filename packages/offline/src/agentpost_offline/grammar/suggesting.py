@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.data import roles, words as words_of_tables
 from agentpost_offline.data.formulas import Sign, formula
@@ -39,7 +39,6 @@ from agentpost_offline.grammar.draft import Comparing, Draft, MeasureRequest, Ra
 from agentpost_offline.grammar.material import (
     Material,
     calendar_of,
-    is_better_higher,
     is_better_lower,
     material_of,
     no_value,
@@ -106,18 +105,18 @@ def suggest(reading: Reading, around: Surrounding) -> list[Choice]:
     )
     template = reading.frame or Frame(
         Act.ASK if thing is Thing.ANSWER else Act.MAKE, thing, (),
-        msgspec.structs.replace(draft.style, options=dict(draft.options)), tuple(draft.formats),
+        replace(draft.style, options=dict(draft.options)), tuple(draft.formats),
         draft.language or around.language, said=draft.text,
     )  # fmt: skip
     queries = suggester.queries()
-    frames = [msgspec.structs.replace(template, queries=(one,), text="") for one in queries]
+    frames = [replace(template, queries=(one,), text="") for one in queries]
     if thing in TELLING and not draft.has_query:  # all of the table, without a word of its look
         style = Style(pages=draft.style.pages, title=draft.style.title)
-        frames.insert(0, msgspec.structs.replace(template, queries=(), style=style))
+        frames.insert(0, replace(template, queries=(), style=style))
     choices = [Choice(frame_text(one, table), (one,)) for one in frames]
     apart = suggester.in_two_periods(queries) or suggester.at_both_ends(queries)
     if thing is Thing.ANSWER and apart:
-        both = tuple(msgspec.structs.replace(frames[0], queries=(one,)) for one in apart)
+        both = tuple(replace(frames[0], queries=(one,)) for one in apart)
         choices.insert(0, Choice(" + ".join(frame_text(one, table) for one in both), both))
     return choices
 
@@ -198,9 +197,9 @@ class _Suggester:
             return []
         rest = tuple(one for one in queries[0].filters if one.column != self.calendar.column)
         apart = [(*rest, one.filter(self.calendar)) for one in periods]
-        plain = msgspec.structs.replace(queries[0], time=None, grain=None)
+        plain = replace(queries[0], time=None, grain=None)
         measures = tuple(Measure(one.column, one.aggregate) for one in plain.measures)
-        return [msgspec.structs.replace(plain, measures=measures, filters=one) for one in apart]
+        return [replace(plain, measures=measures, filters=one) for one in apart]
 
     def at_both_ends(self, queries: Sequence[Query]) -> list[Query]:
         """The likeliest query with the best and with the worst: "which sells best and which worst";
@@ -215,7 +214,7 @@ class _Suggester:
         if order is None or not ends >= {"top", "bottom"}:
             return []
         orders = (Order(top, order.count) for top in (True, False))
-        return [msgspec.structs.replace(queries[0], order=one) for one in orders]
+        return [replace(queries[0], order=one) for one in orders]
 
     def _row_lists(self) -> Iterator[tuple[Query, float]]:
         """The rows themselves, under the likeliest conditions."""
@@ -337,11 +336,8 @@ class _Suggester:
                 is_top = not ranking.is_top  # the worst wait is the longest
             order = Order(is_top, ranking.count or self._count())  # the worst offender has most
         elif axes.size and self.draft.sort is not None:
-            is_worse = "judged" in self.draft.marks and not all(
-                one.column is None or is_better_higher(self.material.column(one.column))
-                for one in measures
-            )
-            order = Order(self.draft.sort is not is_worse)
+            is_best = "judged" not in self.draft.marks or self.material.is_best_highest(measures)
+            order = Order(self.draft.sort is bool(is_best))
         adds = all(one.aggregate in (Aggregate.SUM, Aggregate.COUNT) for one in measures)
         if axes.size and adds and self.draft.derivation in _DERIVED:
             measures = tuple(
@@ -411,25 +407,24 @@ class _Suggester:
             if weight > _FAINT and how is Aggregate.SUM and not is_currency(column.unit):
                 yield (Measure(column.name, Aggregate.MEAN),), weight - _FAINT
         if not named:
-            yield from ((rest, _GUESS - _FAINT) for rest in self._rest())
+            money = [one for one in self.material.numbers if is_currency(one.unit)]
+            yield from self._difference(money, Aggregate.SUM, _GUESS - _FAINT)
             if "long" in draft.marks or draft.ranking is None:
                 lasts = _NAMED if "long" in draft.marks else _FAINT
-                yield from ((days, lasts) for days in self._days_between())
+                days = sorted(self.material.date_columns, key=lambda one: str(one.last))
+                yield from self._difference(days[::-1], Aggregate.MEAN, lasts)
             # "which animals do we see most" counts them
             is_count = draft.ranking is not None or draft.derivation is Derivation.SHARE
             yield (_ROWS,), _GUESS if is_count else _GUESS - _FAINT
 
-    def _rest(self) -> Iterator[tuple[Measure, ...]]:
-        """What one amount of money leaves of the other, where there are two."""
-        money = [one for one in self.material.numbers if is_currency(one.unit)]
-        if len(money) == 2 and (name := formula(money[0], Sign.MINUS, money[1])):
-            yield (Measure(name, Aggregate.SUM),)
-
-    def _days_between(self) -> Iterator[tuple[Measure, ...]]:
-        """How long something took that has a day of its beginning and one of its end."""
-        days = sorted(self.material.date_columns, key=lambda one: str(one.last))
-        if len(days) == 2 and (name := formula(days[1], Sign.MINUS, days[0])):
-            yield (Measure(name, Aggregate.MEAN),)
+    @staticmethod
+    def _difference(
+        columns: Sequence[Column], how: Aggregate, weight: float
+    ) -> Iterator[tuple[tuple[Measure, ...], float]]:
+        """What one of two columns leaves of the other: of the money, or how long something took
+        that has a day of its beginning and one of its end."""
+        if len(columns) == 2 and (name := formula(columns[0], Sign.MINUS, columns[1])):
+            yield (Measure(name, how),), weight
 
     def _ratios(self, named: Sequence[Measure]) -> Iterator[tuple[Measure, ...]]:
         """As in "and per km?": a figure for each of a column behind "per"."""
@@ -636,7 +631,7 @@ class _Suggester:
         yes, no = (yes_value(column), no_value(column)) if column else ("", "")
         if one.op is not Op.IS or not (yes and no) or len(one.values) != 1:
             return one
-        return msgspec.structs.replace(one, values=(no if one.values[0] == yes else yes,))
+        return replace(one, values=(no if one.values[0] == yes else yes,))
 
     def _possible(self) -> Iterator[tuple[Filter, float]]:
         """Conditions that a word may stand for which was not understood, as "that nobody picked

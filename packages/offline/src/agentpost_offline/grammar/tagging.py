@@ -7,8 +7,10 @@ word that is known nowhere is compared with those that are, so that a typo is un
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from agentpost_offline.grammar.material import (
+    NO_TABLE,
     Keys,
     Material,
     numbers_a_figure,
@@ -83,6 +85,10 @@ class Term:
         return (self.kind == "mark" and not self.meanings) or self.has("small.glue", "small.of")
 
 
+END: Final = Term("\n", "mark", 0, 0, frozenset(("end",)))
+"""What stands before the first term of a clause and behind its last: no word, and no glue."""
+
+
 def terms(text: str, language: str, material: Material | None = None) -> list[Term]:
     """The terms of a request, whose text is `normal`."""
     tagger = _Tagger(text, language, material)
@@ -119,7 +125,7 @@ def _is_han_word(one: Term, other: Term) -> bool:
 
 class _Tagger:
     def __init__(self, text: str, language: str, material: Material | None) -> None:
-        self.text, self.material = text, material
+        self.text, self.material = text, material or NO_TABLE
         self.words: Lexicon = lexicon(language)
         self.tokens = tokens(text)
 
@@ -128,7 +134,7 @@ class _Tagger:
         first = self.tokens[at]
         if first.kind in _WHOLE:
             return [_plain(first)], 1
-        limit = max(self.words.longest, self.material.longest + 1 if self.material else 1)
+        limit = max(self.words.longest, self.material.longest + 1)
         for size in range(min(limit, len(self.tokens) - at), 0, -1):
             span = self.tokens[at : at + size]
             if any(token.kind in _WHOLE for token in span):
@@ -174,13 +180,11 @@ class _Tagger:
                 one for one in english.phrases.get(tuple(english.key(t.text) for t in span), ())
                 if one.partition(".")[0] in ("thing", "kind", "format", "talk", "control")
             )  # fmt: skip
-        if forms not in self.words.exact and keys in (
-            self.material.columns if self.material else ()
-        ):
+        if forms not in self.words.exact and keys in self.material.columns:
             meanings = tuple(one for one in meanings if one != "small.verb")  # "by building"
         columns, is_literal, values = self._names(self.text[start:end], span, keys, meanings)
         counts = len(span) > 2 and "ask.many" in self.words.exact.get(forms[:-1], ())
-        if counts and self.material and set(columns) & {one.name for one in self.material.groups}:
+        if counts and set(columns) & {one.name for one in self.material.groups}:
             return None  # "number of orders" counts them
         is_inflected = len(span) == 1 and forms not in self.words.exact and all(
             one.startswith(("concept.", "idle.", "model.")) or one == "kind.grouped"
@@ -196,13 +200,15 @@ class _Tagger:
             term = self._other_name(span[0], name)
             term.meanings = frozenset(meanings)
             return term
-        is_owed = not (columns or values) and self.material is not None and self.material.owed
+        is_owed = not (columns or values) and self.material.owed
         meanings = tuple(
             one for one in meanings
             if not one.startswith("value.") or (is_owed and one == "value.unpaid")
         )  # fmt: skip
         is_concept = len(span) > 1 and all(one.startswith("concept.") for one in meanings)
-        if not (columns or values) and (not meanings or (is_concept and self.material)):
+        if not (columns or values) and (
+            not meanings or (is_concept and self.material is not NO_TABLE)
+        ):
             return None  # "total value" of a column "Value"
         kind = span[0].kind if len(span) == 1 else "word"
         figure = number(span[0].text, self.words.decimal) if kind == "number" else None
@@ -223,24 +229,21 @@ class _Tagger:
         "orders by" is no "order by" where there are orders, and "amount of" no "number of" where
         there are amounts."""
         forms = tuple(fold(token.text) for token in span)
-        columns = self.material.columns if self.material else {}
+        columns = self.material.columns
         exact = self.words.exact.get(forms, ())
         is_exact = bool(exact) and not {"ask.many", "ask.why"} & {*exact}
         return not is_exact and any(
-            not self._asks(word) and ((word,) in columns or (self.words.key(word),) in columns)
+            ((word,) in columns or (self.words.key(word),) in columns)
+            and not any(one.startswith("ask.") for one in self.words.meanings_of(word))
             for word in forms
         )  # "how many", where a column is called "How"
-
-    def _asks(self, form: str) -> bool:
-        """Whether a word is one of questions."""
-        return any(one.startswith("ask.") for one in self.words.meanings_of(form))
 
     def _names(
         self, spelling: str, span: Sequence[Token], keys: Keys, meanings: Sequence[str]
     ) -> tuple[tuple[str, ...], bool, tuple[tuple[str, str], ...]]:
         """The columns that a phrase names, whether by their whole name, and the values."""
         material = self.material
-        if material is None:
+        if material is NO_TABLE:
             return (), False, ()
         plain = tuple(fold(token.text) for token in span if token.kind != "mark" or len(span) < 2)
         is_small = any(
@@ -306,7 +309,7 @@ class _Tagger:
         """The columns that a phrase names but for its "of": "precio de compra" is the column
         "Precio compra"."""
         words = [token for token in span if "small.of" not in self.words.meanings_of(token.text)]
-        if self.material is None or len(words) == len(span) or not 1 < len(words) < len(span):
+        if len(words) == len(span) or not 1 < len(words) < len(span):
             return []
         return self.material.columns.get(tuple(self.words.key(one.text) for one in words), [])
 
@@ -326,7 +329,6 @@ class _Tagger:
     def _columns_meant(self, plain: Keys, keys: Keys, meanings: Sequence[str]) -> list[str]:
         """The columns that a phrase means where none is called so: by what it is about, by what a
         verb says, by a part of their names."""
-        assert self.material is not None, "there are columns"
         material = self.material
         parts = (material.parts.get(key) for key in (keys[0], plain[0])) if len(keys) == 1 else ()
         columns = [
@@ -363,7 +365,6 @@ class _Tagger:
     def _spelt_alike(self, typed: str, columns: list[str]) -> list[str]:
         """The columns that a word's stem names, unless a word of another one's name is spelt alike:
         "ruches" are of "N° ruche" and not of "Rucher"."""
-        assert self.material is not None, "there are columns"
         forms = {typed, typed.removesuffix("s")}
 
         def has_word(name: str) -> bool:
@@ -400,7 +401,7 @@ class _Tagger:
 
     def _unknown_han(self, at: int) -> tuple[list[Term], int]:
         """A run of Han characters up to the next phrase that is known."""
-        limit = max(self.words.longest, self.material.longest if self.material else 1)
+        limit = max(self.words.longest, self.material.longest)
         end = at + 1
         while end < len(self.tokens) and self.tokens[end].kind == "han":
             sizes = range(min(limit, len(self.tokens) - end), 0, -1)
@@ -409,9 +410,7 @@ class _Tagger:
             end += 1
         start, stop = self.tokens[at].start, self.tokens[end - 1].end
         term = Term(self.text[start:stop], "word", start, stop)
-        names = [one.name for one in self.material.groups if one.name.startswith(term.text)] if (
-            self.material
-        ) else []  # fmt: skip
+        names = [one.name for one in self.material.groups if one.name.startswith(term.text)]
         if len(names) == 1:  # "组" of "组别"
             term.columns, term.typo_of, term.is_other_name = (names[0],), names[0], True
         return [term], end - at
@@ -449,7 +448,7 @@ class _Tagger:
         if self.words.language != "de" and token.start > 0 and word[:1].isupper():
             return None
         things = things_called(word)
-        columns = self.material.table.columns if things and self.material else ()
+        columns = self.material.table.columns if things else ()
         names = [
             one.name for one in columns
             if any(things & things_called(part) for part in name_tokens(one.name))
@@ -465,7 +464,7 @@ class _Tagger:
 
         typed = fold(word)
         english = {} if self.words.language == "en" else english_things()
-        material = self.material.spellings if self.material else {}
+        material = self.material.spellings
         for names in (material, self.words.spellings, english):
             if names is self.words.spellings and (name := self._expand(typed)):
                 return name
@@ -504,18 +503,14 @@ class _Tagger:
 
     def _expand(self, typed: str) -> str | None:
         """The one name or value of the table that begins so: "prio" of a priority."""
-        names = self.material.spellings if self.material and len(typed) > 3 else {}
+        names = self.material.spellings if len(typed) > 3 else {}
         if len(typed) > 4:
             typed = typed.removesuffix("s")  # "mates"
         near = {original for spelt, original in names.items() if spelt.startswith(typed)}
         if len(typed) == _SHORT:  # "back" begins many values
-            near = {one for one in near if self._names_column(one)}
+            parts = {key for keys in self.material.columns for key in keys}
+            near = {one for one in near if self.words.key(one) in parts}
         return near.pop() if len(near) == 1 else None
-
-    def _names_column(self, word: str) -> bool:
-        """Whether a word stands in the name of a column."""
-        key, columns = self.words.key(word), self.material.columns if self.material else {}
-        return any(key in keys for keys in columns)
 
 
 def _is_small(meaning: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from agentpost_offline.frame import Aggregate, Filter, Frame, Grain, Op, Query
 from agentpost_offline.style import dates
@@ -20,7 +21,7 @@ def of(frames: Sequence[Frame], *, is_sum: bool = False) -> Frame | None:
     query = _measures(queries) or _values(queries, is_sum) or _periods(queries, is_sum)
     if query is None or (is_sum and any(one.aggregate not in _SUMS for one in query.measures)):
         return None
-    return msgspec.structs.replace(frames[-1], queries=(query,))
+    return replace(frames[-1], queries=(query,))
 
 
 def longest(frames: Sequence[Frame], *, is_sum: bool = False) -> Frame | None:
@@ -31,13 +32,13 @@ def longest(frames: Sequence[Frame], *, is_sum: bool = False) -> Frame | None:
 
 def _is_alike(queries: Sequence[Query], **blank: object) -> bool:
     """Whether queries are the same but for some of their fields."""
-    return len({msgspec.json.encode(msgspec.structs.replace(one, **blank)) for one in queries}) == 1
+    return len({msgspec.json.encode(replace(one, **blank)) for one in queries}) == 1
 
 
 def _measures(queries: Sequence[Query]) -> Query | None:
     measures = tuple(dict.fromkeys(one for query in queries for one in query.measures))
     is_alike = _is_alike(queries, measures=())
-    return msgspec.structs.replace(queries[0], measures=measures) if is_alike else None
+    return replace(queries[0], measures=measures) if is_alike else None
 
 
 def _own_filters(queries: Sequence[Query]) -> list[Filter] | None:
@@ -51,7 +52,7 @@ def _own_filters(queries: Sequence[Query]) -> list[Filter] | None:
 
 def _join(query: Query, own: Filter, joint: Filter, **fields: object) -> Query | None:
     filters = tuple(joint if one == own else one for one in query.filters)
-    result = msgspec.structs.replace(query, filters=filters, **fields)
+    result = replace(query, filters=filters, **fields)
     return result if len(result.groups) + (result.time is not None) <= 2 else None
 
 
