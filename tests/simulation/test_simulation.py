@@ -17,8 +17,8 @@ HISTORIES = 60
 2,000, or as many as it is asked to."""
 MISTAKES_MEET = 2_000
 """Histories within which each mistake is found."""
-RARELY_MET = {"forget_the_epoch": 640, "try_a_start_once": 130, "keep_a_hold": 210}
-"""Mistakes that no history meets before that one."""
+RARELY_MET = {"forget_the_epoch": 1_280}
+"""A mistake that no history meets before that one."""
 
 
 @cache
