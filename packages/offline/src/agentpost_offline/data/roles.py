@@ -153,12 +153,6 @@ def _names_reading(name: str, unit: str | None) -> bool:
     return words.names(name, "reading") or (unit in _METERED and words.names(name, "meter"))
 
 
-_UNIT_COLUMNS = tuple([name] for name in (
-    "unit", "units", "uom", "einheit", "unité", "unite", "unidad", "单位", "الوحدة",
-))  # fmt: skip
-"""What a column is called that says in which unit an amount is."""
-
-
 def currencies(
     columns: Sequence[Column], measures: Sequence[Column], *, is_narrow: bool = False
 ) -> Column | None:
@@ -174,7 +168,7 @@ def currencies(
         return None
     for column in columns:
         codes = [value for value in column.values if is_currency(value.strip())]
-        tells_units = not is_narrow and words.tokens(column.name)[-1:] in _UNIT_COLUMNS
+        tells_units = not is_narrow and {*words.tokens(column.name)[-1:]} & words.every("unit")
         if len(column.values) > 1 and (tells_units or len(codes) == len(column.values)):
             return column
     return None
