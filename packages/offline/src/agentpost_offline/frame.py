@@ -44,6 +44,8 @@ class Aggregate(StrEnum):
     SUM = "sum"
     MEAN = "mean"
     MEDIAN = "median"
+    DEVIATION = "deviation"
+    """The standard deviation of a sample."""
     MIN = "min"
     MAX = "max"
     COUNT = "count"

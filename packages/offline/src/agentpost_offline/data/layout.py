@@ -12,6 +12,8 @@ from agentpost_offline.frame import Grain
 
 Row = Sequence[str | None]
 NAME_CHARACTERS = 120
+_SEASON = re.compile(r"(?<!\d)(?:19|20|21)\d\d[-_/]\d\d(?!\d)")
+"""Two years, as in "2024-25"; the months of such a name may be of either."""
 _YEAR = re.compile(r"(?<!\d)((?:19|20|21)\d\d)(?!\d)")
 
 
@@ -19,12 +21,14 @@ _YEAR = re.compile(r"(?<!\d)((?:19|20|21)\d\d)(?!\d)")
 class Periods:
     """Columns that are periods of values: they become rows. ``columns``: the position of each, its
     period as text, and which value it holds; ``time`` and ``values`` are what the new columns are
-    called; ``left_out``: totals over the periods, which would be counted twice."""
+    called; ``left_out``: totals over the periods, which would be counted twice; ``year_of_name``:
+    the year of the months, where only the table's name says it."""
 
     columns: tuple[tuple[int, str, int], ...]
     time: str
     values: tuple[str, ...]
     left_out: tuple[int, ...] = ()
+    year_of_name: str = ""
 
 
 @dataclass(slots=True)
@@ -46,8 +50,9 @@ def blank(cell: str | None) -> bool:
     return cell is None or not cell.strip()
 
 
-def find(rows: Sequence[Row]) -> Layout:
-    """The layout of a grid by its first rows, which are as long as each other and none empty."""
+def find(rows: Sequence[Row], name: str = "") -> Layout:
+    """The layout of a grid by its first rows, which are as long as each other and none empty; its
+    name may say which year its months are of."""
     head = [[(cell or "").strip() for cell in row] for row in rows]
     counts = [sum(map(bool, row)) for row in head]
     width = max(Counter(counts).items(), key=lambda item: (item[1], item[0]))[0]
@@ -72,7 +77,7 @@ def find(rows: Sequence[Row]) -> Layout:
     if is_numbered:
         layout.names[0] = ""
     if lines:
-        layout.periods = _periods(layout, body)
+        layout.periods = _periods(layout, body, name)
     return layout
 
 
@@ -165,7 +170,7 @@ def unique(names: Sequence[str]) -> list[str]:
     return results
 
 
-def _periods(layout: Layout, body: Sequence[Sequence[str]]) -> Periods | None:
+def _periods(layout: Layout, body: Sequence[Sequence[str]], table_name: str) -> Periods | None:
     """The columns that are periods of one or several values: ``2023 2024 2025``, ``Q1 2025 …``,
     ``Revenue 2024, Costs 2024, Revenue 2025 …``."""
     results: list[tuple[int, str, str]] = []
@@ -187,11 +192,15 @@ def _periods(layout: Layout, body: Sequence[Sequence[str]]) -> Periods | None:
     if len({(period, rest) for _, period, rest in results}) != len(results):
         return None
     values = tuple(rest or _value_name(layout) for rest in rests)
-    year = _YEAR.search(layout.title)
     are_months = all(period.lower().rstrip(".") in words.months() for period in periods)
-    suffix = f" {year[1]}" if year and are_months else ""
+    title_year = _YEAR.search(layout.title)
+    name_years = {*_YEAR.findall(table_name)} if are_months and not title_year else set()
+    year_of_name = (
+        name_years.pop() if len(name_years) == 1 and not _SEASON.search(table_name) else ""
+    )
+    suffix = f" {title_year[1]}" if title_year and are_months else f" {year_of_name}".rstrip()
     columns = tuple((index, period + suffix, rests.index(rest)) for index, period, rest in results)
-    return Periods(columns, _time_name(periods[0]), values, tuple(totals))
+    return Periods(columns, _time_name(periods[0]), values, tuple(totals), year_of_name)
 
 
 def _value_name(layout: Layout) -> str:

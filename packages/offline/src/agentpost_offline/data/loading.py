@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from agentpost.extraction import Unreadable
 from agentpost_offline.data import cells, delimited, layout, limits, roles, words
 from agentpost_offline.data.cells import Format
@@ -67,7 +69,7 @@ class Loader:
         head = self._head()
         if not head:
             raise Unreadable(f"{grid.name} has no rows")
-        result = layout.find([row[1:] for row in head])
+        result = layout.find([row[1:] for row in head], grid.name)
         if result.first >= len(head):
             raise Unreadable(f"{grid.name} has a header line but no rows")
         self._say(result)
@@ -77,6 +79,8 @@ class Loader:
         rows, columns, fields = self._type_columns(names, decimal_comma=comma)
         if not columns:
             raise Unreadable(f"{grid.name} has no values")
+        if result.periods is not None:
+            columns = [_without_sum(one, result.periods) for one in columns]
         table = Table(table_id, file, grid.name, rows, tuple(columns))
         return Loaded(table, self._relation, fields, tuple(self._notes))
 
@@ -206,6 +210,8 @@ class Loader:
         added = [("p", periods.time), *((f"v{v}", name) for v, name in enumerate(periods.values))]
         results = layout.unique([name for _, name in (*others, *added)])
         self._note("periods", count=len(periods.columns), names=", ".join(results[len(others) :]))
+        if periods.year_of_name:
+            self._note("year_of_name", year=periods.year_of_name)
         return list(zip((field for field, _ in (*others, *added)), results, strict=True))
 
     def _comma(self, rows: list[tuple[Any, ...]]) -> bool:
@@ -505,3 +511,10 @@ def _is_one_of(text: str, values: Set[str]) -> str:
     """The condition that a text is one of these. The database makes a join of a long "in", which
     holds megabytes; a table may have 500 columns."""
     return f"regexp_full_match({text}, {_literals(['|'.join(map(re.escape, sorted(values)))])})"
+
+
+def _without_sum(column: Column, periods: layout.Periods) -> Column:
+    """A figure that stands once for all periods of a line, and in the table in a row for each: it
+    is averaged, since its sum would count it once for every period."""
+    is_repeated = column.role is Role.AMOUNT and column.name not in periods.values
+    return msgspec.structs.replace(column, role=Role.RATE) if is_repeated else column

@@ -16,7 +16,7 @@ _UNITS = {
     "eur": "€", "usd": "$", "gbp": "£", "chf": "CHF", "pct": "%", "percent": "%", "kg": "kg",
     "km": "km", "ms": "ms", "gb": "GB", "mb": "MB", "cm": "cm", "k": "k", "keur": "k€",
     "kusd": "k$", "meur": "M€", "musd": "M$", "h": "h", "hrs": "h", "hr": "h", "mins": "min",
-    "g": "g", "s": "s", "secs": "s",
+    "g": "g", "s": "s", "secs": "s", "kwh": "kWh", "mwh": "MWh", "ha": "ha", "mm": "mm", "ml": "ml",
 }  # fmt: skip
 _BRACKETED = re.compile(r"^(.*\S)\s*[(\[]\s*(?:in )?([^()\[\]]{1,12})\s*[)\]]$")
 _EACH = frozenset(
@@ -29,6 +29,8 @@ _TRAILING = re.compile(
     r"|DKK|PLN"
     r"|[kMG]?Wh|kW|kg|km|°C|km/h|m²|mm|cm|ms|GB|MB|h|hrs|mins|secs|元|万元|亿元)"
 )
+_PER = re.compile(r"(?i)\b(?:per|pro|par|por|je)$")
+"""What stands before the unit of "Price per kg", which is none of the price."""
 _LIKE_UNIT = re.compile(
     r"[%€$£¥₹°‰℃℉]|°[CF]|[kM]?(?:€|\$|£)|k|m|[kcm]?m[²³23]?|[kmg]?g|t|h|min|s|ms|[kMGT]?W?h|[kMGT]?W|"
     r"[kMGT]?B|l|ml|hrs?|hours?|days?|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|mio\.? ?€?|mn|bn|"
@@ -68,11 +70,12 @@ def label_of(name: str) -> tuple[str, str | None]:
     base = name.strip()
     if (match := _BRACKETED.match(base)) and _LIKE_UNIT.fullmatch(match[2].strip()):
         base, unit = match[1], _UNITS.get(match[2].strip().lower(), match[2].strip())
-    elif (match := _TRAILING.fullmatch(base)) is not None:
+    elif (match := _TRAILING.fullmatch(base)) is not None and not _PER.search(match[1]):
         base, unit = match[1], _UNITS.get(match[2].lower(), match[2])
     text = re.sub(r"(?<=[a-z0-9]{2})(?=[A-Z][a-z])", " ", base)
     parts = re.sub(r"[_\s]+", " ", text).strip().split(" ")
-    if unit is None and len(parts) > 1 and "_" in base and parts[-1].lower() in _UNITS:
+    has_unit = len(parts) > 1 and "_" in base and not _PER.search(parts[-2])
+    if unit is None and has_unit and parts[-1].lower() in _UNITS:
         unit = _UNITS[parts.pop().lower()]
     if not parts or not parts[0]:
         return name, unit
@@ -122,11 +125,14 @@ def is_additive(column: Column) -> bool:
         return column.role is Role.AMOUNT
     if column.role is not Role.AMOUNT or words.names(column.name, "level"):
         return False
-    return column.unit is not None or any(
+    is_quantity = column.name.casefold() in _QUANTITIES
+    return is_quantity or column.unit is not None or any(
         words.names(column.name, key) for key in ("amount", "money")
-    )
+    )  # fmt: skip
 
 
+_QUANTITIES = frozenset(("g", "ha", "hl", "kg", "km", "kwh", "l", "m²", "m³", "mwh", "t"))
+"""What a column of quantities is called by its unit alone."""
 _WEIGHED = frozenset(("g", "kg", "t", "ml", "l"))
 _PIECES = re.compile(
     r"\b(?:stk|stück|kg|kilos?|nights?|pcs?|pieces|units?|uds|unidades|piezas|pièces|pces)\b|件|个|قطع",

@@ -29,6 +29,11 @@ _OPERATORS = {
 _COMPARISONS = {Op.AT_LEAST: ">=", Op.ABOVE: ">", Op.AT_MOST: "<=", Op.BELOW: "<"}
 
 
+_FUNCTIONS = {
+    Aggregate.MEAN: "favg", Aggregate.MEDIAN: "median", Aggregate.DEVIATION: "stddev_samp",
+}  # fmt: skip
+
+
 class Compiler:
     """Compiles and runs the queries of one table. Raises `JobFailed` for a name that is not in
     it."""
@@ -164,7 +169,7 @@ class Compiler:
             raise JobFailed(f"“{column.label}” holds no numbers, so it has no {how}.")
         if how is Aggregate.SUM:
             return f"case when count({name}) > 0 then fsum({name}) end"
-        return f"favg({name})" if how is Aggregate.MEAN else f"median({name})"
+        return f"{_FUNCTIONS[how]}({name})"
 
     def compile(self, query: Query, *, clock: bool = False) -> str:
         """The statement; its columns are g0 … (the groups), then t (the period), then m0 …"""

@@ -178,6 +178,13 @@ def _months(begin: date, end: date, language: str) -> str:
     return dates.span(begin.isoformat(), end.isoformat(), Grain.MONTH, language)
 
 
+def periods(grain: Grain, time: str, table: Table, language: str) -> str:
+    """As in "month", or "month (Paid on)" where a table has several columns of dates."""
+    word = str(texts(language)[str(grain)])
+    count = sum(one.kind is Kind.DATE for one in table.columns)
+    return f"{word} ({by_name(table)[time].label})" if count > 1 else word
+
+
 def reading(table: Table, result: Result, language: str) -> str:
     """How a question was understood: ``total Margin, Country = Spain, Q2 2025, 41 rows``."""
     words = texts(language)
@@ -186,7 +193,7 @@ def reading(table: Table, result: Result, language: str) -> str:
     phrases = [measure(one, columns.find(one.column), language) for one in query.measures]
     groups = [columns[name].label for name in query.groups]
     if query.time is not None and query.grain is not None:
-        groups.append(str(words[str(query.grain)]))
+        groups.append(periods(query.grain, query.time, table, language))
     text = ", ".join(phrases)
     if groups:
         text += " " + str(words["by"]).format(str(words["and"]).join(groups))
