@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentpost_offline.data.dataset import Dataset
 
 _UNMATCHED_NAMED = 5
-_RATES = (Aggregate.MEAN, Aggregate.MEDIAN)
+_RATES = (Aggregate.MEAN, Aggregate.MEDIAN, Aggregate.DEVIATION)
 
 
 class Operation(StrEnum):

@@ -60,6 +60,10 @@ def _of_kind(grid: Grid, wish: str | None) -> Choice:
             return best
         case "bar":
             return Choice("column" if grid.is_timed else "bar")
+        case "column" if is_split or len(grid.keys) <= _MOST_GROUPS["column"]:
+            return Choice("column")
+        case "column":
+            return best
         case "grouped" if is_split:
             return Choice(upright)
         case "stacked" if not is_split:

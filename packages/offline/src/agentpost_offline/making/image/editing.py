@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 LARGEST_SIDE = 12_000
+_SCALES = {"larger": 1.6, "smaller": 0.6}
 _MOST_PIXELS = 50_000_000
 _PROPORTIONS = 50
 """Sizes up to this are proportions: 16 x 9."""
@@ -31,6 +32,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 _WIDE = 1800
 _BAND = Path(__file__).with_name("lettered.typ")
 _GAP = 14
+_RATIO = 1.5
+"""About so much wider than tall is a collage whose form is not asked for."""
 Box = tuple[int, int, int, int]
 """Left, top, width, height."""
 
@@ -59,6 +62,8 @@ class Edit(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether they stand side by side in it."""
     colour: str = "#ffffff"
     """Of the text."""
+    scale: float = 1.0
+    """How much larger its letters are than usual."""
 
 
 def of_frame(frame: Frame) -> Edit:
@@ -67,7 +72,8 @@ def of_frame(frame: Frame) -> Edit:
     Its options: ``collage`` (True or ``row``), ``square``, ``crop``, ``portrait``, ``landscape``,
     ``grayscale``; ``rotate`` (degrees, or True for a quarter; ``left`` turns the other way);
     ``wide`` and ``high`` (pixels of one side), ``percent`` (of the size), ``side`` (which part of a
-    crop stays) and ``text``, with ``top`` where it stands at the top. Its style: ``size`` in
+    crop stays) and ``text``, with ``top`` where it stands at the top, and ``lettering`` (``larger``
+    or ``smaller``). Its style: ``size`` in
     pixels, or in proportions up to 50.
     """
     options, size = frame.style.options, frame.style.size
@@ -85,6 +91,7 @@ def of_frame(frame: Frame) -> Edit:
         next((one for one in frame.formats if one in _FORMS), None),
         str(options.get("text", "")), bool(options.get("top")), bool(options.get("collage")),
         options.get("collage") == "row", frame.style.colour or "#ffffff",
+        _SCALES.get(str(options.get("lettering")), 1.0),
     )  # fmt: skip
 
 
@@ -147,7 +154,7 @@ def _finish(image: Image, edit: Edit, code: str) -> Image:
         image = image.convert("LA" if image.mode == "RGBA" else "L")
     if not edit.text:
         return image
-    return letter(image, edit.text, code, edit.colour, on_top=edit.is_text_on_top)
+    return letter(image, edit.text, code, edit.colour, scale=edit.scale, on_top=edit.is_text_on_top)
 
 
 def cover(image: Image, size: tuple[int, int], side: str = "centre") -> Image:
@@ -162,15 +169,17 @@ def cover(image: Image, size: tuple[int, int], side: str = "centre") -> Image:
 
 
 def letter(
-    image: Image, text: str, code: str, colour: str = "#ffffff", *, on_top: bool = False
-) -> Image:
+    image: Image, text: str, code: str, colour: str = "#ffffff", *, scale: float = 1.0,
+    on_top: bool = False,
+) -> Image:  # fmt: skip
     """The picture with a text on a dark band over its lower edge, or its upper one; the band is as
     high as the text needs, at most half the picture. Raises `JobFailed` when it does not fit."""
     from PIL import Image as Images
 
     wide, tall = image.size
     room = wide * 0.9
-    size = fit.largest([text], (room, tall * 0.3), (max(9, tall * 0.028), tall * 0.09), bold=True)
+    sizes = max(9, tall * 0.028), tall * 0.09 * scale
+    size = fit.largest([text], (room, tall * 0.3 * scale), sizes, bold=True)
     high = fit.height([text], size, room, bold=True) + size
     if high > tall / 2:
         raise JobFailed("The text is too long for the picture.")
@@ -200,12 +209,10 @@ def encode(image: Image, form: str) -> bytes:
 
 def collage_size(ratios: Sequence[float], edit: Edit) -> tuple[int, int]:
     """Pixels of a collage of pictures with these proportions; raises `JobFailed`."""
-    # Proportions at which little has to be cut off.
-    is_row = edit.is_row or len(ratios) < 3
-    natural = sum(ratios) if is_row else 1.6 if len(ratios) == 3 else 1.4
-    aspect = edit.aspect
-    widest = max(4, len(ratios)) if is_row else 1.9  # pictures side by side are shown whole
-    ratio = aspect[0] / aspect[1] if aspect is not None else min(widest, max(0.75, natural))
+    rows = [list(ratios)] if edit.is_row else _rows(ratios, _RATIO)
+    natural = 1 / sum(1 / sum(row) for row in rows)  # at which nothing is cut off
+    aspect, widest = edit.aspect, max(4, len(ratios))
+    ratio = aspect[0] / aspect[1] if aspect is not None else min(widest, max(0.5, natural))
     wide, tall = edit.size if edit.size is not None else (_WIDE, None)
     size = wide or round((tall or _WIDE) * ratio), tall or round((wide or _WIDE) / ratio)
     if max(size) > LARGEST_SIDE // 2 or min(size) < 40 * len(ratios) ** 0.5:
@@ -233,14 +240,9 @@ def collage(
 def cells(
     ratios: Sequence[float], size: tuple[int, int], gap: int, *, is_row: bool = False
 ) -> list[Box]:
-    """A place for each picture: one large and two beside it for three, else rows whose pictures
-    keep their proportions as far as they can, or a single row."""
+    """A place for each picture, in rows whose pictures keep their proportions as far as they can,
+    or in a single row."""
     wide, tall = size
-    if len(ratios) == 3 and wide > tall and not is_row:
-        large, high = round((wide - gap) * 0.655), (tall - gap) // 2
-        rest = wide - gap - large
-        return [(0, 0, large, tall), (large + gap, 0, rest, high),
-                (large + gap, high + gap, rest, tall - high - gap)]  # fmt: skip
     rows = [list(ratios)] if is_row else _rows(ratios, wide / tall)
     free = (tall - gap * (len(rows) - 1)) / sum(1 / sum(row) for row in rows)
     boxes: list[Box] = []

@@ -106,7 +106,8 @@ def film_of(files: Sequence[File], frame: Frame, sections: Any) -> Film:
             laid_out = shape.grid(rows, table, frame.language)
             race = _race(laid_out, query, table, frame)
             if race is not None:
-                seconds = style.seconds or min(30.0, max(8.0, 0.8 * len(race.periods)))
+                usual = min(30.0, max(8.0, 0.8 * len(race.periods)))
+                seconds = style.seconds or min(LONGEST, usual * style.options.get("pace", 1.0))
                 used, count = (naming.with_rows(table, frame.language),), len(laid_out.lines)
                 few = phrases["few"].format(count=count, most=race.bars)
                 return Film(race.title, _size(frame), (), race, seconds, frame.language,
