@@ -15,6 +15,7 @@ from agentpost_offline.answer import Answer, Outcome
 from agentpost_offline.frame import Frame, Thing, to_json
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.describing import frame_text
+from agentpost_offline.grammar.explaining import explanations
 from agentpost_offline.grammar.reading import MOST_CHOICES, Choice, Question, Reading
 from agentpost_offline.grammar.suggesting import suggest
 from agentpost_offline.replying import details, list_text, quote_words, say
@@ -113,8 +114,9 @@ def unclear(here: Surroundings, reading: Reading) -> None:
         choices.append(Choice(label, (frame,), target=target, is_free=reading.is_free))
     is_told = question.key == "ambiguous" and bool(draft.unknown)
     choices = [each for one in choices for each in _settled(here, one, is_told=is_told)]
-    choices = _with_suggestions(here, choices, reading)
-    choices = choices[: max(MOST_CHOICES, len(question.choices))]
+    choices += explanations(reading, draft.text, here.around)
+    most = max(MOST_CHOICES, len(choices) + _FEW if len(choices) > _FEW else 0)
+    choices = _with_suggestions(here, choices, reading)[:most]
     if draft.model:
         words = quote_words(language, [word for _, word in draft.model], "and")
         parts.insert(0, say(language, "needs_model", words=words))
@@ -241,6 +243,7 @@ def unclear_parts(here: Surroundings, readings: Sequence[Reading]) -> None:
     whole = requests.read_whole(whole_text, here.around, table) if table else None
     first, rest = choices[: bool(frames)], choices[bool(frames) :]
     rest = [each for one in rest for each in _settled(here, one, is_told=False)]
+    rest += explanations(whole or readings[0], whole_text, here.around)
     suggestions = _with_suggestions(here, rest, whole or readings[0])
     if len(others) == 1 and sure:
         suggestions = [_beside(sure, one) for one in suggestions[:_FEW]] + suggestions

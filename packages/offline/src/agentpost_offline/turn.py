@@ -25,6 +25,7 @@ from agentpost_offline.data.model import Table
 from agentpost_offline.frame import Frame, Thing
 from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.draft import Draft
+from agentpost_offline.grammar.explaining import substitute_names
 from agentpost_offline.grammar.reading import Choice, Question, Reading
 from agentpost_offline.grammar.requests import Surrounding
 from agentpost_offline.grammar.text import wish_and_material
@@ -44,6 +45,8 @@ from agentpost_offline.scope import (
 logger = logging.getLogger(__name__)
 
 _REMEMBERED_BYTES = 300_000
+_MEANINGS = "meanings"
+_MOST_MEANINGS = 50
 _OF_FIGURES = frozenset(("share_what", "average_of_what", "rank_what", "best_or_each"))
 """Questions about how a figure is computed, which its form does not answer."""
 _FEW = 12
@@ -113,6 +116,9 @@ async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -
         turn, language, files_by_id(turn, pending.files), material=material,
         material_of=pending.message, works=works,
     )  # fmt: skip
+    if choice.meaning is not None:
+        meanings = [*_meanings(turn), choice.meaning][-_MOST_MEANINGS:]
+        turn.state[_MEANINGS] = [[word, name] for word, name in meanings]
     if choice.text:
         await _answer(here, choice.text, table=choice.table)
         return
@@ -126,6 +132,15 @@ async def _choose(turn: Turn, pending: Pending, choice: Choice, language: str) -
             Draft(frame.said), frame, is_edit=is_edit, is_free=choice.is_free, target=choice.target
         )
         await doing.carry_out(here, reading)
+
+
+def _meanings(turn: Turn) -> list[tuple[str, str]]:
+    """The words that the user explained, and the names that they stand for."""
+    data = turn.state.get(_MEANINGS, [])
+    try:
+        return msgspec.convert(data, list[tuple[str, str]])
+    except msgspec.ValidationError:
+        return []  # written by another version
 
 
 def _as_one(frames: Sequence[Frame]) -> Sequence[Frame]:
@@ -149,6 +164,7 @@ async def _answer(
     if here.too_much:
         here.turn.reply(say(here.language, "too_much"))
         return
+    text = substitute_names(text, dict(_meanings(here.turn)), here.tables)
     if here.is_new:
         columns = [column for one in here.tables for column in one.columns]
         names = " ".join(name for one in columns for name in (one.label, *one.values[:_FEW]))

@@ -54,6 +54,21 @@ J1,Jo,2026-05-30,2026-06-01,yes
 J2,Jo,2026-06-02,2026-06-02,no
 J3,Sam,2026-06-03,2026-06-05,no
 """
+SHOP = """day,item,qty,unit price,discount,amount
+2026-05-01,Pot,2,10,10,18
+2026-05-02,Pot,-1,10,,-10
+2026-06-01,Tree,1,30,,30
+"""
+HARVEST = """day,crop,kg,price per kg
+2026-06-01,Bean,10,4
+2026-06-02,Bean,20,2
+2026-07-01,Leek,5,3
+"""
+CARE = """child,day,late (min),picked up
+K1,2026-05-01,10,17:40
+K2,2026-05-01,0,16:00
+K1,2026-05-02,5,17:40
+"""
 RENTS = """flat,building,tenant,rent,paid
 F1,Mill,Ann,800,yes
 F2,Mill,Bob,1100,no
@@ -233,6 +248,16 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (GAMES, "how many did not escape // what percent is that // by room", "- Vault: 50%"),
         (MARKS, "highest maths and highest physics", "Highest Maths: 80. Highest Physics: 90.\nC"),
         (SHIFTS, "list the late ones by date", "- B, 1 May 2026\n- A, 3 May 2026\n"),
+        (SHOP, "total takings by item", "- Tree: 30\n- Pot: 8"),
+        (SHOP, "total sales in may", "Total Amount: 8."),
+        (HARVEST, "kg by crop", "Total Kg:\n- Bean: 30\n- Leek: 5"),
+        (HARVEST, "average price per kg by crop", "Average Price per kg:"),
+        (HARVEST, "standard deviation of kg", "Standard deviation of Kg: 7.64."),
+        (
+            HARVEST,
+            "kg by crop // only june // crop with the most kg",
+            "This is no longer only June 2026.\nBean: 30",
+        ),
         (SHIFTS, "list the late ones // newest first", "- A, 3 May 2026\n- B,"),
     ],
 )
@@ -298,6 +323,8 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (KIDS, "average score by class // and the oldest"),
         (MEALS, "meals by site in may // and which site"),
         (MEALS, "chart of meals by site for the committee meeting on 1 june"),
+        (CARE, "who is picked up late most often"),
+        (CARE, "which child was late most often"),
         (RENTS, "who pays the most"),
         (CASH, "als Balken nur die Ausgaben"),
         (TOURS, "total tips by route // only over 20"),
@@ -509,3 +536,42 @@ async def test_an_answer_of_one_sheet_is_drawn_where_there_are_two(tmp_path: Pat
     assert "white, junior" in turn.text
     (job,) = (await talk.say("stacked chart of it")).started
     assert frame(job).queries[0].groups == ("belt", "group")
+
+
+@pytest.mark.parametrize("beside", [", with a chart", " with a chart", ", with charts"])
+async def test_a_report_with_a_chart_is_one_job(tmp_path: Path, beside: str) -> None:
+    message = f"a report on the meals by site{beside}"
+    (job,) = (await Conversation().say(message, csv_file(tmp_path, MEALS))).started
+    assert frame(job).thing is Thing.REPORT
+
+
+async def test_what_a_table_is_called_may_be_its_figure(tmp_path: Path) -> None:
+    source = csv_file(
+        tmp_path, "month,turbine,output_mwh\n2026-01,A,5\n2026-02,A,7\n", "output.csv"
+    )
+    turn = await Conversation().say("total output by turbine", source)
+    assert turn.text.startswith("A: 12\xa0MWh.")
+
+
+async def test_a_year_in_the_tables_name_is_all_of_it(tmp_path: Path) -> None:
+    source = csv_file(tmp_path, "region,value\nN,5\nS,7\n", "takings_2024.csv")
+    turn = await Conversation().say("total value 2024 by region", source)
+    assert "- S: 7\n- N: 5" in turn.text
+    turn = await Conversation().say("total value 2023 by region", source)
+    assert "no column of dates" in turn.questions[0]
+
+
+async def test_a_month_of_several_columns_of_dates_says_which(tmp_path: Path) -> None:
+    table = "member,joined,paid,paid on\nA,2020-01-02,10,2026-01-03\nB,2021-03-02,20,2026-02-03\n"
+    talk = Conversation()
+    turn = await talk.say("paid per month", csv_file(tmp_path, table))
+    assert "total Paid by month (Paid on)" in turn.choices
+    assert "total Paid by month (Paid on)" in (await talk.say("total Paid by month (Paid on)")).text
+
+
+async def test_a_word_of_a_document_may_be_written_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "care.md"
+    path.write_text("# Care\n\nStitches are removed after ten days.\n\nGive it water.\n")
+    turn = await Conversation().say("when are the stiches removed", file(path, "text/markdown"))
+    assert "Stitches are removed" in turn.text
+    assert "No passage has" not in turn.text

@@ -143,12 +143,16 @@ def _search(
 
 def _forms(word: str, codes: Sequence[str], vocabulary: set[str]) -> frozenset[str]:
     """The stems in the documents that a word of the question means."""
-    forms = ({tongues.stem(word, code) for code in codes} | {word}) & vocabulary
+    stems = {tongues.stem(word, code) for code in codes} | {word}
+    forms = stems & vocabulary
     if not forms and len(word) >= 4 and word.isalpha():
         from rapidfuzz import process
 
-        close = process.extract(word, vocabulary, limit=3, score_cutoff=86)
-        forms = {text for text, _, _ in close if abs(len(text) - len(word)) <= 2}
+        forms = {
+            text for one in stems if one == word or len(one) > 4
+            for text, _, _ in process.extract(one, vocabulary, limit=3, score_cutoff=86)
+            if abs(len(text) - len(one)) <= 2
+        }  # fmt: skip
         # German writes compounds: the word may be the end or the beginning of a longer one.
         begins = word if "de" in codes else "\n"
         forms |= {text for text in vocabulary if len(text) > len(word) + 2 and (

@@ -65,6 +65,10 @@ def take_caption(clause: Clause, at: int) -> int:
         return 0
     if quoted is None and term.has("option.caption") and "text" in clause.draft.options:
         return 1  # "“Open day” written at the bottom"
+    if quoted is None and _speaks_of_text(clause, at):
+        clause.draft.marks.add("of_text")
+        clause.draft.look_words["of_text"] = term.text
+        return 1
     if quoted is None:
         end = at + 1
         while end < len(clause.terms) and not _goes_on(clause, end):
@@ -81,6 +85,16 @@ def take_caption(clause: Clause, at: int) -> int:
         return _bare_caption(clause, at) if is_caption else 0
     clause.draft.options["text"] = str(quoted[quoted.lastindex or 1]).strip()
     return sum(clause.terms[at].start <= one.start < quoted.end() for one in clause.terms)
+
+
+def _speaks_of_text(clause: Clause, at: int) -> bool:
+    """Whether a word for the text of a picture only has its looks beside it: "the text bigger and
+    in white" writes nothing."""
+    rest = [one for one in (*clause.terms[:at], *clause.terms[at + 1 :]) if not one.is_glue]
+    return clause.terms[at].has("lettering.noun") and all(
+        one.has("colour", "place", "lettering", "option.resize", "small", "edit.change")
+        for one in rest if one.kind != "mark"
+    )  # fmt: skip
 
 
 def _is_written_later(clause: Clause, at: int) -> bool:
@@ -130,16 +144,25 @@ def _says_where(clause: Clause, at: int) -> bool:
 
 def take_place(clause: Clause, at: int) -> int:
     """Where a caption stands: "at the bottom", as it does unasked, or "at the top"; that its
-    letters are large, as they are."""
-    term = clause.terms[at]
+    letters are large, as they are; of one that stands there, that they shall be larger."""
+    term, draft = clause.terms[at], clause.draft
     if not (clause.has_images and term.has("place", "lettering")):
         return 0
-    if not (
-        "text" in clause.draft.options or any(one.has("option.caption") for one in clause.terms)
-    ):
+    has_caption = "text" in draft.options or any(one.has("option.caption") for one in clause.terms)
+    is_look = (
+        clause.material is NO_TABLE
+        and all(one.is_glue or one.has("place", "lettering", "colour") for one in clause.terms)
+        and any(one.has("place", "colour") for one in clause.terms)
+    )  # "bigger" may be the picture
+    if not (has_caption or is_look):
         return 0
     if term.has("place.top", "place.bottom"):
-        clause.draft.options["top"] = term.has("place.top")
+        draft.options["top"] = term.has("place.top")
+        draft.look_words["top"] = term.text
+    for size in ("larger", "smaller"):
+        if term.has(f"lettering.{size}"):
+            draft.options["lettering"] = size
+            draft.look_words["lettering"] = term.text
     return 1
 
 

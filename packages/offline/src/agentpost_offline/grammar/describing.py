@@ -16,7 +16,10 @@ def query_text(query: Query, table: Table, language: str) -> str:
     measures = [wording.measure(one, columns.find(one.column), language) for one in query.measures]
     groups = [columns[name].label for name in query.groups]
     if query.time is not None:
-        groups.append(str(words[query.grain]) if query.grain else columns[query.time].label)
+        groups.append(
+            wording.periods(query.grain, query.time, table, language) if query.grain
+            else columns[query.time].label
+        )  # fmt: skip
     text = str(words["and"]).join(measures or [columns[one].label for one in query.columns])
     text = text or table.name
     growth = query.measures and query.measures[0].derived in COMPARED

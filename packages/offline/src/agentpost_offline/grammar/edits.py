@@ -15,6 +15,7 @@ from agentpost_offline.data.roles import is_additive, is_reading
 from agentpost_offline.frame import (
     COMPARED,
     ROW_COUNT,
+    TELLING,
     Act,
     Aggregate,
     Derivation,
@@ -46,7 +47,7 @@ ANSWERED = ""
 """The id of the work that stands for the last question that was answered."""
 FORMAT_OF_THING = {Thing.DECK: "pptx", Thing.SITE: "html", Thing.REPORT: "pdf"}
 """The format of a document that is asked for as such a thing."""
-_CONDITIONS = ("values", "filters", "periods", "exclusions", "comparing", "time")
+CONDITIONS = ("values", "filters", "periods", "exclusions", "comparing", "time")
 """The fields of a draft that narrow what was shown."""
 _MARKS = frozenset(
     ("it", "change", "about", "only", "too", "split", "undo", "source", "others", "same")
@@ -100,11 +101,18 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
             draft.marks.add("it")
     if not _is_edit(draft, work):
         return None
-    if "undo" in draft.marks:
-        return _undone(draft, work)
+    if "undo" in draft.marks and not (draft.has_look or draft.has_query or draft.things):
+        return _undone(draft, work)  # and not "back to the bars, and call it Our year"
     frame, thing = _frame_to_change(draft, work), _thing(draft, work.frame)
     if frame.thing is Thing.ANSWER and material is not None:
         frame = replace(frame, queries=tuple(_as_rate(query, material) for query in frame.queries))
+    if (
+        frame.thing in TELLING
+        and not frame.queries
+        and material is not None
+        and (draft.has(*CONDITIONS))
+    ):  # "leave out wholesale", of all that a table tells
+        frame = replace(frame, queries=(Query(material.table.id),))
     if thing is Thing.IMAGE:
         return None  # a picture beside the file is changed, and no picture of an answer
     if material is None or not any(query.table == material.table.id for query in frame.queries):
@@ -114,6 +122,10 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     else:
         calendar = _calendar(draft, material, today, frame.queries)
         queries = tuple(_query(query, draft, calendar, material) for query in frame.queries)
+        if (thing or frame.thing) in TELLING:
+            queries = tuple(map(_without_single_groups, queries))
+    if frame.thing is Thing.IMAGE and "text" in frame.style.options:
+        _set_letters(draft)
     style = _style(frame.style, draft)
     if frame.thing is Thing.IMAGE and draft.options.keys() == {"resize"} and not draft.style.size:
         raise Unclear("picture_size")  # "smaller"
@@ -141,7 +153,7 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
 def _frame_to_change(draft: Draft, work: Work) -> Frame:
     """What is changed: of "and just July" behind two answers of one message, both."""
     beside = work.earlier[len(work.earlier) - work.beside :]
-    narrows = draft.has_query and not draft.has_besides("unknown", *_CONDITIONS)
+    narrows = draft.has_query and not draft.has_besides("unknown", *CONDITIONS)
     if not narrows or any(one.files != work.frame.files for one in beside):
         return work.frame
     queries = [query for one in (*beside, work.frame) for query in one.queries]
@@ -192,7 +204,10 @@ def _drawn_before(
 def _is_new(draft: Draft, works: Sequence[Work]) -> bool:
     """Whether a clause asks for something new, whatever was made before. A "same" makes the figure
     that it names the one that is shown: "same but by money"."""
-    talks = draft.talk not in (None, "thanks", "hello")  # "great, put that in excel"
+    # As in "great, put that in excel" and "do it as pdf".
+    talks = draft.talk not in (None, "thanks", "hello", "yes")
+    if _counts_instead(draft, works[0].frame):
+        return False
     if draft.counts or talks or draft.which_columns:
         return True
     if draft.asks - {"what"} and not _is_whole(draft):  # "as percent of what was cooked"
@@ -212,6 +227,22 @@ def _is_new(draft: Draft, works: Sequence[Work]) -> bool:
     )
     compares = draft.comparing and not (is_bound and len(draft.comparing) == 1)
     return bool(draft.by_numbers or compares) or not may_replace
+
+
+def _set_letters(draft: Draft) -> None:
+    """As in "red and bigger", of the text on a picture."""
+    sizes = [size for size in ("larger", "smaller") if size in draft.marks]
+    if sizes and (draft.style.colour is not None or "of_text" in draft.marks):
+        draft.options.pop("resize", None)
+        draft.options["lettering"] = sizes[0]
+
+
+def _counts_instead(draft: Draft, frame: Frame) -> bool:
+    """As in "number of trips instead of fares", where the fares are shown."""
+    measures = {one.column for query in frame.queries for one in query.measures}
+    return bool(draft.unwanted and (draft.counts or draft.row_nouns)) and (
+        measures == {*draft.unwanted} and not draft.measures
+    )
 
 
 def _thing(draft: Draft, frame: Frame) -> Thing | None:
@@ -419,7 +450,7 @@ def _part_of_sum(draft: Draft, material: Material, query: Query) -> Query | None
     )  # fmt: skip
     is_sum = [(one.aggregate, one.derived) for one in query.measures] == [(Aggregate.SUM, None)]
     if not (is_asked and is_sum) or query.having or _overlap(query.filters, conditions) or (
-        draft.has_besides("asks", "derivation", "aggregate", "counts", "row_nouns", *_CONDITIONS)
+        draft.has_besides("asks", "derivation", "aggregate", "counts", "row_nouns", *CONDITIONS)
     ):  # fmt: skip
         return None
     return _of_same_rows(query, query.measures, (), conditions)
@@ -522,6 +553,8 @@ def _measures(old: Query, draft: Draft, material: Material) -> tuple[Measure, ..
     if not old.measures:
         raise Unclear("ask_anew")
     rest = [one for one in old.measures if one.column not in draft.unwanted]
+    if draft.unwanted and (draft.counts or draft.row_nouns) and not rest:
+        return (ROW_COUNT,)
     if len(rest) + len(draft.unwanted) != len(old.measures):
         raise Unclear("ask_anew")
     if _is_whole(draft):
@@ -723,6 +756,15 @@ def _as_rate(query: Query, material: Material) -> Query:
     return replace(query, measures=(rate,), groups=())
 
 
+def _without_single_groups(query: Query) -> Query:
+    """A query without the groups of which a condition leaves one: of one region a report has more
+    to tell than that it is all of itself."""
+    single = {one.column for one in query.filters if one.op is Op.IS and len(one.values) == 1}
+    groups = tuple(one for one in query.groups if one not in single)
+    order = query.order if groups or query.time else None
+    return replace(query, groups=groups, order=order)
+
+
 def _in_total(old: Query, draft: Draft) -> Query | None:
     """Of "and in total" a query without its groups; None where it is not asked for. Raises
     `Unclear` for some of the groups, of which no sum is known."""
@@ -919,7 +961,10 @@ def _style(old: Style, draft: Draft) -> Style:
         if getattr(new, name) not in (None, (), {})
     }
     if "options" in changes:
-        changes["options"] = {**old.options, **changes["options"]}
+        options = {**old.options, **changes["options"]}
+        if "pace" in changes["options"]:  # slower than it is
+            options["pace"] *= old.options.get("pace", 1.0)
+        changes["options"] = options
     if "pages" in changes or "seconds" in changes:
         changes.setdefault("length", None)
     return replace(old, **changes)

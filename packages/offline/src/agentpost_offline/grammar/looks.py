@@ -14,6 +14,9 @@ _LEAST: Final = 8
 _PALETTE: Final = ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale")
 SHEET: Final = re.compile("excel|إكسل|اكسل|xls|csv|sheet", re.IGNORECASE)
 """What a table is called as a file: more than the place where a question looks."""
+_BARS = ("bar", "column")
+_PACES = {"slower": 1.6, "faster": 0.6}
+"""How many times as long a film lasts that is to be slower."""
 
 
 def take_amount(clause: Clause, at: int) -> int:
@@ -109,13 +112,13 @@ def take_thing(clause: Clause, at: int) -> int:
     if at and any(one.has("small.as") for one in clause.terms[max(0, at - 3) : at]):
         clause.draft.marks.add("as")
     kind = term.key("kind")
-    if kind == "bar" and _is_header(clause, at):
+    if kind == "column" and _is_header(clause, at):
         return 1
     if kind is not None:
         before = clause.draft.style.chart
-        if before in ("grouped", "stacked") and kind == "bar":  # "a grouped bar chart"
+        if before in ("grouped", "stacked") and kind in _BARS:  # "a grouped bar chart"
             kind = before
-        elif before == "bar" and kind in ("grouped", "stacked"):  # "bars, stacked"
+        elif before in _BARS and kind in ("grouped", "stacked"):  # "bars, stacked"
             clause.draft.style = msgspec.structs.replace(clause.draft.style, chart=None)
         clause.set_look("chart", kind, term.text)
         words = (clause.draft.look_words.get("chart"), term.text)
@@ -198,9 +201,19 @@ def take_look(clause: Clause, at: int) -> int:
     elif (key := term.key("option")) is not None and key != "caption":
         clause.draft.options.setdefault(key, True)
         clause.draft.look_words.setdefault(key, term.text)
+        if key == "resize":
+            sizes = (one for one in ("larger", "smaller") if term.has(f"lettering.{one}"))
+            clause.draft.marks.update(sizes)
         if key in _PALETTE and term.has("option.convert"):
             clause.draft.marks.add("convert")
+    elif (key := term.key("pace")) is not None:
+        clause.draft.options["pace"] = _PACES[key]
+        clause.draft.look_words["pace"] = term.text
     elif term.has("edit.shorter", "edit.longer"):
+        units = ("unit.slides", "unit.pages", "unit.seconds")
+        is_beside = clause.term(at - 1).has(*units)  # "2 slides shorter"
+        if not is_beside and any(one.has(*units) for one in clause.terms):
+            return 1  # "shorter, 4 slides" says how short
         length = "shorter" if term.has("edit.shorter") else "longer"
         clause.set_look("length", length, term.text)
         clause.draft.look_words["length"] = term.text

@@ -99,6 +99,11 @@ class Material:
         columns = map(self.column, self.narrow(called))
         return tuple(one.name for one in columns if one.kind is Kind.TEXT and not yes_value(one))
 
+    def names_people(self, name: str) -> bool:
+        """Whether a column names people or firms, by its name."""
+        of_concepts = (*self.concepts.get("person", ()), *self.concepts.get("customer", ()))
+        return name in of_concepts or words_of_tables.names(name, "person")
+
     @property
     def full_name(self) -> tuple[str, ...]:
         """The columns of first names and of family names; empty unless there is one of each."""
@@ -175,8 +180,10 @@ class Material:
     def _adds_up(self, money: Column) -> bool:
         """Whether money of all rows is a figure: the "Total" of each, but not its "Unit price"."""
         is_sum = roles.is_additive(money) or concept_of(money.name) == "amount"
-        is_negative = isinstance(money.first, float) and money.first < 0
-        return (is_sum or self.is_price_of_row(money)) and not is_negative
+        # Pieces below zero are those that came back, and their money is what was paid back.
+        pieces = map(self.column, self.concepts.get("quantity", ()))
+        is_ledger = _is_negative(money) and not any(map(_is_negative, pieces))
+        return (is_sum or self.is_price_of_row(money)) and not is_ledger
 
     @property
     def date_columns(self) -> list[Column]:
@@ -243,7 +250,10 @@ def material_of(table: Table, words: Lexicon) -> Material:
     result.own_words = frozenset(map(fold, items))
     if file and table.rows >= _LOG_ROWS:  # the falls of the sheet "Incidents" of ``falls.xlsx``
         items += [word for word in name_tokens(file.rpartition(".")[0]) if len(word) > 2]
-    result.own, result.names = frozenset(map(words.key, items)), frozenset(map(fold, items))
+    figures = {words.key(word) for one in result.numbers for word in name_tokens(one.name)}
+    # The "output" of ``output.csv`` is what its column "Output kWh" holds, and no row.
+    result.own = frozenset(map(words.key, items)) - figures
+    result.names = frozenset(map(fold, items))
     return result
 
 
@@ -276,7 +286,11 @@ def _add_formulas(material: Material) -> None:
         is_there = concept in material.concepts or (concept == "revenue" and material.takings)
         if is_there or len(left) != 1 or len(right) != 1:
             continue
-        if sign is Sign.TIMES and right[0].role is not Role.RATE:
+        if sign is Sign.TIMES and (
+            right[0].role is not Role.RATE or set(material.concepts.get("amount", ())) - {
+                left[0].name, right[0].name
+            }
+        ):  # fmt: skip
             continue  # what all pieces of a row cost together
         if name := formula(left[0], sign, right[0]):
             material.concepts[concept] = [name]
@@ -542,6 +556,11 @@ def calendar_of(column: Column, today: str) -> Calendar | None:
     gap = (last - first) / max(column.distinct, 1)
     spare = max(Calendar.spare, min(6 * gap / 5, _MOST_SPARE))
     return Calendar(column.name, first, last, now, spare, gap)
+
+
+def _is_negative(column: Column) -> bool:
+    """Whether a column of numbers has one below zero."""
+    return isinstance(column.first, float) and column.first < 0
 
 
 def _is_called_date(column: Column) -> bool:

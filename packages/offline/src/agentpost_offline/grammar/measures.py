@@ -46,6 +46,8 @@ NAMED = 12
 def measures_of(parts: QueryParts) -> list[Measure]:
     """The figures of a request; none where it shows the rows. Raises `Unclear`."""
     draft = parts.draft
+    if draft.measures and draft.ranking is not None and draft.ranking.concept == "rows":
+        raise Unclear("which_measure")  # "who is late most often": how often, or how many minutes
     _put_in_percent(parts)
     if draft.by_numbers:
         races = parts.thing is Thing.VIDEO  # "a race by sales"
@@ -559,7 +561,9 @@ def _only_measure(parts: QueryParts) -> Measure:
     is_rate = all(one.role is Role.RATE for one in parts.material.numbers)
     if len(parts.material.numbers) == 1 and not (draft.ranking and is_rate):
         sure = parts.material.numbers
-    elif parts.thing in (Thing.ANSWER, Thing.CHART) or len(sure) != 1:
+    elif len(sure) != 1 or (
+        parts.thing in (Thing.ANSWER, Thing.CHART) and draft.aggregate is not Aggregate.SUM
+    ):  # "total by month" is of the only figure that adds up
         raise Unclear("which_measure")
     if "many" in draft.marks:
         raise Unclear("count_what", words=draft.text)

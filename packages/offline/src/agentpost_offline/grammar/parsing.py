@@ -2,11 +2,13 @@
 production takes is unknown."""
 
 import dataclasses
+import datetime as dt
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Final
 
+from agentpost_offline.data import words as words_of_tables
 from agentpost_offline.data.formulas import Sign, formula
 from agentpost_offline.data.model import Column, Kind, Role
 from agentpost_offline.frame import Aggregate, Derivation, Filter, Grain, Op
@@ -55,6 +57,10 @@ _DENIED_MAX: Final = 5
 """So many terms stand at most between a "not" and the "or" that it denies."""
 _HALVES: Final = 2
 _QUARTERS: Final = 4
+_ANY_YEAR: Final = Calendar("", dt.date.min, dt.date.max, dt.date.max)
+"""Of months that have no year."""
+_NUMBERED: Final = re.compile(r"(.*\D)(\d{1,6})")
+_COMMAS: Final = ",،，、"
 _OPENING: Final = 2
 """So many small words may stand before the first one of a sentence."""
 _RATES: Final = ("rate", "率", "比率")
@@ -284,8 +290,25 @@ class _Parser(Clause):
         is_year = term.kind == "number" and re.fullmatch("(19|20)[0-9][0-9]", term.text)
         if not (is_month or is_year or term.kind == "date"):
             return 0
+        if term.text in name_tokens(self.material.table.name.replace(".", " ")):
+            return 1  # the "2024" of the sheet "Takings 2024" is all of it
+        if values := self._month_values(term):
+            self.draft.values += [one for one in values if one not in self.draft.values]
+            return 1
         self.draft.dateless_words = term.text
         return 1
+
+    def _month_values(self, term: Term) -> list[tuple[str, str]]:
+        """The values that are the months of a period: "Q4" of a column with "Oct" and "Nov"."""
+        period, _ = periods.read([term], 0, _ANY_YEAR)
+        months = words_of_tables.months()
+        for column in self.material.groups if period is not None else ():
+            numbers = [months.get(one.lower().rstrip("."), 0) for one in column.values]
+            if period is not None and numbers and all(numbers):
+                return [(column.name, value)
+                        for value, number in zip(column.values, numbers, strict=True)
+                        if number in period.months]  # fmt: skip
+        return []
 
     def take_figure_of_two(self, at: int) -> int:
         """As in "takings minus costs" and "stock × price"."""
@@ -370,6 +393,8 @@ class _Parser(Clause):
                 return 0
         if not term.has("extreme") or term.columns:
             return 0
+        if term.has("pace") and not any(map(self.names, self.terms)):
+            return 0  # "más lento" of a film, and not "el más lento"
         meanings = lexicon(self.language).meanings_of(term.text)
         if term.values and not any(one.startswith("extreme.") for one in meanings):
             return 0  # "Lead as well", of metals, is not the leading one
@@ -473,6 +498,8 @@ class _Parser(Clause):
                 return 0
         if term.columns and not term.has("ask") and self.term_before(at).has("by"):
             return 0
+        if size := self._numbered_range(at):
+            return size
         if self._ends_range(at) or (term.has("aggregate") and self._measure_follows(at)):
             return 0
         if self._is_made(at) or (term.has("audience") and self._costs and self._is_for(at)):
@@ -480,6 +507,22 @@ class _Parser(Clause):
         else:
             self.add_value(term, Op.IS)
         return 1
+
+    def _numbered_range(self, at: int) -> int:
+        """As in "WT01 to WT04": the values that are numbered between two."""
+        first, last = self.terms[at], self.term(at + 2)
+        if len(first.values) != 1 or len(last.values) != 1 or not self.term(at + 1).has("small.to"):
+            return 0
+        (column, low), (other, high) = first.values[0], last.values[0]
+        ends = [_NUMBERED.fullmatch(one) for one in (low, high)]
+        if column != other or not (ends[0] and ends[1]) or ends[0][1] != ends[1][1]:
+            return 0
+        numbers = range(int(ends[0][2]), int(ends[1][2]) + 1)
+        for value in self.material.column(column).values:
+            match = _NUMBERED.fullmatch(value)
+            if match and match[1] == ends[0][1] and int(match[2]) in numbers:
+                self.draft.values.append((column, value))
+        return 3
 
     @cached_property
     def _costs(self) -> bool:
@@ -537,6 +580,10 @@ class _Parser(Clause):
             return 0
         end = start = self._counted_at(self.skip(at + 1))
         per = term.has("by.per")
+        if self.draft.mentions and self.draft.mentions[-1] in self.term(at - 1).columns and any(
+            one.has("option.pivot", "kind.heatmap") for one in self.terms
+        ):  # fmt: skip
+            self.draft.groups.append(self.draft.mentions.pop())  # "a pivot of region by month"
         while (one := self.term(end)) is not END:
             column = self.column(one)
             if (column is None and self._is_of_next(end)) or self._is_explained_beside(end):
@@ -755,7 +802,8 @@ class _Parser(Clause):
             return 0
         before, joint = self.term(at - 2), self.term(at - 1)
         last = self.term_before(at) if joint.is_glue else joint
-        joins = last.has("small.and") or self._is_joined(term)
+        is_listed = joint.text in _COMMAS and before.has("aggregate")  # "mean, median and total"
+        joins = last.has("small.and") or self._is_joined(term) or is_listed
         if joins and before.has("aggregate") and before.columns:
             self.draft.unknown.append(before.text)  # the total of it, or the column "Total"?
         if self.pending is not None and joins:

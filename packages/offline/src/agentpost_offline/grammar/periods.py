@@ -14,6 +14,8 @@ from agentpost_offline.style import dates
 
 _EDGES = {"since": Op.AT_LEAST, "after": Op.ABOVE, "before": Op.BELOW, "until": Op.AT_MOST}
 _DAYS = 32
+_YEARLY = dt.timedelta(days=300)
+"""Days that lie so far apart are those of years."""
 _YEARS = range(1900, 2101)
 _MONTHS = {Grain.QUARTER: 3, Grain.MONTH: 1, Grain.YEAR: 12}
 
@@ -109,7 +111,9 @@ def read(phrases: Sequence[Term], at: int, calendar: Calendar) -> tuple[Period |
             return first, end + 1 - at
     if edge and edge != "between":
         _in_only_year(first, calendar)
-        only_from = phrases[at].has("small.in") and edge == "since"
+        only_from = (
+            phrases[at].has("small.in") and edge == "since" and calendar.gap < _YEARLY
+        )  # of a table of years it is the beginning
         if only_from or first.reach is None:  # "from 2024" may be all of it or its beginning
             return (first, end - at) if only_from else (None, 0)
         first.edge = edge

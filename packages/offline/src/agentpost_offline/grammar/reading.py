@@ -26,6 +26,8 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
     target: str | None = None
     """The work that its frame changes."""
     is_free: bool = False
+    meaning: tuple[str, str] | None = None
+    """A word that was not understood, and the name that it stands for, which is remembered."""
 
 
 @dataclass(slots=True)

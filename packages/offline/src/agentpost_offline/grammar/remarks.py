@@ -31,7 +31,11 @@ def take_purpose(clause: Clause, at: int) -> int:
         is_day = one.has("weekday") and clause.material is NO_TABLE  # "slides for Tuesday"
         if (one.has("audience") or is_day) and not clause.names(one):
             break
-        if clause.names(one) or not (one.is_glue or is_without_sense(one)):
+        is_adjective = one.has("grain") and clause.term(end + 1).has(
+            "audience"
+        )  # "monthly meeting"
+        has_sense = clause.names(one) or not (one.is_glue or is_without_sense(one))
+        if has_sense and not is_adjective:
             return 0
         others += [] if one.is_glue or one.meanings else [one]
         end += 1

@@ -8,6 +8,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from agentpost_offline.data.model import Role, Table
+from agentpost_offline.data.wording import filter_text
 from agentpost_offline.frame import (
     Act,
     Aggregate,
@@ -29,6 +30,7 @@ from agentpost_offline.grammar.resolving import Resolved
 from agentpost_offline.grammar.tagging import Term, terms
 from agentpost_offline.grammar.text import HAN, WISH_CHARACTERS, fold, name_tokens, normal, tokens
 from agentpost_offline.grammar.vocabulary import lexicon, word_list
+from agentpost_offline.style.languages import language
 
 _BREAKS = "!?;。！？；؟؛…"
 _CLAUSES = 6
@@ -41,10 +43,11 @@ _THING_OF_FORMAT = {
 }  # fmt: skip
 _IMAGE_OPTIONS = frozenset(
     ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale", "text", "top",
-     "left", "right", "portrait", "landscape", "wide", "high", "percent", "nth")
+     "left", "right", "portrait", "landscape", "wide", "high", "percent", "nth", "lettering")
 )  # fmt: skip
 _OPTIONS = {
     Thing.IMAGE: _IMAGE_OPTIONS, Thing.TABLE: frozenset(("pivot", "clean", "convert")),
+    Thing.VIDEO: frozenset(("pace",)),
     Thing.CHART: frozenset(("horizontal", "wide", "high")),
     Thing.DOCUMENT: frozenset(("convert", "headings")), Thing.DECK: frozenset(("headings",)),
 }  # fmt: skip
@@ -500,10 +503,13 @@ def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
         return False
     if not any(one.has("thing", "ask", "kind") or one.columns for one in phrases[start:at]):
         return False
+    tells = any(one.has("thing.report", "thing.deck", "thing.site") for one in phrases[start:at])
+    if tells and any(one.has("having") for one in phrases[at + 1 : at + 2]):
+        return False  # "a report by region, with a chart"
     for one in phrases[at + 1 : at + 6]:
         if one.columns or one.values:
             return False
-        if one.has("kind.grouped", "kind.stacked") and not one.has("kind.bar"):
+        if one.has("kind.grouped", "kind.stacked") and not one.has("kind.bar", "kind.column"):
             return False  # "bars by month, stacked"
         is_thing = one.has("thing") and (one.has("thing.table") or not one.has("format"))
         if is_thing or one.has("kind"):
@@ -584,7 +590,8 @@ def _reading(
             result.frame, result.target, result.is_free = edit.frame, edit.target, edit.is_free
             result.is_edit = True
             _check_colour_of_part(draft)
-            _check_look(draft, edit.frame.thing or Thing.ANSWER)
+            has_text = "text" in edit.frame.style.options
+            _check_look(draft, edit.frame.thing or Thing.ANSWER, has_text=has_text)
             result.notes = edit.notes
             return result
         _check_what_it_is(draft, around, is_later=is_later)
@@ -613,8 +620,10 @@ def _reading(
         others = (one for one in drafts if one is not draft and not one.is_talk)
         if result.frame is not None and not any(one.has_query or one.asks for one in others):
             _ask_of_which_data(draft, result.frame, material, around)
-        if result.frame is not None and material is not None and draft.unknown:
-            _ask_which_of_alike(draft, result.frame, material)
+        if result.frame is not None and material is not None:
+            if draft.unknown:
+                _ask_which_of_alike(draft, result.frame, material)
+            _tell_lost_conditions(result, material, around)
     except Unclear as unclear:
         result.question = unclear.question
     return result
@@ -646,6 +655,24 @@ def _keep_rows(frame: Frame, last: Sequence[Query], result: Reading) -> None:
     if not result.draft.measures and last[0].measures and query.order is not None:
         query = replace(query, measures=last[0].measures)  # of the same figure
     result.frame = replace(frame, queries=(query,))
+
+
+def _tell_lost_conditions(reading: Reading, material: Material, around: Surrounding) -> None:
+    """Tell that a new request is of more rows than what was shown before: of "only March", and
+    then "who brought in most"."""
+    assert reading.frame is not None, "something is done"
+    own_columns = {one.column for query in reading.frame.queries for one in query.filters}
+    filters = [
+        one for query in _last_queries(around) if query.table == material.table.id
+        for one in query.filters if one.column not in own_columns
+    ]  # fmt: skip
+    texts = dict.fromkeys(
+        filter_text(one, column, around.language) for one in filters
+        if (column := material.columns_by_name.find(one.column))
+    )  # fmt: skip
+    if texts:
+        what = language(around.language).join([*texts])
+        reading.notes.append(("no_longer", {"what": what}))
 
 
 def _is_for_model(draft: Draft) -> bool:
@@ -818,7 +845,7 @@ def _names_chart(draft: Draft, around: Surrounding) -> bool:
     language_words = lexicon(around.language)
     keys = [(language_words.key(word),) for word in draft.look_words.get("chart", "").split()]
     meanings = [one for key in keys for one in language_words.phrases.get(key, ())]
-    return "thing.chart" in meanings or "kind.bar" in meanings
+    return not {"thing.chart", "kind.bar", "kind.column"}.isdisjoint(meanings)
 
 
 def thing_of(draft: Draft, around: Surrounding) -> Thing:
@@ -872,11 +899,13 @@ def _frame(
     if {column for column, _ in draft.values} & {*draft.groups}:
         _check_colour_of_part(draft)
     if thing is Thing.IMAGE:
-        _check_picture(draft)
+        _check_picture(draft, around.names)
         if int(draft.options.get("nth", 0)) > len(around.names):
             draft.unknown.append(draft.text)
-    if thing in _PAGED and draft.is_own_name and not draft.has_query_besides("counts"):
-        draft.counts = []  # "a report on absences" of absences.csv is of all of it
+    if thing in _PAGED and (draft.is_own_name or draft.row_nouns) and "many" not in draft.asks and (
+        not draft.has_query_besides("counts", "row_nouns", *edits.CONDITIONS)
+    ):  # fmt: skip
+        draft.counts, draft.row_nouns = [], []  # "a report on our orders" is of all that they tell
     source = draft
     if not draft.has_query and thing is not Thing.ANSWER:
         source = next((one for one in drafts if one.has_query), draft)
@@ -887,6 +916,11 @@ def _frame(
         source.is_trend = True
     if material is not None and (source.has_query or source.aggregate or thing is Thing.ANSWER):
         resolved = Resolved(source, material, thing, around.today, around.language)
+        groups = resolved.query.groups
+        if "who" in draft.asks and groups and material.people and not any(
+            map(material.names_people, groups)
+        ):  # fmt: skip
+            raise Unclear("which_measure")  # "who is late most often", by the hour
         reading.notes += resolved.notes
         whole = not resolved.query.measures and not (resolved.query.filters or source.has_query)
         queries = () if whole else resolved.queries
@@ -940,8 +974,15 @@ def _document_formats(draft: Draft) -> tuple[str, ...]:
     return tuple(edits.FORMAT_OF_THING[one] for one in draft.things if one in edits.FORMAT_OF_THING)
 
 
-def _check_picture(draft: Draft) -> None:
-    """A picture has no rows that could be ranked or left out; a new size has to be told."""
+def _check_picture(draft: Draft, names: Sequence[str]) -> None:
+    """A picture has no rows that could be ranked or left out; a new size has to be told; and of
+    several ``names`` each may have a demand of its own."""
+    words = {*map(fold, name_tokens(draft.text))}
+    count = sum(not words.isdisjoint(map(fold, name_tokens(one.rpartition(".")[0])))
+                for one in names)  # fmt: skip
+    demands = [*draft.options, *draft.formats, *filter(None, [draft.style.size])]
+    if count > 1 and len(demands) > 1 and "collage" not in draft.options:
+        raise Unclear("one_picture")  # "the mug 600 wide, and the bowl as jpg"
     if draft.has_query or draft.aggregate:
         draft.unknown.append(draft.ranking.word if draft.ranking else draft.text)
     if draft.ordinal is not None and draft.ordinal > 0:  # "the second picture"
@@ -956,11 +997,13 @@ def _check_picture(draft: Draft) -> None:
         raise Unclear("not_clear")
 
 
-def _check_look(draft: Draft, thing: Thing) -> None:
-    """What a thing cannot have is a word that is not understood."""
+def _check_look(draft: Draft, thing: Thing, *, has_text: bool = False) -> None:
+    """What a thing cannot have is a word that is not understood; ``has_text``: a text stands on the
+    picture that is changed."""
+    has_text = has_text or "text" in draft.options
     style, options = draft.style, _OPTIONS.get(thing, frozenset[str]())
     is_answer = thing is Thing.ANSWER
-    lacks_text = thing is Thing.IMAGE and "text" not in draft.options
+    lacks_text = thing is Thing.IMAGE and not has_text
     is_unseen = style.colour == _WHITE and thing is not Thing.IMAGE
     size = style.size and "×".join(map(str, style.size))
     unfit = [
@@ -968,7 +1011,7 @@ def _check_look(draft: Draft, thing: Thing) -> None:
         for key, value in draft.options.items()
         if (key not in options and key not in ("which", "no_total"))
         or (key in ("left", "right") and "rotate" not in draft.options)
-        or (key == "top" and "text" not in draft.options)
+        or (key in ("top", "lettering") and not has_text)
     ]  # fmt: skip
     unfit += [
         (name, str(value))
@@ -981,6 +1024,7 @@ def _check_look(draft: Draft, thing: Thing) -> None:
             ("title", style.title, is_answer or lacks_text),
             ("size", size, is_answer),
             ("language", draft.language, is_answer or thing in _UNTRANSLATED),
+            ("of_text", "of_text" in draft.marks or None, lacks_text or thing is not Thing.IMAGE),
         ) if value is not None and is_unfit
     ]  # fmt: skip
     draft.unknown += dict.fromkeys(draft.look_words.get(key, value) for key, value in unfit)

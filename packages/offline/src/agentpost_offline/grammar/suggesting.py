@@ -143,8 +143,13 @@ class _Suggester:
         self.before = self._only_query(around.works[0].frame if around.works else None)
         goes_on = bool(draft.marks & {"it", "about", "too", "change", "only"})
         self.goes_on = _LIKE if goes_on or len(words) <= _SHORT else _FAINT
-        dates = material.date_columns
-        time = next((one for one in dates if one.name == draft.time), dates[0] if dates else None)
+        measures = {word for one in draft.measures for word in name_tokens(one.column)}
+        dates = sorted(
+            material.date_columns, key=lambda one: (
+                one.name != draft.time, measures.isdisjoint(name_tokens(one.name))
+            )
+        )  # fmt: skip
+        time = dates[0] if dates else None
         self.calendar = calendar_of(time, around.today) if time is not None else None
 
     def _only_query(self, frame: Frame | None) -> Query | None:
