@@ -47,15 +47,6 @@ class Workbook:
         self._dated = self._date_styles(targets)
         self._strings = self._shared_strings(targets)
 
-    def rows(self, sheet: Sheet, *, columns: int, characters: int) -> Iterator[list[Cell]]:
-        """The rows of a sheet that have cells, in file order; a cell without a value is None.
-
-        At most ``columns`` cells per row, texts are cut after ``characters``. The rows that are
-        not asked for are not read.
-        """
-        for _, row in self.numbered_rows(sheet, columns=columns, characters=characters):
-            yield row
-
     def numbered_rows(
         self,
         sheet: Sheet,
@@ -65,7 +56,11 @@ class Workbook:
         merged: list[str] | None = None,
         formulas: set[int] | None = None,
     ) -> Iterator[tuple[int, list[Cell]]]:
-        """Like `rows`, with the number that each row has in its sheet, counted from 1.
+        """The rows of a sheet that have cells, in file order, each with its number in the sheet,
+        counted from 1; a cell without a value is None.
+
+        At most ``columns`` cells per row, texts are cut after ``characters``. The rows that are
+        not asked for are not read.
 
         ``merged`` is filled with the ranges of merged cells (``A2:A5``); a workbook lists them
         behind the rows, so they are complete at the end. ``formulas`` is filled with the columns,
@@ -278,10 +273,10 @@ def text_lines(archive: Archive) -> Iterator[str]:
     workbook = Workbook(archive)
     for sheet in workbook.sheets:
         yield f"# {sheet.title}"
-        rows = workbook.rows(
+        rows = workbook.numbered_rows(
             sheet, columns=limits.MAX_SHEET_COLUMNS, characters=limits.MAX_CHARACTERS
         )
-        for row in islice(rows, limits.MAX_SHEET_ROWS):
+        for _, row in islice(rows, limits.MAX_SHEET_ROWS):
             if any(value is not None for value in row):
                 yield "\t".join("" if value is None else str(value) for value in row)
     comments = list(_comments(archive))
