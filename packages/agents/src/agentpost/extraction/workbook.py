@@ -40,42 +40,12 @@ class Workbook:
     """An open workbook; use it inside the `Archive` it is made of. Raises `Unreadable`."""
 
     def __init__(self, archive: Archive) -> None:
-        self._archive = archive
-        self._epoch_1904 = False
+        self.archive = archive
+        self.has_epoch_1904 = False
         targets = references(archive, WORKBOOK, most=limits.MAX_STYLE_ELEMENTS)
         self.sheets = self._sheets(targets)
-        self._dated = self._date_styles(targets)
-        self._strings = self._shared_strings(targets)
-
-    def numbered_rows(
-        self,
-        sheet: Sheet,
-        *,
-        columns: int,
-        characters: int,
-        merged: list[str] | None = None,
-        formulas: set[int] | None = None,
-    ) -> Iterator[tuple[int, list[Cell]]]:
-        """The rows of a sheet that have cells, in file order, each with its number in the sheet,
-        counted from 1; a cell without a value is None.
-
-        At most ``columns`` cells per row, texts are cut after ``characters``. The rows that are
-        not asked for are not read.
-
-        ``merged`` is filled with the ranges of merged cells (``A2:A5``); a workbook lists them
-        behind the rows, so they are complete at the end. ``formulas`` is filled with the columns,
-        counted from 0, that have formulas without a stored value.
-        """
-        reader = _Rows(self._strings, self._dated, self._epoch_1904, columns, characters)
-        for _ in self._archive.parse(
-            sheet.member, reader.start, reader.end, reader.text, most=limits.MAX_WORKBOOK_ELEMENTS
-        ):
-            yield from reader.rows
-            reader.rows.clear()
-        if merged is not None:
-            merged += reader.merged
-        if formulas is not None:
-            formulas |= reader.formulas
+        self.date_styles = self._date_styles(targets)
+        self.strings = self._shared_strings(targets)
 
     def _sheets(self, targets: dict[str, tuple[str, str]]) -> list[Sheet]:
         sheets: list[Sheet] = []
@@ -83,16 +53,16 @@ class Workbook:
         def start(tag: str, attributes: Attributes) -> None:
             name = _MAIN.get(tag)
             if name == "workbookPr":
-                self._epoch_1904 = attributes.get("date1904", "") in ("1", "true", "on")
+                self.has_epoch_1904 = attributes.get("date1904", "") in ("1", "true", "on")
             elif name == "sheet" and len(sheets) < limits.MAX_SHEETS:
                 key = next((v for k, v in attributes.items() if k.endswith(" id")), "")
                 kind, member = targets.get(key, ("", ""))
-                if kind == "worksheet" and member in self._archive.members:
+                if kind == "worksheet" and member in self.archive.members:
                     sheets.append(Sheet(attributes.get("name", "")[:100], member))
 
         self._run(WORKBOOK, start)
         if not sheets:
-            raise Unreadable(f"{self._archive.name} has no worksheets")
+            raise Unreadable(f"{self.archive.name} has no worksheets")
         return sheets
 
     def _date_styles(self, targets: dict[str, tuple[str, str]]) -> list[bool]:
@@ -120,7 +90,7 @@ class Workbook:
             inside = inside and _MAIN.get(tag) != "cellXfs"
 
         for kind, member in targets.values():
-            if kind == "styles" and member in self._archive.members:
+            if kind == "styles" and member in self.archive.members:
                 self._run(member, start, end)
                 break
         return styles
@@ -130,15 +100,15 @@ class Workbook:
         members = {member for kind, member in targets.values() if kind == "sharedStrings"}
         texts = Texts(_MAIN, "si", limits.MAX_SHARED_CHARACTERS)
         for _, text in (
-            each for member in members & self._archive.members
-            for each in texts.of(self._archive, member, most=limits.MAX_WORKBOOK_ELEMENTS)
+            each for member in members & self.archive.members
+            for each in texts.of(self.archive, member, most=limits.MAX_WORKBOOK_ELEMENTS)
         ):  # fmt: skip
             strings.append(text)
             if (
                 len(strings) > limits.MAX_SHARED_STRINGS
                 or texts.characters > limits.MAX_SHARED_CHARACTERS
             ):
-                raise Unreadable(f"{self._archive.name} has more texts than are read")
+                raise Unreadable(f"{self.archive.name} has more texts than are read")
         return strings
 
     def _run(
@@ -147,25 +117,30 @@ class Workbook:
         start: Callable[[str, Attributes], None],
         end: Callable[[str], None] = lambda _: None,
     ) -> None:
-        for _ in self._archive.parse(member, start, end, most=limits.MAX_STYLE_ELEMENTS):
+        for _ in self.archive.parse(member, start, end, most=limits.MAX_STYLE_ELEMENTS):
             pass
 
 
-class _Rows:
-    """Collects the rows of a sheet."""
+class Rows:
+    """The rows of a sheet that have cells, in file order, each with its number in the sheet,
+    counted from 1; a cell without a value is None. To be gone through once.
 
-    def __init__(
-        self, strings: list[str], date_styles: list[bool], epoch_1904: bool, columns: int,
-        characters: int,
-    ) -> None:  # fmt: skip
+    At most ``columns`` cells per row, texts are cut after ``characters``. The rows that are not
+    asked for are not read.
+    """
+
+    def __init__(self, workbook: Workbook, sheet: Sheet, *, columns: int, characters: int) -> None:
         from openpyxl.utils.cell import column_index_from_string
 
-        self.rows: list[tuple[int, list[Cell]]] = []
         self.merged: list[str] = []
+        """The ranges of merged cells (``A2:A5``), complete at the end: they are listed behind the
+        rows."""
         self.formulas: set[int] = set()
+        """The columns, counted from 0, that have formulas without a stored value."""
+        self._rows: list[tuple[int, list[Cell]]] = []
         self._is_formula = False
         self._number = 0
-        self._strings, self._dated, self._epoch_1904 = strings, date_styles, epoch_1904
+        self._workbook, self._member = workbook, sheet.member
         self._columns, self._characters = columns, characters
         self._row: list[Cell] = []
         self._pieces: list[str] = []
@@ -174,6 +149,13 @@ class _Rows:
         self._kind = self._style = ""
         self._typing = self._reading_aid = False
         self._number_of = column_index_from_string
+
+    def __iter__(self) -> Iterator[tuple[int, list[Cell]]]:
+        for _ in self._workbook.archive.parse(
+            self._member, self.start, self.end, self.text, most=limits.MAX_WORKBOOK_ELEMENTS
+        ):
+            yield from self._rows
+            self._rows.clear()
 
     def start(self, tag: str, attributes: Attributes) -> None:
         name = _MAIN.get(tag)
@@ -209,7 +191,7 @@ class _Rows:
                     self.formulas.add(self._column)
         elif name == "row":
             if self._row:
-                self.rows.append((self._number, self._row))
+                self._rows.append((self._number, self._row))
             self._row = []
         elif name == "rPh":
             self._reading_aid = False
@@ -232,8 +214,9 @@ class _Rows:
             return None
         if self._kind == "s":
             index = _whole(text)
-            is_known = index is not None and index < len(self._strings)
-            return self._strings[index or 0][: self._characters] if is_known else None
+            strings = self._workbook.strings
+            is_known = index is not None and index < len(strings)
+            return strings[index or 0][: self._characters] if is_known else None
         if self._kind == "b":
             return text.strip() == "1"
         if self._kind == "d":
@@ -250,7 +233,8 @@ class _Rows:
         if not math.isfinite(number):
             return None
         style = _whole(self._style) or 0
-        if style < len(self._dated) and self._dated[style]:
+        date_styles = self._workbook.date_styles
+        if style < len(date_styles) and date_styles[style]:
             return self._moment(number)
         return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
@@ -258,7 +242,8 @@ class _Rows:
         from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel
 
         try:
-            return from_excel(number, MAC_EPOCH if self._epoch_1904 else WINDOWS_EPOCH)
+            epoch = MAC_EPOCH if self._workbook.has_epoch_1904 else WINDOWS_EPOCH
+            return from_excel(number, epoch)
         except (OverflowError, ValueError):
             return number
 
@@ -273,8 +258,8 @@ def text_lines(archive: Archive) -> Iterator[str]:
     workbook = Workbook(archive)
     for sheet in workbook.sheets:
         yield f"# {sheet.title}"
-        rows = workbook.numbered_rows(
-            sheet, columns=limits.MAX_SHEET_COLUMNS, characters=limits.MAX_CHARACTERS
+        rows = Rows(
+            workbook, sheet, columns=limits.MAX_SHEET_COLUMNS, characters=limits.MAX_CHARACTERS
         )
         for _, row in islice(rows, limits.MAX_SHEET_ROWS):
             if any(value is not None for value in row):

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from agentpost.extraction import Unreadable
 from agentpost.extraction.office import Archive, Attributes, check_old
-from agentpost.extraction.workbook import Workbook
+from agentpost.extraction.workbook import Rows, Workbook
 from agentpost_offline.data import limits
 from agentpost_offline.data.delimited import Grid, write_grid
 
@@ -31,24 +31,21 @@ def of_workbook(archive: Archive, folder: Path) -> Iterator[Grid]:
     """The sheets of an Excel workbook that have cells, merged cells filled."""
     workbook = Workbook(archive)
     for sheet in workbook.sheets[: limits.TABLES]:
-        merged: list[str] = []
         numbers: list[int] = []
-        formulas: set[int] = set()
-        rows = workbook.numbered_rows(
+        rows = Rows(
+            workbook,
             sheet,
             columns=limits.COLUMNS + 1,
             characters=limits.CELL_CHARACTERS + 1,
-            merged=merged,
-            formulas=formulas,
         )
         grid = write_grid(
             _number_rows(rows, numbers), f"{archive.name}, sheet {sheet.title}", folder
         )
-        if formulas:
-            names = ", ".join(_headings(grid, sorted(formulas)))
+        if rows.formulas:
+            names = ", ".join(_headings(grid, sorted(rows.formulas)))
             grid.notes.append(("formulas", {"names": names}))
-        grid.merged = {column: spans for column, spans in _merged_cells(merged, numbers).items()
-                       if column < grid.width}  # fmt: skip
+        merged = _merged_cells(rows.merged, numbers)
+        grid.merged = {column: spans for column, spans in merged.items() if column < grid.width}
         if grid.width:
             yield grid
 
@@ -62,7 +59,7 @@ def _headings(grid: Grid, columns: Sequence[int]) -> Iterator[str]:
         yield cells[0] if cells else f"column {column + 1}"
 
 
-def _number_rows(rows: Iterator[tuple[int, list[Any]]], numbers: list[int]) -> Iterator[list[Any]]:
+def _number_rows(rows: Rows, numbers: list[int]) -> Iterator[list[Any]]:
     for number, row in rows:
         if any(cell is not None and cell != "" for cell in row):
             numbers.append(number)
