@@ -116,14 +116,13 @@ class AgentLoop:
         """From another loop: run ``coro`` on the agent loop and hand back its value or exception;
         to cancel the caller cancels it. `RuntimeError` when the loop itself cancelled it, as when
         it stops."""
-        values: list[T] = []
-        errors: list[Exception] = []
+        outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
 
         async def work() -> None:
             try:
-                values.append(await coro)
+                outcome.set_result(await coro)
             except Exception as error:
-                errors.append(error)
+                outcome.set_exception(error)
 
         try:
             submission = self.submit(work)
@@ -137,11 +136,9 @@ class AgentLoop:
         except asyncio.CancelledError:
             submission.cancel()
             raise
-        if errors:
-            raise errors[0]
-        if not values:
+        if not outcome.done():
             raise RuntimeError("the work was cancelled on the agent loop")
-        return values[0]
+        return outcome.result()
 
     def call_soon(self, fn: Callable[[Unpack[Ts]], object], *args: *Ts) -> None:
         """Call a plain function on the loop soon; its exception is logged."""
