@@ -71,7 +71,7 @@ def die_with(parent: int) -> None:
     """End this process when the parent is gone, however it went and whatever runs here.
 
     On Linux the kernel does it at once, even while C code holds the interpreter. It acts on the
-    end of the *thread* that started the worker, which is the agent loop's. On other systems a
+    end of the *thread* that started the worker, which is the agent loop's. Where it does not, a
     thread looks for the parent.
     """
 
@@ -82,11 +82,13 @@ def die_with(parent: int) -> None:
             os.killpg(0, signal.SIGKILL)  # with the programs a function has started
         os._exit(1)
 
+    is_up_to_the_kernel = False
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    else:
+        libc = ctypes.CDLL(None)
+        is_up_to_the_kernel = libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0
+    if not is_up_to_the_kernel:
         threading.Thread(target=watch, name="parent-watch", daemon=True).start()
     if os.getppid() != parent:  # it died before the kernel was told
         os._exit(1)

@@ -8,21 +8,29 @@ full rectangle, so that two cells far apart end the process.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from agentpost.extraction import Unreadable, limits
-from agentpost.extraction.office import Archive, Attributes, Texts, names, references
+from agentpost.extraction.office import (
+    Archive,
+    Attributes,
+    Collector,
+    Elements,
+    Texts,
+    names,
+    references,
+)
 
 Cell: TypeAlias = Any
 WORKBOOK: Final = "xl/workbook.xml"
 
 _MAIN = names(
     "spreadsheetml/2006/main",
-    "workbookPr sheet si t rPh numFmt cellXfs xf row c v f is mergeCell comment",
+    "workbookPr sheet si t rPh numFmt cellXfs cellStyleXfs xf row c v f is mergeCell comment",
 )
 _COLUMNS_MAX: Final = 16_384
 _FORMAT_CHARACTERS_MAX: Final = 255
@@ -41,67 +49,56 @@ class Workbook:
 
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
-        self.has_epoch_1904 = False
         targets = references(archive, WORKBOOK, most=limits.MAX_STYLE_ELEMENTS)
+        targets = {key: part for key, part in targets.items() if part[1] in archive.members}
+        self.has_epoch_1904 = False
         self.sheets = self._sheets(targets)
         self.date_styles = self._date_styles(targets)
         self.strings = self._shared_strings(targets)
 
-    def _sheets(self, targets: dict[str, tuple[str, str]]) -> list[Sheet]:
-        sheets: list[Sheet] = []
+    def _elements(self, member: str) -> Iterator[tuple[str, Attributes]]:
+        return self.archive.parse(member, Elements(_MAIN), most=limits.MAX_STYLE_ELEMENTS)
 
-        def start(tag: str, attributes: Attributes) -> None:
-            name = _MAIN.get(tag)
+    def _sheets(self, targets: Mapping[str, tuple[str, str]]) -> list[Sheet]:
+        sheets: list[Sheet] = []
+        for name, attributes in self._elements(WORKBOOK):
             if name == "workbookPr":
                 self.has_epoch_1904 = attributes.get("date1904", "") in ("1", "true", "on")
             elif name == "sheet" and len(sheets) < limits.MAX_SHEETS:
                 key = next((v for k, v in attributes.items() if k.endswith(" id")), "")
                 kind, member = targets.get(key, ("", ""))
-                if kind == "worksheet" and member in self.archive.members:
+                if kind == "worksheet":
                     sheets.append(Sheet(attributes.get("name", "")[:100], member))
-
-        self._run(WORKBOOK, start)
         if not sheets:
             raise Unreadable(f"{self.archive.name} has no worksheets")
         return sheets
 
-    def _date_styles(self, targets: dict[str, tuple[str, str]]) -> list[bool]:
+    def _date_styles(self, targets: Mapping[str, tuple[str, str]]) -> list[bool]:
         """Whether a cell of each style shows a date."""
         from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format
 
         is_date = {number: is_date_format(code) for number, code in BUILTIN_FORMATS.items()}
         styles: list[bool] = []
-        inside = False
-
-        def start(tag: str, attributes: Attributes) -> None:
-            nonlocal inside
-            name = _MAIN.get(tag)
+        is_of_cells = False
+        member = next((member for kind, member in targets.values() if kind == "styles"), None)
+        for name, attributes in self._elements(member) if member is not None else ():
             number = _whole(attributes.get("numFmtId", ""))
             if name == "numFmt" and number is not None and len(is_date) < limits.MAX_STYLES:
                 code = attributes.get("formatCode", "")[:_FORMAT_CHARACTERS_MAX]
                 is_date[number] = is_date_format(code)
-            elif name == "cellXfs":
-                inside = True
-            elif name == "xf" and inside and len(styles) < limits.MAX_STYLES:
+            elif name in ("cellXfs", "cellStyleXfs"):
+                is_of_cells = name == "cellXfs"
+            elif name == "xf" and is_of_cells and len(styles) < limits.MAX_STYLES:
                 styles.append(is_date.get(number or 0, False))
-
-        def end(tag: str) -> None:
-            nonlocal inside
-            inside = inside and _MAIN.get(tag) != "cellXfs"
-
-        for kind, member in targets.values():
-            if kind == "styles" and member in self.archive.members:
-                self._run(member, start, end)
-                break
         return styles
 
-    def _shared_strings(self, targets: dict[str, tuple[str, str]]) -> list[str]:
+    def _shared_strings(self, targets: Mapping[str, tuple[str, str]]) -> list[str]:
         strings: list[str] = []
         members = {member for kind, member in targets.values() if kind == "sharedStrings"}
         texts = Texts(_MAIN, "si", limits.MAX_SHARED_CHARACTERS)
         for _, text in (
-            each for member in members & self.archive.members
-            for each in texts.of(self.archive, member, most=limits.MAX_WORKBOOK_ELEMENTS)
+            each for member in members
+            for each in self.archive.parse(member, texts, most=limits.MAX_WORKBOOK_ELEMENTS)
         ):  # fmt: skip
             strings.append(text)
             if (
@@ -111,17 +108,8 @@ class Workbook:
                 raise Unreadable(f"{self.archive.name} has more texts than are read")
         return strings
 
-    def _run(
-        self,
-        member: str,
-        start: Callable[[str, Attributes], None],
-        end: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        for _ in self.archive.parse(member, start, end, most=limits.MAX_STYLE_ELEMENTS):
-            pass
 
-
-class Rows:
+class Rows(Collector[tuple[int, list[Cell]]]):
     """The rows of a sheet that have cells, in file order, each with its number in the sheet,
     counted from 1; a cell without a value is None. To be gone through once.
 
@@ -132,12 +120,12 @@ class Rows:
     def __init__(self, workbook: Workbook, sheet: Sheet, *, columns: int, characters: int) -> None:
         from openpyxl.utils.cell import column_index_from_string
 
+        super().__init__()
         self.merged: list[str] = []
         """The ranges of merged cells (``A2:A5``), complete at the end: they are listed behind the
         rows."""
         self.formulas: set[int] = set()
         """The columns, counted from 0, that have formulas without a stored value."""
-        self._rows: list[tuple[int, list[Cell]]] = []
         self._is_formula = False
         self._number = 0
         self._workbook, self._member = workbook, sheet.member
@@ -151,11 +139,8 @@ class Rows:
         self._number_of = column_index_from_string
 
     def __iter__(self) -> Iterator[tuple[int, list[Cell]]]:
-        for _ in self._workbook.archive.parse(
-            self._member, self.start, self.end, self.text, most=limits.MAX_WORKBOOK_ELEMENTS
-        ):
-            yield from self._rows
-            self._rows.clear()
+        archive, most = self._workbook.archive, limits.MAX_WORKBOOK_ELEMENTS
+        return archive.parse(self._member, self, most=most)
 
     def start(self, tag: str, attributes: Attributes) -> None:
         name = _MAIN.get(tag)
@@ -191,7 +176,7 @@ class Rows:
                     self.formulas.add(self._column)
         elif name == "row":
             if self._row:
-                self._rows.append((self._number, self._row))
+                self.items.append((self._number, self._row))
             self._row = []
         elif name == "rPh":
             self._reading_aid = False
@@ -273,7 +258,7 @@ def _comments(archive: Archive) -> Iterator[str]:
     """The comments of a workbook with the cells that they belong to."""
     for member in sorted(archive.members):
         if member.startswith("xl/comments") and member.endswith(".xml"):
-            for cell, text in Texts(_MAIN, "comment").of(archive, member):
+            for cell, text in archive.parse(member, Texts(_MAIN, "comment")):
                 yield f"{cell}: {' '.join(text.split())}"
 
 
