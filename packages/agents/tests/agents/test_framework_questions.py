@@ -4,12 +4,14 @@ Approvals and choices are asked at the door (`test_agents_elsewhere` of the serv
 """
 
 import importlib
+import json
 from typing import Any
 
 import pytest
 
 from agentpost.testing import Conversation, run
-from tests.agents.wishes import COLOURS, RIGHT, WEIGHT
+from tests.agents.llm.openai_stub import OpenAIStub, Says
+from tests.agents.wishes import COLOURS, RIGHT, WEIGHT, WRONG
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +75,11 @@ def test_an_interrupt_of_langgraph_asks_for_a_typed_answer(made: Any) -> None:
 
 
 # --- OpenAI Agents --------------------------------------------------------------------------------
-def test_openai_agents_give_what_the_caller_wants(made: Any) -> None:
-    done = run(made.CLERK, "weigh it", response_schema=WEIGHT)
+def test_openai_agents_give_what_the_caller_wants(stub: OpenAIStub) -> None:
+    agent = importlib.import_module("tests.agents.framework_answers").openai_agents(stub.url)
+    stub.tell(*(Says([json.dumps(weight)]) for weight in (WRONG, RIGHT)))
+    done = run(agent, "weigh it", response_schema=WEIGHT)
     assert (done.status, done.output) == ("completed", RIGHT)
+    first, second = stub.requests
+    assert first["response_format"]["json_schema"]["schema"] == WEIGHT
+    assert "Give it again" in second["messages"][-1]["content"]
