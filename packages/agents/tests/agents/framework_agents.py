@@ -13,23 +13,10 @@ from pydantic_ai.messages import ModelMessage, ModelResponse as Answer, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from typing_extensions import TypedDict
 
-from tests.agents.wishes import RIGHT, WEIGHT, WRONG
+from tests.agents.wishes import RIGHT, WEIGHT
 
 
 # --- pydantic-ai ----------------------------------------------------------------------------------
-def weigh(messages: list[ModelMessage], info: AgentInfo) -> Answer:
-    """Gives the wrong thing first, and text where no value is wanted."""
-    if not info.output_tools:
-        return Answer(parts=[TextPart("Two kilograms.")])
-    given = RIGHT if "Give it again" in str(messages) else WRONG
-    return Answer(parts=[ToolCallPart(info.output_tools[0].name, given)])
-
-
-def weigher() -> Agent[None, str]:
-    """An agent that weighs."""
-    return Agent(FunctionModel(weigh))
-
-
 def waiting() -> Agent[None, str]:
     """An agent that waits until it is asked for an output."""
     opened = asyncio.Event()
