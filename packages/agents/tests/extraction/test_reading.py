@@ -14,7 +14,16 @@ import pytest
 from agentpost.agents import Unreadable
 from agentpost.extraction import limits, pdf, reading
 from agentpost.extraction.reading import read_text
-from tests.extraction.hostile import BODY, BODY_END, DRAWING, RELATED, archive
+from tests.extraction.hostile import (
+    BODY,
+    BODY_END,
+    DRAWING,
+    RELATED,
+    SHEET,
+    archive,
+    rows,
+    workbook,
+)
 
 
 def read(folder: Path, name: str, content: bytes | str, content_type: str = "") -> str:
@@ -100,6 +109,13 @@ def test_cells_of_every_kind(tmp_path: Path) -> None:
     assert read(tmp_path, "a.xlsx", saved(book)) == (
         "# Sheet\ntext\t1\t2.5\tTrue\t2025-03-04 00:00:00\t2025-03-04 05:06:00\tone word\n\t\t#N/A"
     )
+
+
+def test_texts_that_cells_share(tmp_path: Path) -> None:
+    cells = rows('<row><c t="s"><v>1</v></c><c t="s"><v>9</v></c></row>')
+    texts = "<si><t>a</t></si><si><r><t>one </t></r><rPh><t>b</t></rPh><r><t>text</t></r></si>"
+    book = workbook(cells, f"<sst {SHEET}>{texts}</sst>")
+    assert read(tmp_path, "a.xlsx", book) == "# S0\none text\t"
 
 
 def test_a_workbook_of_the_calendar_of_1904(tmp_path: Path) -> None:
