@@ -4,18 +4,16 @@ A second run over the same journal returns what the first recorded and fails whe
 differ, like the real runtime does after a crash.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agentpost.agents import Answer, Backoff
+from agentpost.agents import Answer, Backoff, values
 from agentpost.agents.base import File, Json, Running, Said, Started, WorkRef
 from agentpost.agents.retries import DEFAULT_BACKOFF, RetryOn
 
 _KINDS = {"csv": "data", "xlsx": "data", "png": "image", "zip": "archive", "pptx": "deck"}
-STEP_VALUE_BYTES = 2**20
 
 
 class Crash(BaseException):
@@ -48,24 +46,16 @@ def localised(value: Any) -> Any:
     return value
 
 
-def encoded(value: Any) -> str:
-    """The JSON of a value with files by id; raises `TypeError` when it is neither."""
-
-    def by_id(item: Any) -> Any:
-        if isinstance(item, File):
-            return {"file": item.id}
-        raise TypeError(f"{type(item).__name__} is not JSON")
-
-    text = json.dumps(value, default=by_id, allow_nan=False)
-    assert len(text) <= STEP_VALUE_BYTES
-    return text
+def call(fn: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """What a step's function returns in a worker process, where tuples arrive as lists."""
+    values.function_ref(fn)
+    args, kwargs = values.load(values.dump_local(localised([args, kwargs])), None)
+    return fn(*args, **kwargs)
 
 
-def name_of(fn: Callable[..., Any]) -> str:
-    """``module:qualname``; only module-level functions have one that can be imported."""
-    assert "<" not in fn.__qualname__
-    assert "." not in fn.__qualname__
-    return f"{fn.__module__}:{fn.__qualname__}"
+def returned(value: Any) -> Any:
+    """A value as it is recorded."""
+    return values.load(values.dump(value), None)
 
 
 @dataclass
@@ -131,8 +121,8 @@ class FakeTurn:
     async def start(
         self, job: Callable[..., Any], /, title: str, *, work: str | None = None, **args: Any
     ) -> Started:
-        name_of(job)
-        encoded(args)
+        values.function_ref(job)
+        values.dump(args)
         self.started.append(StartedJob(job, title, work, args))
         return replace(self.outcome, work_id=work or self.outcome.work_id)
 
@@ -145,22 +135,10 @@ class FakeTurn:
         return not self.ended
 
     async def step(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        name_of(fn)
-        given = localised(json_copy(kwargs))
-        return json.loads(encoded(fn(*localised(json_copy(args)), **given)))
+        return returned(call(fn, args, kwargs))
 
     async def write(self, path: str, data: bytes | str | Path) -> File:
         raise AssertionError("the offline agent writes files in jobs only")
-
-
-def json_copy(value: Any) -> Any:
-    """What arrives on the other side: tuples are lists, keys are strings, files stay files."""
-    encoded(value)
-    if isinstance(value, (list, tuple)):
-        return [json_copy(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): json_copy(item) for key, item in value.items()}
-    return value
 
 
 @dataclass
@@ -208,12 +186,11 @@ class FakeJob:
         backoff: Backoff = DEFAULT_BACKOFF, **kwargs: Any,
     ) -> Any:  # fmt: skip
         def run() -> Any:
-            given = localised(json_copy(kwargs))
-            value = json.loads(encoded(fn(*localised(json_copy(args)), **given)))
+            value = returned(call(fn, args, kwargs))
             self.charged += cost
             return value
 
-        return self._call(f"step {name_of(fn)}({encoded(args)})", run)
+        return self._call(f"step {values.function_ref(fn)}({values.dump(args)})", run)
 
     async def write(
         self,
@@ -227,8 +204,7 @@ class FakeJob:
         **kwargs: Any,
     ) -> File:
         def run() -> File:
-            given = localised(json_copy(kwargs))
-            content = data(*localised(json_copy(args)), **given) if callable(data) else data
+            content = call(data, args, kwargs) if callable(data) else data
             if isinstance(content, Path):
                 content = content.read_bytes()
             elif isinstance(content, str):
@@ -239,7 +215,7 @@ class FakeJob:
             self.charged += cost
             return replace(file(target, file_id=f"file_out_{path}"), label=label)
 
-        written = self._call(f"write {path}({encoded(args)})", run)
+        written = self._call(f"write {path}({values.dump(args)})", run)
         assert isinstance(written, File)
         self.written[path] = written
         return written

@@ -4,43 +4,19 @@ To import the frameworks takes some seconds of CPU: only the process that runs t
 """
 
 import asyncio
-import json
-from collections.abc import AsyncIterator
 from typing import Any
 
-from agents import Agent as OpenAIAgent, Model, ModelResponse, set_tracing_disabled
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
-from openai.types.responses import (
-    Response,
-    ResponseCompletedEvent,
-    ResponseOutputMessage,
-    ResponseOutputText,
-)
 from pydantic_ai import Agent, CallDeferred, DeferredToolRequests
 from pydantic_ai.messages import ModelMessage, ModelResponse as Answer, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from typing_extensions import TypedDict
 
-from tests.agents.wishes import RIGHT, WEIGHT, WRONG
-
-set_tracing_disabled(True)
+from tests.agents.wishes import RIGHT, WEIGHT
 
 
 # --- pydantic-ai ----------------------------------------------------------------------------------
-def weigh(messages: list[ModelMessage], info: AgentInfo) -> Answer:
-    """Gives the wrong thing first, and text where no value is wanted."""
-    if not info.output_tools:
-        return Answer(parts=[TextPart("Two kilograms.")])
-    given = RIGHT if "Give it again" in str(messages) else WRONG
-    return Answer(parts=[ToolCallPart(info.output_tools[0].name, given)])
-
-
-def weigher() -> Agent[None, str]:
-    """An agent that weighs."""
-    return Agent(FunctionModel(weigh))
-
-
 def waiting() -> Agent[None, str]:
     """An agent that waits until it is asked for an output."""
     opened = asyncio.Event()
@@ -109,42 +85,3 @@ def weighing_graph() -> Any:
     builder.add_node("ask_weight", ask_weight)
     builder.add_edge(START, "ask_weight")
     return builder.compile()
-
-
-# --- OpenAI Agents --------------------------------------------------------------------------------
-class Clerk(Model):
-    """Weighs, wrongly at first."""
-
-    async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
-        raise AssertionError("it can stream")
-
-    async def stream_response(
-        self,
-        system_instructions: str | None,
-        input: Any,  # noqa: A002 - the framework passes it by this name
-        model_settings: Any,
-        tools: Any,
-        output_schema: Any,
-        *_: Any,
-        **__: Any,
-    ) -> AsyncIterator[Any]:
-        assert output_schema is not None
-        weight = RIGHT if "Give it again" in str(input) else WRONG
-        part = ResponseOutputText(type="output_text", text=json.dumps(weight), annotations=[])
-        message = ResponseOutputMessage(
-            id="m", type="message", role="assistant", status="completed", content=[part]
-        )
-        answer = Response(
-            id="r",
-            created_at=0,
-            model="clerk",
-            object="response",
-            output=[message],
-            parallel_tool_calls=False,
-            tool_choice="auto",
-            tools=[],
-        )
-        yield ResponseCompletedEvent(type="response.completed", response=answer, sequence_number=1)
-
-
-CLERK = OpenAIAgent(name="clerk", model=Clerk())

@@ -2,20 +2,19 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, cast
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
 from agentpost.agents.adapters import a2a
 from agentpost.agents.adapters.conversing import RunInput
-from agentpost.agents.adapters.current import ToolRun
-from agentpost.agents.adapters.recording import Recorder
 from agentpost.agents.adapters.surroundings import Exchange
 from agentpost.bootstrap import surroundings, way_out
 from agentpost.settings import load_settings
+from tests.agents.llm.test_calls import Direct
 
 URL = "https://agent.example.com"
 CARD = {
@@ -61,38 +60,18 @@ class Silent:
         yield Answer({"result": task if is_look else {"task": task}}, stays_open=not is_look)
 
 
-class Steps:
-    """Runs each call, and records none."""
-
-    async def model(self, _: str, call: Callable[[], Awaitable[tuple[Any, Any]]]) -> object:
-        return (await call())[0]
-
-    async def tool(self, _: str, __: str, call: Callable[[], Awaitable[object]]) -> object:
-        return await call()
-
-
-class Shown:
-    """Where a run would be shown."""
-
-    def delta(self, text: str) -> None:
-        pass
-
-    async def progress(self, step: str) -> None:
-        pass
-
-
 async def test_a_task_is_looked_at_when_its_stream_is_silent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(a2a, "SILENCE_SECONDS", 0.01)
     monkeypatch.setattr(a2a, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(a2a, "step_key", lambda: "key")
-    monkeypatch.setattr(a2a, "current", lambda: cast("ToolRun", Shown()))
+    monkeypatch.setattr(a2a, "current", lambda: Mock(progress=AsyncMock()))
     settings = load_settings()
     other = Silent()
     agent = a2a.agent_of(URL)
     agent.attach(replace(surroundings(settings, way_out(settings)), way_out=other))
     run_input = RunInput("work", None, ())
-    outcome = await agent.run(run_input, cast("Recorder", Steps()))
+    outcome = await agent.run(run_input, Direct())
     assert outcome.text == "It is done."
     assert other.calls == ["SendStreamingMessage", "GetTask", "SubscribeToTask", "GetTask"]

@@ -4,12 +4,15 @@ Approvals and choices are asked at the door (`test_agents_elsewhere` of the serv
 """
 
 import importlib
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from agentpost.testing import Conversation, run
-from tests.agents.wishes import COLOURS, RIGHT, WEIGHT
+from tests.agents.llm.openai_stub import Calls, OpenAIStub, Reply, Says
+from tests.agents.wishes import COLOURS, RIGHT, WEIGHT, WRONG
 
 
 @pytest.fixture(scope="module")
@@ -19,13 +22,28 @@ def made() -> Any:
     return importlib.import_module("tests.agents.framework_agents")
 
 
-# --- pydantic-ai ----------------------------------------------------------------------------------
-def test_pydantic_ai_gives_what_the_caller_wants(made: Any) -> None:
-    done = run(made.weigher(), "weigh it", response_schema=WEIGHT)
+def answering(framework: str, stub: OpenAIStub) -> Any:
+    """An agent whose model is the stub."""
+    return getattr(importlib.import_module("tests.agents.framework_answers"), framework)(stub.url)
+
+
+OUTPUTS: dict[str, Callable[[str], Reply]] = {
+    "pydantic_ai": lambda value: Calls([("final_result", value)]),
+    "openai_agents": lambda value: Says([value]),
+}
+
+
+@pytest.mark.parametrize("framework", OUTPUTS)
+def test_an_output_that_does_not_fit_is_asked_for_again(framework: str, stub: OpenAIStub) -> None:
+    stub.tell(*(OUTPUTS[framework](json.dumps(weight)) for weight in (WRONG, RIGHT)))
+    done = run(answering(framework, stub), "weigh it", response_schema=WEIGHT)
     assert (done.status, done.output) == ("completed", RIGHT)
-    assert run(made.weigher(), "weigh it").reply == "Two kilograms."
+    first, second = stub.requests
+    assert '"kilograms": {"type": "number"}' in json.dumps(first)
+    assert "Give it again" in second["messages"][-1]["content"]
 
 
+# --- pydantic-ai ----------------------------------------------------------------------------------
 def test_a_message_that_wants_an_output_joins_nothing(made: Any) -> None:
     with Conversation(made.waiting(), replay=False) as talk:
         talk.send("begin", wait=False)
@@ -33,9 +51,10 @@ def test_a_message_that_wants_an_output_joins_nothing(made: Any) -> None:
     assert (done.status, done.output, done.jobs) == ("completed", RIGHT, ())
 
 
-def test_a_text_is_the_output_where_the_schema_is_no_object(made: Any) -> None:
-    done = run(made.weigher(), "weigh it", response_schema={"type": "string"})
-    assert done.output == "Two kilograms."
+def test_a_text_is_the_output_where_the_schema_is_no_object(stub: OpenAIStub) -> None:
+    stub.tell(Says(["Two kilograms."]))
+    agent = answering("pydantic_ai", stub)
+    assert run(agent, "weigh it", response_schema={"type": "string"}).output == "Two kilograms."
 
 
 @pytest.mark.parametrize(
@@ -70,9 +89,3 @@ def test_an_interrupt_of_langgraph_asks_for_a_typed_answer(made: Any) -> None:
         done = talk.send(answer=RIGHT, response_schema=WEIGHT)
     assert (asked.status, asked.question) == ("needs_input", "How heavy is it?")
     assert (done.text, done.output) == ("Weighed.", RIGHT)
-
-
-# --- OpenAI Agents --------------------------------------------------------------------------------
-def test_openai_agents_give_what_the_caller_wants(made: Any) -> None:
-    done = run(made.CLERK, "weigh it", response_schema=WEIGHT)
-    assert (done.status, done.output) == ("completed", RIGHT)

@@ -110,9 +110,7 @@ def test_problems_are_named_with_their_place(value: Any, places: list[str]) -> N
         ({"patternProperties": {f"^a{n}": {} for n in range(60)}}, "5,000 parts"),
         ({"pattern": "(a{1000}){1000}"}, "5,000 parts"),
         ({"allOf": [{"pattern": f"(.{{30}}){{10}}{n}"} for n in range(40)]}, "5,000 parts"),
-        ({"pattern": r"\w{1,7}" * 2_000}, "5,000 parts"),  # ten seconds for its compiler
         ({"patternProperties": {r"\w" * 20: {}, r"\s" * 50: {}}}, "5,000 parts"),
-        ({"allOf": [{"pattern": "a" * 2_000}] * 3}, "5,000 parts"),
     ],
 )
 def test_what_is_not_bounded_is_refused(schema: Any, problem: str) -> None:

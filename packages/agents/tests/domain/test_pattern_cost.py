@@ -19,6 +19,7 @@ DEAR = [
     r"(?:\w{9}){10}",
     r"\p{L}" * 15,
     r"\w" * 50,
+    r"\w{1,7}" * 2_000,  # ten seconds for its compiler
     r"\s" * 50,
     r"(?i)[\x{0}-\x{10FFFF}]{2}",
     "(?i)[a-\U0010ffff][a-\U0010ffff]",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.author.worker_process import Imports
+from agentpost.author.worker_process import import_while_idle
 from agentpost.processes import pool
 from agentpost.processes.worker import YIELDING
 from tests.processes.pools import Bench, anyio_backend, bench, steps
@@ -43,12 +43,10 @@ def test_imports_wait_for_a_request() -> None:
 
     names = ["colorsys", "this_is_not_there", "chunk_is_not_there"]
     sys.modules.pop("colorsys", None)
-    imports = Imports(names)
-    imports.go_on(idle_for)
+    import_while_idle(names, idle_for)
     assert "colorsys" in sys.modules
-    imports.go_on(idle_for)
-    imports.go_on(idle_for)
-    imports.go_on(idle_for)
+    for _ in range(3):
+        import_while_idle(names, idle_for)
     assert asked == [True, False, True, True, False], "it waits first, then goes on at once"
 
 

@@ -36,8 +36,10 @@ _PATTERN_BYTES: Final = 400_000
 _PROBLEM_CHARACTERS: Final = 300
 
 
-def _translate(schema: object) -> dict[str, Any]:
-    """The schema as one of draft 2020-12, which `check` may still refuse; raises as that."""
+def check(schema: object, *, is_stored: bool = False) -> dict[str, Any]:
+    """The schema as one of draft 2020-12; raises `ValueError`, with what is wrong, for one that may
+    not be used. ``is_stored``: it has passed before, maybe in an earlier version that took more
+    patterns: what was planned with it goes on."""
     if not isinstance(schema, dict):
         raise ValueError("must be a JSON Schema: an object")
     try:
@@ -46,14 +48,7 @@ def _translate(schema: object) -> dict[str, Any]:
         raise ValueError(f"is not JSON: {error}") from None
     if len(text.encode("utf-8", "surrogatepass")) > SCHEMA_BYTES_MAX:
         raise ValueError(f"is over {SCHEMA_BYTES_MAX:,} bytes as JSON")
-    return as_2020_12(schema)
-
-
-def check(schema: object, *, is_stored: bool = False) -> dict[str, Any]:
-    """The schema as one of draft 2020-12; raises `ValueError`, with what is wrong, for one that may
-    not be used. ``is_stored``: it has passed before, maybe in an earlier version that took more
-    patterns: what was planned with it goes on."""
-    usable = _translate(schema)
+    usable = as_2020_12(schema)
     text = _as_text(usable)
     if not is_stored:
         _check_size(text)  # before it is compiled, which is dear

@@ -8,7 +8,6 @@ import gc
 import io
 import os
 import resource
-import select
 import signal
 import socket
 import sys
@@ -72,38 +71,27 @@ def die_with(parent: int) -> None:
     """End this process when the parent is gone, however it went and whatever runs here.
 
     On Linux the kernel does it at once, even while C code holds the interpreter. It acts on the
-    end of the *thread* that started the worker, which is the agent loop's. The thread here covers
-    other systems.
+    end of the *thread* that started the worker, which is the agent loop's. Where it does not, a
+    thread looks for the parent.
     """
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
     def watch() -> None:
-        _wait_for_end(parent)
         while os.getppid() == parent:
             time.sleep(_PARENT_CHECK_SECONDS)
         if os.getpgrp() == os.getpid():
             os.killpg(0, signal.SIGKILL)  # with the programs a function has started
         os._exit(1)
 
+    is_up_to_the_kernel = False
+    if sys.platform == "linux":
+        import ctypes
+
+        libc = ctypes.CDLL(None)
+        is_up_to_the_kernel = libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0
+    if not is_up_to_the_kernel:
+        threading.Thread(target=watch, name="parent-watch", daemon=True).start()
     if os.getppid() != parent:  # it died before the kernel was told
         os._exit(1)
-    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
-
-
-def _wait_for_end(parent: int) -> None:
-    """Wait until a process has ended, where the system can tell of it; else return at once: a look
-    every half second costs an idle worker all the CPU time that it uses."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            poller = select.poll()
-            descriptor = os.pidfd_open(parent)
-            poller.register(descriptor, select.POLLIN)
-            if os.getppid() == parent:  # else the descriptor may be of another process
-                poller.poll()
-            os.close(descriptor)
 
 
 def limit_cpu_time(seconds: int) -> None:

@@ -5,6 +5,8 @@ twice, or not at all when the journal has its value, so its calls must not be nu
 variable tells the two apart; tasks and `asyncio.to_thread` inherit it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -29,6 +31,7 @@ _ELSEWHERE: Final = "make the call before the step, or after it, and hand over w
 class StepBody:
     """The body of one call while it runs, with all of its tries, and what it charges."""
 
+    run: Scope
     charges: list[Charge] = field(default_factory=list)
     over: bool = False
 
@@ -41,13 +44,8 @@ class StepBody:
             self.charges.append(Charge(amount, note))
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    run: object
-    body: StepBody | None
-
-
-_current: ContextVar[_Frame | None] = ContextVar("agentpost_place", default=None)
+_current: ContextVar[Scope | StepBody | None] = ContextVar("agentpost_place", default=None)
+"""The run whose own function calls, or the body."""
 
 
 class Scope:
@@ -57,15 +55,15 @@ class Scope:
 
     def enter(self) -> None:
         """The current task runs the run's own function from here on."""
-        _current.set(_Frame(self, None))
+        _current.set(self)
         current_step_key.set(None)
 
     @contextmanager
     def body(self, key: str | None, *, here: bool) -> Iterator[StepBody]:
         """The current task runs a call's body inside. ``key``: what `step_key` says in it;
         ``here``: it is the author's code, and not in a process of its own."""
-        body = StepBody()
-        token, key_token = _current.set(_Frame(self, body)), current_step_key.set(key)
+        body = StepBody(self)
+        token, key_token = _current.set(body), current_step_key.set(key)
         self.open += here
         try:
             yield body
@@ -80,10 +78,12 @@ class Scope:
 
         Raises `NotAllowedInStep` when nobody can say, or when it is a step of another run.
         """
-        frame = _current.get()
-        if frame is not None and frame.run is self:
-            return frame.body
-        if frame is not None and frame.body is not None:
+        place = _current.get()
+        if place is self:
+            return None
+        if isinstance(place, StepBody):
+            if place.run is self:
+                return place
             raise NotAllowedInStep(f"{name} was called by a step of another job or turn")
         if self.open:
             raise NotAllowedInStep(

@@ -25,8 +25,7 @@ import shutil
 import struct
 import sys
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -62,9 +61,10 @@ def main(parent: int) -> None:
         confinement.limit_memory(hello["memory_bytes"])
         log_records.install(hello["log_level"])
         channel.sendall(frame({"value": "null"}))
-        imports = Imports(hello["imports"])
         while True:
-            imports.go_on(lambda seconds: not select.select([channel], [], [], seconds)[0])
+            import_while_idle(
+                hello["imports"], lambda seconds: not select.select([channel], [], [], seconds)[0]
+            )
             request = _receive(requests)
             if request is None:
                 return
@@ -81,21 +81,15 @@ def main(parent: int) -> None:
                 return
 
 
-class Imports:
-    """Modules that are imported while nobody asks for anything: the call that needs them is
-    answered sooner."""
-
-    def __init__(self, modules: Iterable[str]) -> None:
-        self._left = deque(modules)
-
-    def go_on(self, idle_for: Callable[[float], bool]) -> None:
-        """Import one after the other until all are there; ``idle_for`` waits for so many seconds,
-        and is False when a request comes."""
-        pause = _IDLE_SECONDS
-        while self._left and idle_for(pause):
-            pause = 0.0
-            with contextlib.suppress(Exception, SystemExit):  # the call that needs it says why
-                importlib.import_module(self._left.popleft())
+def import_while_idle(modules: list[str], idle_for: Callable[[float], bool]) -> None:
+    """Import one after the other, and take it from the list, while nobody asks for anything: the
+    call that needs it is answered sooner. ``idle_for`` waits for so many seconds, and is False when
+    a request comes."""
+    pause = _IDLE_SECONDS
+    while modules and idle_for(pause):
+        pause = 0.0
+        with contextlib.suppress(Exception, SystemExit):  # the call that needs it says why
+            importlib.import_module(modules.pop(0))
 
 
 def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str, Any]:

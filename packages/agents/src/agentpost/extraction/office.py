@@ -10,9 +10,9 @@ import io
 import posixpath
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Generic, NoReturn, TypeVar
 from xml.parsers import expat
 
 from agentpost.extraction import Unreadable, limits
@@ -25,6 +25,7 @@ _TRANSITIONAL: Final = "http://schemas.openxmlformats.org/"
 _STRICT: Final = "http://purl.oclc.org/ooxml/"
 
 Attributes = Mapping[str, str]
+Item = TypeVar("Item")
 
 
 def names(namespace: str, local: str) -> dict[str, str]:
@@ -36,6 +37,37 @@ def names(namespace: str, local: str) -> dict[str, str]:
         for place in (_TRANSITIONAL + namespace, _STRICT + strict)
         for name in local.split()
     }
+
+
+class Collector(Generic[Item]):
+    """Takes what the parser reports of one XML part, and puts what it makes of it into ``items``.
+
+    An element is called as the parser does: its namespace, a blank, its name.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        """An element begins."""
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+
+    def text(self, data: str) -> None:
+        """Text, or a piece of it."""
+
+
+class Elements(Collector[tuple[str, Attributes]]):
+    """The elements that are named: the short name of each, by its full one, and its attributes."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self._names = names
+
+    def start(self, tag: str, attributes: Attributes) -> None:
+        if tag in self._names:
+            self.items.append((self._names[tag], attributes))
 
 
 class _BoundedFile(io.BufferedReader):
@@ -87,24 +119,18 @@ class Archive:
         self._file.close()
 
     def parse(
-        self,
-        member: str,
-        start: Callable[[str, Attributes], None],
-        end: Callable[[str], None],
-        text: Callable[[str], None] | None = None,
-        *,
-        most: int | None = None,
-    ) -> Iterator[None]:
-        """Parse one XML part in pieces: the handlers are called, then control comes back.
+        self, member: str, collector: Collector[Item], *, most: int | None = None
+    ) -> Iterator[Item]:
+        """Parse one XML part in pieces: what was collected of each, before the next is read.
 
-        An element is called as the parser does: its namespace, a blank, its name. ``most`` is how
-        many elements this part and all parts before it may have; those of a document by default.
-        Raises `Unreadable` when the part is missing, damaged, encrypted or beyond the limits.
+        ``most`` is how many elements this part and all parts before it may have; those of a
+        document by default. Raises `Unreadable` when the part is missing, damaged, encrypted or
+        beyond the limits.
         """
         try:
             with self._zip.open(self._info(member)) as stream:
                 elements = limits.MAX_DOCUMENT_ELEMENTS if most is None else most
-                yield from self._feed(stream, start, end, text, elements)
+                yield from self._feed(stream, collector, elements)
         except (zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, OSError) as error:
             raise Unreadable(f"{self.name} is damaged") from error
 
@@ -138,14 +164,7 @@ class Archive:
             raise Unreadable(f"{self.name} is packed in a way that Office files are not")
         return info
 
-    def _feed(
-        self,
-        stream: Any,
-        start: Callable[[str, Attributes], None],
-        end: Callable[[str], None],
-        text: Callable[[str], None] | None,
-        most: int,
-    ) -> Iterator[None]:
+    def _feed(self, stream: Any, collector: Collector[Item], most: int) -> Iterator[Item]:
         depth = 0
 
         def on_open(tag: str, attributes: Attributes) -> None:
@@ -156,12 +175,12 @@ class Archive:
                 raise Unreadable(f"{self.name} is nested too deeply")
             if self._elements > most:
                 raise Unreadable(f"{self.name} has more than {most:,} elements")
-            start(tag, attributes)
+            collector.start(tag, attributes)
 
         def on_close(tag: str) -> None:
             nonlocal depth
             depth -= 1
-            end(tag)
+            collector.end(tag)
 
         def refuse(*_: object) -> None:
             # Office never writes a DTD, so one can only be an entity bomb.
@@ -172,17 +191,18 @@ class Archive:
         parser.StartDoctypeDeclHandler = refuse
         parser.StartElementHandler = on_open
         parser.EndElementHandler = on_close
-        if text is not None:
-            parser.CharacterDataHandler = text
+        parser.CharacterDataHandler = collector.text
         fed = 0
         while chunk := stream.read(_CHUNK_BYTES):
             parser.Parse(chunk, False)
             fed += len(chunk)
             if fed - parser.CurrentByteIndex > limits.MAX_TOKEN_BYTES:
                 raise Unreadable(f"{self.name} is damaged")
-            yield
+            yield from collector.items
+            collector.items.clear()
         parser.Parse(b"", True)
-        yield
+        yield from collector.items
+        collector.items.clear()
 
 
 def check_old(path: Path, name: str, advice: str) -> NoReturn:
@@ -202,11 +222,11 @@ _ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")
 _WORD = names("wordprocessingml/2006/main", "p t br cr tab tbl tr tc pStyle numPr pPrChange")
 
 
-class _Word:
-    """Collects the lines of a Word document: Markdown headings, list items and table rows."""
+class _Word(Collector[str]):
+    """The lines of a Word document: Markdown headings, list items and table rows."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        super().__init__()
         self._pieces: list[str] = []
         self._cells: list[str] = []
         self._prefix = ""
@@ -263,16 +283,16 @@ class _Word:
                 text = "".join(self._pieces).strip()
                 prefix = self._prefix or ("- " if self._listed else "")
                 if text:
-                    self.lines += (prefix + text, "")
+                    self.items += (prefix + text, "")
         elif name == "tc" and self._tables == 1:
             self._cells.append("".join(self._pieces).strip().replace("\n", " "))
         elif name == "tr" and self._tables == 1:
-            self.lines.append(f"| {' | '.join(self._cells)} |")
+            self.items.append(f"| {' | '.join(self._cells)} |")
         elif name == "tbl":
             self._tables -= 1
             if not self._tables:
                 self._pieces = []
-                self.lines.append("")
+                self.items.append("")
 
     def text(self, data: str) -> None:
         if self._typing and self._characters < limits.MAX_CHARACTERS:
@@ -290,35 +310,29 @@ def _prefix(style: str) -> str:
 
 def word_lines(archive: Archive) -> Iterator[str]:
     """The text of a Word document, line by line, then its comments; raises `Unreadable`."""
-    yield from _word_part(archive, "word/document.xml")
+    yield from archive.parse("word/document.xml", _Word())
     if "word/comments.xml" in archive.members:
-        comments = list(_word_part(archive, "word/comments.xml"))
+        comments = list(archive.parse("word/comments.xml", _Word()))
         if comments:
             yield from ("# Comments", "", *comments)
-
-
-def _word_part(archive: Archive, member: str) -> Iterator[str]:
-    document = _Word()
-    for _ in archive.parse(member, document.start, document.end, document.text):
-        yield from document.lines
-        document.lines.clear()
 
 
 # PowerPoint
 
 _SLIDE = names("drawingml/2006/main", "p t")
+_RELATIONS = names("package/2006/relationships", "Relationship")
 
 
-class Texts:
-    """Collects what stands in each element of a kind, such as the paragraphs of a slide. ``names``:
-    short names by full ones, of which ``t`` holds the text and ``rPh`` says how to pronounce it;
-    ``unit``: the short name of the kind; ``most`` characters are kept of all together."""
+class Texts(Collector[tuple[str, str]]):
+    """What stands in each element of a kind, such as the paragraphs of a slide: pairs of its
+    attribute ``ref``, if it has one, and its text. ``names``: short names by full ones, of which
+    ``t`` holds the text and ``rPh`` says how to pronounce it; ``unit``: the short name of the kind;
+    ``most`` characters are kept of all together."""
 
     def __init__(
         self, names: Mapping[str, str], unit: str, most: int = limits.MAX_CHARACTERS
     ) -> None:
-        self.texts: list[tuple[str, str]] = []
-        """Pairs of the attribute ``ref`` of an element, if it has one, and its text."""
+        super().__init__()
         self.characters = 0
         """How many there were."""
         self._names, self._unit, self._most = names, unit, most
@@ -339,7 +353,7 @@ class Texts:
         if name == "rPh":
             self._reading_aid = False
         elif name == self._unit:
-            self.texts.append((self._ref, "".join(self._pieces)))
+            self.items.append((self._ref, "".join(self._pieces)))
             self._pieces = []
 
     def text(self, data: str) -> None:
@@ -347,14 +361,6 @@ class Texts:
             if self.characters < self._most:
                 self._pieces.append(data)
             self.characters += len(data)
-
-    def of(
-        self, archive: Archive, member: str, *, most: int | None = None
-    ) -> Iterator[tuple[str, str]]:
-        """Those of a part; ``most`` and what it raises: see `Archive.parse`."""
-        for _ in archive.parse(member, self.start, self.end, self.text, most=most):
-            yield from self.texts
-            self.texts.clear()
 
 
 def slide_members(archive: Archive) -> list[str]:
@@ -366,7 +372,7 @@ def slide_members(archive: Archive) -> list[str]:
 
 def slide_texts(archive: Archive, member: str) -> Iterator[str]:
     """The paragraphs of a slide; raises `Unreadable`."""
-    for _, text in Texts(_SLIDE, "p").of(archive, member):
+    for _, text in archive.parse(member, Texts(_SLIDE, "p")):
         if text.strip():
             yield from (text.strip(), "")
 
@@ -386,15 +392,12 @@ def references(
     raises: see `Archive.parse`."""
     folder, _, name = member.rpartition("/")
     targets: dict[str, tuple[str, str]] = {}
-
-    def start(tag: str, attributes: Attributes) -> None:
-        if tag.endswith(" Relationship") and len(targets) < limits.MAX_MEMBERS:
+    relations = archive.parse(f"{folder}/_rels/{name}.rels", Elements(_RELATIONS), most=most)
+    for _, attributes in relations:
+        if len(targets) < limits.MAX_MEMBERS:
             path = posixpath.normpath(posixpath.join(folder, attributes.get("Target", "")))
             kind = attributes.get("Type", "").rpartition("/")[2]
             targets[attributes.get("Id", "")] = kind, path.lstrip("/")
-
-    for _ in archive.parse(f"{folder}/_rels/{name}.rels", start, lambda _: None, most=most):
-        pass
     return targets
 
 

@@ -8,21 +8,29 @@ full rectangle, so that two cells far apart end the process.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from agentpost.extraction import Unreadable, limits
-from agentpost.extraction.office import Archive, Attributes, Texts, names, references
+from agentpost.extraction.office import (
+    Archive,
+    Attributes,
+    Collector,
+    Elements,
+    Texts,
+    names,
+    references,
+)
 
 Cell: TypeAlias = Any
 WORKBOOK: Final = "xl/workbook.xml"
 
 _MAIN = names(
     "spreadsheetml/2006/main",
-    "workbookPr sheet si t rPh numFmt cellXfs xf row c v f is mergeCell comment",
+    "workbookPr sheet si t rPh numFmt cellXfs cellStyleXfs xf row c v f is mergeCell comment",
 )
 _COLUMNS_MAX: Final = 16_384
 _FORMAT_CHARACTERS_MAX: Final = 255
@@ -40,137 +48,87 @@ class Workbook:
     """An open workbook; use it inside the `Archive` it is made of. Raises `Unreadable`."""
 
     def __init__(self, archive: Archive) -> None:
-        self._archive = archive
-        self._epoch_1904 = False
+        self.archive = archive
         targets = references(archive, WORKBOOK, most=limits.MAX_STYLE_ELEMENTS)
+        targets = {key: part for key, part in targets.items() if part[1] in archive.members}
+        self.has_epoch_1904 = False
         self.sheets = self._sheets(targets)
-        self._dated = self._date_styles(targets)
-        self._strings = self._shared_strings(targets)
+        self.date_styles = self._date_styles(targets)
+        self.strings = self._shared_strings(targets)
 
-    def rows(self, sheet: Sheet, *, columns: int, characters: int) -> Iterator[list[Cell]]:
-        """The rows of a sheet that have cells, in file order; a cell without a value is None.
+    def _elements(self, member: str) -> Iterator[tuple[str, Attributes]]:
+        return self.archive.parse(member, Elements(_MAIN), most=limits.MAX_STYLE_ELEMENTS)
 
-        At most ``columns`` cells per row, texts are cut after ``characters``. The rows that are
-        not asked for are not read.
-        """
-        for _, row in self.numbered_rows(sheet, columns=columns, characters=characters):
-            yield row
-
-    def numbered_rows(
-        self,
-        sheet: Sheet,
-        *,
-        columns: int,
-        characters: int,
-        merged: list[str] | None = None,
-        formulas: set[int] | None = None,
-    ) -> Iterator[tuple[int, list[Cell]]]:
-        """Like `rows`, with the number that each row has in its sheet, counted from 1.
-
-        ``merged`` is filled with the ranges of merged cells (``A2:A5``); a workbook lists them
-        behind the rows, so they are complete at the end. ``formulas`` is filled with the columns,
-        counted from 0, that have formulas without a stored value.
-        """
-        reader = _Rows(self._strings, self._dated, self._epoch_1904, columns, characters)
-        for _ in self._archive.parse(
-            sheet.member, reader.start, reader.end, reader.text, most=limits.MAX_WORKBOOK_ELEMENTS
-        ):
-            yield from reader.rows
-            reader.rows.clear()
-        if merged is not None:
-            merged += reader.merged
-        if formulas is not None:
-            formulas |= reader.formulas
-
-    def _sheets(self, targets: dict[str, tuple[str, str]]) -> list[Sheet]:
+    def _sheets(self, targets: Mapping[str, tuple[str, str]]) -> list[Sheet]:
         sheets: list[Sheet] = []
-
-        def start(tag: str, attributes: Attributes) -> None:
-            name = _MAIN.get(tag)
+        for name, attributes in self._elements(WORKBOOK):
             if name == "workbookPr":
-                self._epoch_1904 = attributes.get("date1904", "") in ("1", "true", "on")
+                self.has_epoch_1904 = attributes.get("date1904", "") in ("1", "true", "on")
             elif name == "sheet" and len(sheets) < limits.MAX_SHEETS:
                 key = next((v for k, v in attributes.items() if k.endswith(" id")), "")
                 kind, member = targets.get(key, ("", ""))
-                if kind == "worksheet" and member in self._archive.members:
+                if kind == "worksheet":
                     sheets.append(Sheet(attributes.get("name", "")[:100], member))
-
-        self._run(WORKBOOK, start)
         if not sheets:
-            raise Unreadable(f"{self._archive.name} has no worksheets")
+            raise Unreadable(f"{self.archive.name} has no worksheets")
         return sheets
 
-    def _date_styles(self, targets: dict[str, tuple[str, str]]) -> list[bool]:
+    def _date_styles(self, targets: Mapping[str, tuple[str, str]]) -> list[bool]:
         """Whether a cell of each style shows a date."""
         from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format
 
         is_date = {number: is_date_format(code) for number, code in BUILTIN_FORMATS.items()}
         styles: list[bool] = []
-        inside = False
-
-        def start(tag: str, attributes: Attributes) -> None:
-            nonlocal inside
-            name = _MAIN.get(tag)
+        is_of_cells = False
+        member = next((member for kind, member in targets.values() if kind == "styles"), None)
+        for name, attributes in self._elements(member) if member is not None else ():
             number = _whole(attributes.get("numFmtId", ""))
             if name == "numFmt" and number is not None and len(is_date) < limits.MAX_STYLES:
                 code = attributes.get("formatCode", "")[:_FORMAT_CHARACTERS_MAX]
                 is_date[number] = is_date_format(code)
-            elif name == "cellXfs":
-                inside = True
-            elif name == "xf" and inside and len(styles) < limits.MAX_STYLES:
+            elif name in ("cellXfs", "cellStyleXfs"):
+                is_of_cells = name == "cellXfs"
+            elif name == "xf" and is_of_cells and len(styles) < limits.MAX_STYLES:
                 styles.append(is_date.get(number or 0, False))
-
-        def end(tag: str) -> None:
-            nonlocal inside
-            inside = inside and _MAIN.get(tag) != "cellXfs"
-
-        for kind, member in targets.values():
-            if kind == "styles" and member in self._archive.members:
-                self._run(member, start, end)
-                break
         return styles
 
-    def _shared_strings(self, targets: dict[str, tuple[str, str]]) -> list[str]:
+    def _shared_strings(self, targets: Mapping[str, tuple[str, str]]) -> list[str]:
         strings: list[str] = []
         members = {member for kind, member in targets.values() if kind == "sharedStrings"}
         texts = Texts(_MAIN, "si", limits.MAX_SHARED_CHARACTERS)
         for _, text in (
-            each for member in members & self._archive.members
-            for each in texts.of(self._archive, member, most=limits.MAX_WORKBOOK_ELEMENTS)
+            each for member in members
+            for each in self.archive.parse(member, texts, most=limits.MAX_WORKBOOK_ELEMENTS)
         ):  # fmt: skip
             strings.append(text)
             if (
                 len(strings) > limits.MAX_SHARED_STRINGS
                 or texts.characters > limits.MAX_SHARED_CHARACTERS
             ):
-                raise Unreadable(f"{self._archive.name} has more texts than are read")
+                raise Unreadable(f"{self.archive.name} has more texts than are read")
         return strings
 
-    def _run(
-        self,
-        member: str,
-        start: Callable[[str, Attributes], None],
-        end: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        for _ in self._archive.parse(member, start, end, most=limits.MAX_STYLE_ELEMENTS):
-            pass
 
+class Rows(Collector[tuple[int, list[Cell]]]):
+    """The rows of a sheet that have cells, in file order, each with its number in the sheet,
+    counted from 1; a cell without a value is None. To be gone through once.
 
-class _Rows:
-    """Collects the rows of a sheet."""
+    At most ``columns`` cells per row, texts are cut after ``characters``. The rows that are not
+    asked for are not read.
+    """
 
-    def __init__(
-        self, strings: list[str], date_styles: list[bool], epoch_1904: bool, columns: int,
-        characters: int,
-    ) -> None:  # fmt: skip
+    def __init__(self, workbook: Workbook, sheet: Sheet, *, columns: int, characters: int) -> None:
         from openpyxl.utils.cell import column_index_from_string
 
-        self.rows: list[tuple[int, list[Cell]]] = []
+        super().__init__()
         self.merged: list[str] = []
+        """The ranges of merged cells (``A2:A5``), complete at the end: they are listed behind the
+        rows."""
         self.formulas: set[int] = set()
+        """The columns, counted from 0, that have formulas without a stored value."""
         self._is_formula = False
         self._number = 0
-        self._strings, self._dated, self._epoch_1904 = strings, date_styles, epoch_1904
+        self._workbook, self._member = workbook, sheet.member
         self._columns, self._characters = columns, characters
         self._row: list[Cell] = []
         self._pieces: list[str] = []
@@ -179,6 +137,10 @@ class _Rows:
         self._kind = self._style = ""
         self._typing = self._reading_aid = False
         self._number_of = column_index_from_string
+
+    def __iter__(self) -> Iterator[tuple[int, list[Cell]]]:
+        archive, most = self._workbook.archive, limits.MAX_WORKBOOK_ELEMENTS
+        return archive.parse(self._member, self, most=most)
 
     def start(self, tag: str, attributes: Attributes) -> None:
         name = _MAIN.get(tag)
@@ -214,7 +176,7 @@ class _Rows:
                     self.formulas.add(self._column)
         elif name == "row":
             if self._row:
-                self.rows.append((self._number, self._row))
+                self.items.append((self._number, self._row))
             self._row = []
         elif name == "rPh":
             self._reading_aid = False
@@ -237,8 +199,9 @@ class _Rows:
             return None
         if self._kind == "s":
             index = _whole(text)
-            is_known = index is not None and index < len(self._strings)
-            return self._strings[index or 0][: self._characters] if is_known else None
+            strings = self._workbook.strings
+            is_known = index is not None and index < len(strings)
+            return strings[index or 0][: self._characters] if is_known else None
         if self._kind == "b":
             return text.strip() == "1"
         if self._kind == "d":
@@ -255,7 +218,8 @@ class _Rows:
         if not math.isfinite(number):
             return None
         style = _whole(self._style) or 0
-        if style < len(self._dated) and self._dated[style]:
+        date_styles = self._workbook.date_styles
+        if style < len(date_styles) and date_styles[style]:
             return self._moment(number)
         return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
@@ -263,7 +227,8 @@ class _Rows:
         from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel
 
         try:
-            return from_excel(number, MAC_EPOCH if self._epoch_1904 else WINDOWS_EPOCH)
+            epoch = MAC_EPOCH if self._workbook.has_epoch_1904 else WINDOWS_EPOCH
+            return from_excel(number, epoch)
         except (OverflowError, ValueError):
             return number
 
@@ -278,10 +243,10 @@ def text_lines(archive: Archive) -> Iterator[str]:
     workbook = Workbook(archive)
     for sheet in workbook.sheets:
         yield f"# {sheet.title}"
-        rows = workbook.rows(
-            sheet, columns=limits.MAX_SHEET_COLUMNS, characters=limits.MAX_CHARACTERS
+        rows = Rows(
+            workbook, sheet, columns=limits.MAX_SHEET_COLUMNS, characters=limits.MAX_CHARACTERS
         )
-        for row in islice(rows, limits.MAX_SHEET_ROWS):
+        for _, row in islice(rows, limits.MAX_SHEET_ROWS):
             if any(value is not None for value in row):
                 yield "\t".join("" if value is None else str(value) for value in row)
     comments = list(_comments(archive))
@@ -293,7 +258,7 @@ def _comments(archive: Archive) -> Iterator[str]:
     """The comments of a workbook with the cells that they belong to."""
     for member in sorted(archive.members):
         if member.startswith("xl/comments") and member.endswith(".xml"):
-            for cell, text in Texts(_MAIN, "comment").of(archive, member):
+            for cell, text in archive.parse(member, Texts(_MAIN, "comment")):
                 yield f"{cell}: {' '.join(text.split())}"
 
 

@@ -85,7 +85,7 @@ class AgentLoop:
         self._started = threading.Event()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
-        self._watchdog = _Watchdog(stall_seconds)
+        self._stall = stall_seconds
 
     def start(self) -> None:
         """Start the thread; returns when the loop runs. Once only."""
@@ -116,14 +116,13 @@ class AgentLoop:
         """From another loop: run ``coro`` on the agent loop and hand back its value or exception;
         to cancel the caller cancels it. `RuntimeError` when the loop itself cancelled it, as when
         it stops."""
-        values: list[T] = []
-        errors: list[Exception] = []
+        outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
 
         async def work() -> None:
             try:
-                values.append(await coro)
+                outcome.set_result(await coro)
             except Exception as error:
-                errors.append(error)
+                outcome.set_exception(error)
 
         try:
             submission = self.submit(work)
@@ -137,11 +136,9 @@ class AgentLoop:
         except asyncio.CancelledError:
             submission.cancel()
             raise
-        if errors:
-            raise errors[0]
-        if not values:
+        if not outcome.done():
             raise RuntimeError("the work was cancelled on the agent loop")
-        return values[0]
+        return outcome.result()
 
     def call_soon(self, fn: Callable[[Unpack[Ts]], object], *args: *Ts) -> None:
         """Call a plain function on the loop soon; its exception is logged."""
@@ -165,7 +162,8 @@ class AgentLoop:
 
     def stack(self) -> str:
         """Where its thread is right now."""
-        return self._watchdog.stack()
+        frame = sys._current_frames().get(self._thread.ident or 0)
+        return "" if frame is None else "".join(traceback.format_stack(frame))
 
     def _usable(self) -> asyncio.AbstractEventLoop:
         if self._loop is None or self._stopping.is_set():
@@ -207,49 +205,30 @@ class AgentLoop:
     async def _serve(self) -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_log_loop_error)
-        self._watchdog.start(loop)
+        stopped = threading.Event()
+        watching = threading.Thread(
+            target=self._watch, args=(loop, stopped), name="agent-loop-watchdog", daemon=True
+        )
+        watching.start()
         self._loop = loop
         self._started.set()
         try:
             await self._stopping.wait()
         finally:
-            self._watchdog.stop()
+            stopped.set()
 
-
-class _Watchdog:
-    """A thread that asks the loop for an answer again and again, which costs 70 µs a second."""
-
-    _loop: asyncio.AbstractEventLoop
-
-    def __init__(self, stall_seconds: float) -> None:
-        self._stall = stall_seconds
-        self._thread_id = 0
-        self._stopped = threading.Event()
-
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Called on the loop's own thread."""
-        self._loop, self._thread_id = loop, threading.get_ident()
-        threading.Thread(target=self._watch, name="agent-loop-watchdog", daemon=True).start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def stack(self) -> str:
-        """Where the loop's thread is right now."""
-        frame = sys._current_frames().get(self._thread_id)
-        return "" if frame is None else "".join(traceback.format_stack(frame))
-
-    def _watch(self) -> None:
-        """Log each time that the loop does not answer for too long, and, later, that it has."""
-        while not self._stopped.wait(self._stall):
+    def _watch(self, loop: asyncio.AbstractEventLoop, stopped: threading.Event) -> None:
+        """Log each time that the loop does not answer for too long, and, later, that it has; to ask
+        it again and again costs 70 µs a second."""
+        while not stopped.wait(self._stall):
             asked_at, answered = time.monotonic(), threading.Event()
             with contextlib.suppress(RuntimeError):  # it is closed, and this is stopped
-                self._loop.call_soon_threadsafe(answered.set)
-            if answered.wait(self._stall) or self._stopped.is_set():
+                loop.call_soon_threadsafe(answered.set)
+            if answered.wait(self._stall) or stopped.is_set():
                 continue
             silent = round(time.monotonic() - asked_at, 1)
             log.warning("agent_loop_stalled", seconds=silent, stack=self.stack())
-            while not answered.wait(self._stall) and not self._stopped.is_set():
+            while not answered.wait(self._stall) and not stopped.is_set():
                 pass
             if answered.is_set():
                 silent = round(time.monotonic() - asked_at, 1)

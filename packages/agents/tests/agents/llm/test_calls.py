@@ -134,12 +134,6 @@ async def test_a_question_with_choices(stub: OpenAIStub) -> None:
     assert [(q.text, q.choices) for q in done.questions] == [("Which?", ("Red", "Blue"))]
 
 
-async def test_choices_that_no_question_may_have_are_left_out(stub: OpenAIStub) -> None:
-    stub.tell(Calls([("ask_user", '{"question": "Which?", "choices": ["Red", "red"]}')]))
-    done, _ = await ask(stub)
-    assert [(q.text, q.choices) for q in done.questions] == [("Which?", None)]
-
-
 async def test_a_refusal_is_an_answer(stub: OpenAIStub) -> None:
     stub.tell(Refuses("I cannot help with that."))
     done, _ = await ask(stub)
@@ -324,18 +318,3 @@ async def test_a_stop_is_no_failure_of_the_call(stub: OpenAIStub, waits: list[fl
     with pytest.raises(asyncio.CancelledError):
         await running
     assert waits == []
-
-
-@pytest.mark.parametrize(("prices", "price"), [((0, 0), None), ((2, 10), 3.2), ((0, 10), 1.2)])
-def test_tokens_have_a_price(prices: tuple[float, float], price: float | None) -> None:
-    from agentpost.agents.llm.agent import Llm
-
-    llm = Llm("openai", "stub-1")
-    made = load_settings(
-        llm_base_url="http://127.0.0.1:1/v1",
-        llm_input_credits=prices[0],
-        llm_output_credits=prices[1],
-    )
-    llm.attach(surroundings(made, way_out(made)))
-    used: Usage = {"model": "stub-1", "input_tokens": 1_000_000, "output_tokens": 120_000}
-    assert (llm.charge and llm.charge(used)) == price

@@ -94,6 +94,11 @@ def price(model: str = "gpt-5.1", **settings: Any) -> prices.Price | None:
     return prices.of(surroundings(made, way_out(made)).llm, model)
 
 
+def cost(found: prices.Price | None, **further: int) -> float | None:
+    used: Usage = {"input_tokens": 1_000_000, "output_tokens": 120_000, **further}
+    return None if found is None else round(found.credits(used), 6)
+
+
 @pytest.mark.parametrize(
     ("table", "model", "expected"),
     [
@@ -108,10 +113,13 @@ def test_a_model_has_the_price_of_its_row(
 ) -> None:
     path = tmp_path / "prices.toml"
     path.write_text(table)
-    found = price(model, llm_price_file=str(path))
-    used: Usage = {"model": model, "input_tokens": 1_000_000, "output_tokens": 120_000}
-    used["cached_tokens"] = 400_000
-    assert (found and round(found.credits(used), 6)) == expected
+    assert cost(price(model, llm_price_file=str(path)), cached_tokens=400_000) == expected
+
+
+@pytest.mark.parametrize(("of_input", "expected"), [(0, 1.2), (2, 3.2)])
+def test_all_tokens_have_the_price_of_the_settings(of_input: float, expected: float) -> None:
+    assert cost(price(llm_input_credits=of_input, llm_output_credits=10)) == expected
+    assert price(llm_input_credits=0, llm_output_credits=0) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from agentpost.agents.adapters.repairing import NOTHING_SAID
 from agentpost.domain.text import CUT_SHORT
 from tests.agents.llm.openai_stub import Calls, Fails, OpenAIStub, Says
 from tests.agents.llm.test_tools import SALES, call
@@ -93,14 +92,3 @@ def test_an_answer_that_is_cut_short_says_so(
         asked = {"model": "agentpost", "messages": [{"role": "user", "content": "Recite"}]}
         completion = door.post("/chat/completions", json=asked).json()
     assert completion["choices"][0]["finish_reason"] == "length"
-
-
-def test_reasoning_is_not_shown_wherever_it_is_cut(caller: Caller, stub: OpenAIStub) -> None:
-    stub.tell(Says(["<thi", "nk>Two and two</th", "ink>\n\nFour."]))
-    done = caller.final(caller.send("Add", conversation="thought")["id"])
-    assert (done["status"], done["reply"]) == ("completed", "Four.")
-    for number, pieces in enumerate((["<thi"], ["<think>", "Two"], ["<think>Two", " and"])):
-        stub.tell(Says(pieces, finish="length"))
-        done = caller.final(caller.send("Add", conversation=f"thought/{number}")["id"])
-        assert (done["status"], done["reply"]) == ("failed", None)
-        assert [job["text"] for job in done["jobs"]] == [NOTHING_SAID]

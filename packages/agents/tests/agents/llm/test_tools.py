@@ -138,7 +138,6 @@ write_file("total.txt", str(sum(int(row["revenue"]) for row in rows)))
 print(len(rows), "rows")
 """
     stub.tell(
-        Calls([call("run_code", code="import socket")]),
         Calls([call("run_code", code=code, files=["nothing.csv"])]),
         Calls([call("run_code", code=code, files=["sales.csv"])]),
         Says(["45 in all."]),
@@ -146,8 +145,7 @@ print(len(rows), "rows")
     sent = caller.send("How much?", conversation="program", files=[SALES])
     done = caller.final(sent["id"])
     assert done["status"] == "completed", done
-    wrong, absent, right = results(stub)
-    assert "No module named 'socket'" in wrong
+    absent, right = results(stub)
     assert "There is no file nothing.csv" in absent
     assert right == "3 rows\nWritten: total.txt."
     (file,) = done["files"]
@@ -157,11 +155,9 @@ print(len(rows), "rows")
 def test_it_looks_at_tables_and_makes_a_chart(caller: Caller, stub: OpenAIStub) -> None:
     measure = {"table": "sales.csv", "column": "revenue"}
     query = {"measures": [measure], "by": ["region"]}
-    wrong_query = {"measures": [{**measure, "column": "profit"}]}
     files = ["sales.csv"]
     stub.tell(
         Calls([call("describe_tables", files=files)]),
-        Calls([call("ask_tables", files=files, query=wrong_query)]),
         Calls([call("ask_tables", files=files, query=query)]),
         Calls([call("make_chart", files=files, query=query, title="Who leads", kind="bar")]),
         Says(["South leads."]),
@@ -169,8 +165,7 @@ def test_it_looks_at_tables_and_makes_a_chart(caller: Caller, stub: OpenAIStub) 
     sent = caller.send("Who leads?", conversation="chart", files=[SALES])
     done = caller.final(sent["id"])
     assert done["status"] == "completed", done
-    described, wrong, asked, made = results(stub)
+    described, asked, made = results(stub)
     assert "revenue" in described
-    assert "has no column profit" in wrong
     assert "30" in asked
     assert done["files"][0]["name"] in made

@@ -4,7 +4,7 @@ Apart from their tests, since they derive from classes of pydantic-ai: importing
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic_ai import RunContext
@@ -15,37 +15,22 @@ from pydantic_ai.usage import RunUsage
 from agentpost.agents.llm import servers
 
 
-class Down(FunctionToolset[Any]):
-    """A server that can be reached at its third try."""
+class Odd(FunctionToolset[Any]):
+    """A server with one tool, whose result or failure is given. ``is_down`` says of each time that
+    it is opened, from 1, whether nobody listens; that is known when all runs have begun."""
 
-    tries = 0
+    def __init__(self, given: Any = None, is_down: Callable[[int], bool] = lambda _: False) -> None:
+        super().__init__()
+        self.given, self.is_down, self.tries = given, is_down, 0
+        self.add_function(self.find, takes_ctx=False, name="find")
 
-    async def __aenter__(self) -> "Down":
+    async def __aenter__(self) -> "Odd":
         self.tries += 1
-        if self.tries < 3:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        if self.is_down(self.tries):
             raise ConnectionError("nobody listens")
         return self
-
-
-class Silent(FunctionToolset[Any]):
-    """A server that fails once all runs have begun."""
-
-    tries = 0
-
-    async def __aenter__(self) -> "Silent":
-        self.tries += 1
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        raise ConnectionError("nobody answers")
-
-
-class Odd(FunctionToolset[Any]):
-    """A server with one tool, whose result or failure is given."""
-
-    def __init__(self, given: Any) -> None:
-        super().__init__()
-        self.given = given
-        self.add_function(self.find, takes_ctx=False, name="find")
 
     def find(self) -> Any:
         if isinstance(self.given, Exception):
@@ -70,15 +55,3 @@ def in_run() -> RunContext[Any]:
 async def called(server: servers.Server) -> Any:
     tools = await server.get_tools(in_run())
     return await server.call_tool("find", {}, in_run(), tools["find"])
-
-
-class GoesDown(Odd):
-    """A server that cannot be reached from its third opening on."""
-
-    opened = 0
-
-    async def __aenter__(self) -> "GoesDown":
-        self.opened += 1
-        if self.opened > 2:
-            raise ConnectionError("nobody listens")
-        return self

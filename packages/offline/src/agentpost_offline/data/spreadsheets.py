@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from agentpost.extraction import Unreadable
-from agentpost.extraction.office import Archive, Attributes, check_old
-from agentpost.extraction.workbook import Workbook
+from agentpost.extraction.office import Archive, Attributes, Collector, check_old
+from agentpost.extraction.workbook import Rows, Workbook
 from agentpost_offline.data import limits
 from agentpost_offline.data.delimited import Grid, write_grid
 
@@ -31,24 +31,21 @@ def of_workbook(archive: Archive, folder: Path) -> Iterator[Grid]:
     """The sheets of an Excel workbook that have cells, merged cells filled."""
     workbook = Workbook(archive)
     for sheet in workbook.sheets[: limits.TABLES]:
-        merged: list[str] = []
         numbers: list[int] = []
-        formulas: set[int] = set()
-        rows = workbook.numbered_rows(
+        rows = Rows(
+            workbook,
             sheet,
             columns=limits.COLUMNS + 1,
             characters=limits.CELL_CHARACTERS + 1,
-            merged=merged,
-            formulas=formulas,
         )
         grid = write_grid(
             _number_rows(rows, numbers), f"{archive.name}, sheet {sheet.title}", folder
         )
-        if formulas:
-            names = ", ".join(_headings(grid, sorted(formulas)))
+        if rows.formulas:
+            names = ", ".join(_headings(grid, sorted(rows.formulas)))
             grid.notes.append(("formulas", {"names": names}))
-        grid.merged = {column: spans for column, spans in _merged_cells(merged, numbers).items()
-                       if column < grid.width}  # fmt: skip
+        merged = _merged_cells(rows.merged, numbers)
+        grid.merged = {column: spans for column, spans in merged.items() if column < grid.width}
         if grid.width:
             yield grid
 
@@ -62,7 +59,7 @@ def _headings(grid: Grid, columns: Sequence[int]) -> Iterator[str]:
         yield cells[0] if cells else f"column {column + 1}"
 
 
-def _number_rows(rows: Iterator[tuple[int, list[Any]]], numbers: list[int]) -> Iterator[list[Any]]:
+def _number_rows(rows: Rows, numbers: list[int]) -> Iterator[list[Any]]:
     for number, row in rows:
         if any(cell is not None and cell != "" for cell in row):
             numbers.append(number)
@@ -96,14 +93,14 @@ _SPACES = "urn:oasis:names:tc:opendocument:xmlns:"
 _TABLE, _OFFICE, _TEXT = (f"{_SPACES}{name}:1.0 " for name in ("table", "office", "text"))
 
 
-class _OpenDocumentRows:
-    """Collects the rows of an OpenDocument spreadsheet, sheet by sheet."""
+class _OpenDocumentRows(Collector[tuple[str, list[Any]]]):
+    """The rows of an OpenDocument spreadsheet, sheet by sheet."""
 
     def __init__(self, name: str) -> None:
+        super().__init__()
         self._name = name
         self._cells = self._characters = 0
         self.title = ""
-        self.rows: list[tuple[str, list[Any]]] = []
         self._row: list[Any] = []
         self._blank = 0
         self._pieces: list[str] = []
@@ -146,7 +143,7 @@ class _OpenDocumentRows:
             self._characters += self._repeated * texts
             if self._characters > limits.MEMBER_BYTES:
                 raise Unreadable(f"{self._name} unpacks to too much")
-            self.rows += [(self.title, self._row)] * self._repeated
+            self.items += [(self.title, self._row)] * self._repeated
 
     def text(self, data: str) -> None:
         if self._inside and sum(map(len, self._pieces)) < limits.CELL_CHARACTERS:
@@ -174,14 +171,8 @@ def _value(cell: Attributes, text: str) -> Any:
 
 def of_opendocument(archive: Archive, folder: Path) -> Iterator[Grid]:
     """The sheets of an OpenDocument spreadsheet that have cells."""
-    sheets = _OpenDocumentRows(archive.name)
-
-    def rows() -> Iterator[tuple[str, list[Any]]]:
-        for _ in archive.parse("content.xml", sheets.start, sheets.end, sheets.text):
-            yield from sheets.rows
-            sheets.rows.clear()
-
-    for title, pairs in islice(groupby(rows(), itemgetter(0)), limits.TABLES):
+    rows = archive.parse("content.xml", _OpenDocumentRows(archive.name))
+    for title, pairs in islice(groupby(rows, itemgetter(0)), limits.TABLES):
         result = write_grid((row for _, row in pairs), f"{archive.name}, sheet {title}", folder)
         if result.width:
             yield result

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from agentpost.extraction import limits
-from agentpost.extraction.office import Archive, Attributes, names, slide_members, slide_notes
+from agentpost.extraction.office import (
+    Archive,
+    Attributes,
+    Collector,
+    names,
+    slide_members,
+    slide_notes,
+)
 from agentpost_offline.content import blocks as content
 from agentpost_offline.content.blocks import Block, BlockKind
 
@@ -13,11 +20,11 @@ _DRAWING = names("drawingml/2006/main", "p t tbl tr tc br")
 _SLIDE = names("presentationml/2006/main", "sp ph")
 
 
-class _Slide:
-    """Collects the blocks of a slide."""
+class _Slide(Collector[Block]):
+    """The blocks of a slide."""
 
     def __init__(self, place: str) -> None:
-        self.blocks: list[Block] = []
+        super().__init__()
         self._place = place
         self._pieces: list[str] = []
         self._rows: list[list[str]] = []
@@ -66,7 +73,7 @@ class _Slide:
                 self._add(content.heading(text) if self._is_title else content.paragraph(text))
 
     def _add(self, block: Block) -> None:
-        self.blocks.append(replace(block, place=self._place))
+        self.items.append(replace(block, place=self._place))
 
     def text(self, data: str) -> None:
         if self._typing and self._characters < limits.MAX_CHARACTERS:
@@ -77,9 +84,6 @@ class _Slide:
 def blocks(archive: Archive) -> Iterator[Block]:
     """The blocks of a presentation, slide by slide; raises `Unreadable`."""
     for number, member in enumerate(slide_members(archive)[: limits.MAX_PAGES], 1):
-        slide = _Slide(f"slide {number}")
-        for _ in archive.parse(member, slide.start, slide.end, slide.text):
-            yield from slide.blocks
-            slide.blocks.clear()
+        yield from archive.parse(member, _Slide(f"slide {number}"))
         for note in slide_notes(archive, member):
             yield replace(content.paragraph(note), place=f"slide {number}, notes")

@@ -64,7 +64,7 @@ def sentence(text: str) -> bytes:
 
 
 def _sheets(archive: Archive) -> dict[str, Any]:
-    from agentpost.extraction.workbook import Workbook, is_workbook
+    from agentpost.extraction.workbook import Rows, Workbook, is_workbook
 
     if not is_workbook(archive):
         raise Unreadable(f"{archive.name} is not a workbook")
@@ -72,7 +72,7 @@ def _sheets(archive: Archive) -> dict[str, Any]:
     workbook = Workbook(archive)
     sheets = []
     for sheet in workbook.sheets[:SHEETS_MAX]:
-        rows = workbook.numbered_rows(sheet, columns=COLUMNS_MAX, characters=_CELL_CHARACTERS + 1)
+        rows = Rows(workbook, sheet, columns=COLUMNS_MAX, characters=_CELL_CHARACTERS + 1)
         read = [[_cell(value) for value in row] for _, row in islice(rows, ROWS_MAX + 1)]
         visible_rows = read[:ROWS_MAX]
         width = max((len(row) for row in visible_rows), default=0)

@@ -18,11 +18,11 @@ from agentpost.agents.adapters.operations import (
     TurnCalls,
     job_line,
     turn_line,
-    with_path,
+    with_paths,
 )
 from agentpost.agents.adapters.programs import Program, Programs
 from agentpost.agents.adapters.surroundings import Surroundings
-from agentpost.agents.base import File, Job, JobFailed, Json, Said, Turn, step_key
+from agentpost.agents.base import Job, JobFailed, Json, Turn, step_key
 
 KIND: Final = "cmd"
 
@@ -75,23 +75,11 @@ def agent_of(rest: str) -> Cmd:
 async def work(job: Job, name: str, args: Json) -> str:
     """The job function of every program's jobs."""
     agent: Cmd = bound(KIND)
-    files = await _files(job.files())
-    return await agent.talk(_ProgramJobCalls(job, DIALECT), job_line(job, name, args, files))
+    files = await with_paths(job.files())
+    return await agent.talk(JobCalls(job, DIALECT), job_line(job, name, args, files))
 
 
 DIALECT: Final = Dialect(work, ProgramFailed, has_paths=True)
-
-
-class _ProgramJobCalls(JobCalls):
-    """Makes operations on a job, with those that only a program has."""
-
-    def call(self, op: Operation) -> Awaitable[Json] | None:
-        match op["op"]:
-            case "inbox":
-                return _inbox(self._run.inbox(op.get("wait", 0)))
-            case "files":
-                return _files(self._run.files())
-        return super().call(op)
 
 
 class _Talk:
@@ -180,11 +168,3 @@ class _Talk:
 
 async def _raising(error: Exception) -> Json:
     raise error
-
-
-async def _files(call: Awaitable[list[File]]) -> list[Json]:
-    return [await with_path(file) for file in await call]
-
-
-async def _inbox(call: Awaitable[list[Said]]) -> Json:
-    return [{"text": s.text, "at": s.at, "message_id": s.message_id} for s in await call]

@@ -61,6 +61,11 @@ async def with_path(file: File) -> Json:
     return {**described_file(file), "path": str(await file.path())}
 
 
+async def with_paths(call: Awaitable[list[File]]) -> list[Json]:
+    """Files that have yet to be read."""
+    return [await with_path(file) for file in await call]
+
+
 async def _with_text(file: File) -> Json:
     try:
         text = (await file.text())[:TEXT_CHARACTERS_MAX]
@@ -177,7 +182,7 @@ class TurnCalls(Calls[Turn]):
 
 
 class JobCalls(Calls[Job]):
-    """Makes operations on a job."""
+    """Makes operations on a job; a service is told its files and its inbox with each request."""
 
     KIND = "job"
     AT_ONCE = frozenset({"delta", "progress", "charge"})
@@ -185,6 +190,10 @@ class JobCalls(Calls[Job]):
     def call(self, op: Operation) -> Awaitable[Json] | None:
         job = self._run
         match op["op"]:
+            case "inbox" if self._dialect.has_paths:
+                return _inbox(job.inbox(op.get("wait", 0)))
+            case "files" if self._dialect.has_paths:
+                return with_paths(job.files())
             case "output":
                 return job.output(op["value"])
             case "progress":
@@ -199,6 +208,10 @@ class JobCalls(Calls[Job]):
 
     def step(self, op: Operation, body: Callable[..., Awaitable[Json]]) -> Awaitable[Json]:
         return self._run.step(body, op["name"], op.get("args"), cost=op.get("cost", 0))
+
+
+async def _inbox(call: Awaitable[list[Said]]) -> Json:
+    return [{"text": s.text, "at": s.at, "message_id": s.message_id} for s in await call]
 
 
 async def _started(call: Awaitable[Started]) -> Json:
