@@ -95,19 +95,6 @@ async def test_the_first_page_of_the_request_log_leaves_out_nothing(db: Database
     assert ([line.id for line in lines], end) == ([made.id], None)
 
 
-async def test_requests_are_filtered_by_all_conditions_at_once(db: Database) -> None:
-    """The signs that a search with LIKE reads otherwise stand for themselves."""
-    made = [
-        RequestRecord(**{**asdict(record(n)), "path": f"/v1/Files?n={n}_%!", "key_id": "key_1"})
-        for n in range(4)
-    ]
-    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, made))
-    given = {"path": "files?n=2_%!", "error": "not_found", "status": "404"}
-    wanted = request_filter({**given, "method": "get", "key": "key_1", "since": "7d"}, made[0].at)
-    lines, _ = await requests.recent(db, "acc_1", wanted)
-    assert [line.id for line in lines] == [made[2].id]
-
-
 async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
     def fill(tx: Tx) -> None:
         for message_id in ("msg_b", "msg_a"):

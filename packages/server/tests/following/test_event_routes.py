@@ -67,7 +67,7 @@ def test_a_failed_job(caller: Caller) -> None:
 
 
 @pytest.mark.databases("sqlite", "postgres")
-@pytest.mark.rule("Job.role", "Message event log own")
+@pytest.mark.rule("Job.role", "Message event log own", "createMessage 5")
 def test_a_message_that_joins_copies_the_log_from_then_on(
     caller: Caller, server: AgentServer
 ) -> None:

@@ -5,7 +5,6 @@ spec: Transitions, Reasons, Limits; design: How a job ends; Credits; Expiry and 
 
 import pytest
 
-from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
 from agentpost.jobs import actions as jobs, works
 from agentpost.jobs.actions import JobClaim
@@ -43,23 +42,6 @@ async def without_credits(harness: Harness) -> None:
     _, [job] = await harness.working("Spend")
     await jobs.charge(harness.ctx, job, harness.call(job.job_id), rest, "")
     await finish(harness.ctx, job, "Spent.", None, "{}")
-
-
-@pytest.mark.rule("Limits queue-and-cap")
-async def test_queued_work_waits_for_a_slot(harness: Harness) -> None:
-    """No resume while 5 run; a freed slot resumes the oldest."""
-    await without_credits(harness)
-    older, _ = await harness.working("older")
-    newer, _ = await harness.working("newer")
-    await accounts.set_hosting_fees(harness.ctx, harness.account_id, True)
-    await credits.add(harness.ctx, harness.account_id, 5)
-    assert {harness.job(m)["status"] for m in (older, newer)} == {"blocked"}
-    await accounts.set_hosting_fees(harness.ctx, harness.account_id, False)
-    _, running = await harness.working(*"abcde")
-    await upkeep.resume_queued(harness.ctx)
-    assert {harness.job(m)["status"] for m in (older, newer)} == {"blocked"}
-    await finish(harness.ctx, running[0], "Done.", None, "{}")
-    assert [harness.job(m)["status"] for m in (older, newer)] == ["running", "blocked"]
 
 
 @pytest.mark.rule(

@@ -98,13 +98,6 @@ def test_lists_name_who_wrote_a_message(site: Site) -> None:
     assert "<bdi>the web app</bdi></td>" not in own
 
 
-def test_a_message_is_found_by_its_id(site: Site) -> None:
-    message_id = add_message(site, "x")
-    with site.browser() as browser:
-        answer = browser.get(PATH, params={"q": message_id})
-    assert answer.headers["location"] == f"{PATH}/{message_id}"
-
-
 def test_a_message_shows_what_happened_and_what_to_do(site: Site) -> None:
     now = site.clock.now()
     message_id = add_message(

@@ -63,23 +63,6 @@ async def test_accounts_take_turns_on_a_single_worker(
     assert ended == ["b0", "a0", "a1", "a2"]
 
 
-async def test_a_timeout_begins_when_a_worker_has_the_call(
-    bench: Callable[..., Bench], tmp_path: Path
-) -> None:
-    one = bench()
-    busy = one.begin("until", f"{tmp_path}/busy")  # the import, of any length, is done then
-    await pid_in(tmp_path / "busy")
-    waiting = asyncio.create_task(
-        one.pool.call("some_steps:hang", [f"{tmp_path}/late"], account="a", key="k", timeout=0.3)
-    )
-    done, _ = await asyncio.wait([waiting], timeout=0.5)  # longer than it may run
-    assert not done
-    (tmp_path / "busy.end").touch()
-    assert await busy
-    with pytest.raises(TimeoutError):
-        await waiting
-
-
 async def test_a_call_that_takes_too_long_ends(bench: Callable[..., Bench], tmp_path: Path) -> None:
     one = bench(seconds=0.3)
     # Imports; the same process has the next call.
@@ -174,17 +157,6 @@ async def test_a_worker_whose_memory_stays_high_is_replaced(bench: Callable[...,
     assert await one.call("pid", account="b") != pid
 
 
-async def test_a_worker_gets_what_is_listed_of_the_environment(
-    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    secrets = {"AGENTPOST_SECRET_KEY", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "SOME_TOKEN"}
-    for name in [*secrets, "WEATHER_KEY", "SHOP_A", "LC_TIME"]:
-        monkeypatch.setenv(name, "x")
-    names = set(await bench(env=["WEATHER_KEY", "SHOP_*"]).call("names"))
-    assert not names & secrets
-    assert {"WEATHER_KEY", "SHOP_A", "LC_TIME", "PATH", "TMPDIR"} <= names
-
-
 @pytest.mark.parametrize("refused", range(3))
 async def test_a_worker_that_cannot_be_started_leaves_nothing_behind(
     bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, refused: int
@@ -256,15 +228,6 @@ async def test_a_waiter_cancelled_with_the_place_in_hand_gives_it_back() -> None
     with pytest.raises(asyncio.CancelledError):
         await task
     async with asyncio.timeout(PATIENCE), slots.slot("c"):
-        pass
-
-
-async def test_a_place_comes_back_after_an_error() -> None:
-    slots = FairSemaphore(1)
-    with pytest.raises(LookupError):
-        async with slots.slot("a"):
-            raise LookupError
-    async with asyncio.timeout(PATIENCE), slots.slot("a"):
         pass
 
 

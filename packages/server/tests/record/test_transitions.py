@@ -194,17 +194,6 @@ def test_the_tables_speak_of_every_signal_and_state() -> None:
     assert {row.to for row in rows(JOBS)} == set(JobState)
 
 
-@pytest.mark.rule("Job.final")
-def test_a_final_job_state_is_left_only_by_recover() -> None:
-    """Only expired work may come back."""
-    final = {"refused", "completed", "failed", "stopped", "queue_expired", "unknown"}
-    assert [str(row) for row in rows(JOBS) if row.state in final] == []
-    expired = {"overdue", "late_completed", "late_failed", "lost"}
-    reported = [row for row in rows(JOBS) if row.state in expired and row.signal != "Recovered"]
-    assert {row.to for row in reported} == expired
-    assert {(row.entry, row.event) for row in reported} == {("-", "-")}
-
-
 # --- what the entries say -------------------------------------------------------------------------
 @pytest.mark.rule("Message event log agent_reply")
 @pytest.mark.parametrize(

@@ -73,13 +73,6 @@ def test_a_command_says_what_it_lacks(
     assert (said or "") in command
 
 
-def test_a_request_is_found_by_its_id(site: Site) -> None:
-    one = add_record(site)
-    with site.browser() as browser:
-        answer = browser.get(PATH, params={"q": f" {one.id} "})
-    assert answer.headers["location"] == f"{PATH}/{one.id}"
-
-
 def test_pages_lead_to_older_requests_and_keep_the_filter(site: Site) -> None:
     ids = [add_record(site, n, status=404).id for n in range(60)]
     add_record(site, 99)

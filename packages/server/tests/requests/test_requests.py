@@ -45,26 +45,6 @@ async def all_records(at: ManualHarness) -> list[RequestRecord]:
     return [each for each in found if each is not None]
 
 
-async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
-    for n in range(200):  # more than one batch
-        at.ctx.requests.append(
-            made_entry(at, n, query=b"limit=2", request_body=b'{"a": 1}', status=500)
-        )
-    found = await all_records(at)
-    assert len(found) == 200
-    first, more = await requests.recent(at.ctx.db, at.caller.account_id)
-    assert [line.id for line in first] == [each.id for each in found[:50]]
-    rest, end = await requests.recent(at.ctx.db, at.caller.account_id, before=more, limit=500)
-    assert [line.id for line in rest] == [each.id for each in found[50:]]
-    assert end is None
-    assert found[0].path == "/v1/me?limit=2"
-    assert (found[0].status, found[0].request_bytes, found[0].response_bytes) == (500, 8, 2)
-    assert (found[-1].request_body, found[-1].response_body) == ('{"a": 1}', "{}")
-    assert await requests.get(at.ctx.db, at.caller.account_id, found[0].id) == found[0]
-    assert await requests.get(at.ctx.db, "acc_other", found[0].id) is None
-    assert await requests.recent(at.ctx.db, "acc_other") == ([], None)
-
-
 FILTERS: list[tuple[dict[str, str], list[int]]] = [
     ({}, [4, 3, 2, 1]),
     ({"status": "failed"}, [4, 2]),
