@@ -205,31 +205,6 @@ async def test_a_parked_job_that_does_not_leave_is_ended(here: Running) -> None:
     assert left == ["left"]
 
 
-async def test_a_turn_that_met_a_fault_is_run_again(here: Running) -> None:
-    async def turn(turn: Turn) -> None:
-        await turn.step(step, "first")
-        try:
-            await turn.step(behind_gate, "second")
-        except Exception as error:
-            Script.seen.append(f"caught {error!r}")
-        turn.reply("said")
-
-    Script.turn = turn
-    message_id = await here.send()
-    await eventually_async(lambda: Script.seen == ["first", "second"])
-    here.db.failing = "before"
-    Script.gate.set()
-    await eventually_async(lambda: here.db.fails)
-    await here.idle()
-    here.db.failing = ""
-    assert here.view(message_id)["status"] == "processing"
-    for _ in range(2):
-        await here.reconciler.reconcile()
-    done = await here.final(message_id)
-    assert (done["status"], done["reply"]) == ("completed", "said")
-    assert Script.seen == ["first", "second", "second"]
-
-
 @ON_SQLITE
 async def test_a_job_that_waits_behind_a_blocked_loop_is_not_missing(here: Running) -> None:
     async def block(_: Job) -> str:

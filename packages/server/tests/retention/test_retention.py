@@ -16,7 +16,6 @@ from agentpost.messages.new_messages import NewMessage
 from agentpost.nodes import upkeep
 from agentpost.record import history_rows, reading as messages
 from agentpost.record.records import AttachmentRecord
-from agentpost.requests.actions import RequestLogEntry
 from agentpost.retention import actions as retention
 from agentpost.tasks.background import ANEW_SECONDS, REST_SECONDS, Purge
 from agentpost.webhooks import deliveries
@@ -50,28 +49,6 @@ async def assert_unseen(at: ManualHarness, message_id: str) -> None:
     assert refused.value.code == "not_found"
     with pytest.raises(Refusal):
         await long_polls.Log(at.ctx, at.caller, message_id).events(None, 0, lambda wait: None)
-
-
-async def test_logged_bodies_go_with_their_message(at: ManualHarness) -> None:
-    message_id = await at.say()
-
-    def read(n: int) -> RequestLogEntry:
-        path = f"/v1/messages/{message_id}".encode()
-        caller, now = at.caller, at.clock.now()
-        return RequestLogEntry(
-            *(f"req_{now:014x}{n:018x}", now, caller.account_id, caller.key_id, "GET", path, b""),
-            *(200, None, 3, b"", b'"zwieback"', None),
-        )
-
-    at.ctx.requests.append(read(1))
-    await at.ctx.requests.flush()
-    assert await at.count("requests", "response_body LIKE '%zwieback%'") == 1
-    at.ctx.requests.append(read(2))
-    at.clock.advance(14 * DAY)
-    await all_messages(at)
-    await at.ctx.requests.flush()
-    assert await at.count("requests") == 2
-    assert await at.count("requests", "response_body IS NULL") == 2
 
 
 @pytest.mark.rule("getMessage.answers", "Errors not_found", "Limits retention")

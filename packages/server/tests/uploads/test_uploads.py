@@ -276,20 +276,3 @@ async def test_an_upload_whose_message_is_gone_leaves_no_row(
     clock.advance(DAY + 400)
     await sweep(ctx)
     assert await row(ctx, upload_id) is None
-
-
-async def test_one_upload_that_cannot_be_swept_holds_up_none(
-    ctx: AppContext, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = [await announce(ctx) for _ in range(3)]
-    clock.advance(DAY + 400)
-    real = upload_rows.delete
-
-    def fails(tx: Tx, upload_id: str, status: UploadStatus) -> bool:
-        if upload_id == made[0]:
-            raise RuntimeError(upload_id)
-        return real(tx, upload_id, status)
-
-    monkeypatch.setattr(upload_rows, "delete", fails)
-    await sweep(ctx)
-    assert [await row(ctx, upload_id) is None for upload_id in made] == [False, True, True]

@@ -15,6 +15,7 @@ from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import a2a_pb2 as a2a
 
 from tests.conformance.elsewhere.restarted_a2a import TaskExecutor, application, card_of
+from tests.conformance.elsewhere.service import leave
 from tests.e2e.server import AgentServer
 from tests.servers import free_port
 
@@ -29,8 +30,7 @@ class Executor(TaskExecutor):
         self.followed = asyncio.Event()
 
     def leave(self, trace: str) -> None:
-        with self.server.trace_file.open("a") as file:
-            file.write(f"{trace}\n")
+        leave(self.server, trace)
 
     async def pass_gate(self, name: str) -> None:
         (self.server.gates / f"{name}.reached").touch()
