@@ -178,14 +178,6 @@ async def test_a_hold_is_one_at_a_time_over_all_nodes(nodes: list[Node]) -> None
         assert again
 
 
-async def test_a_hold_ends_with_an_error(node: Node) -> None:
-    with pytest.raises(LookupError):
-        async with node.wakeups.reader_lock("a"):
-            raise LookupError
-    async with node.wakeups.reader_lock("a") as again:
-        assert again
-
-
 async def test_a_hold_ends_when_its_owner_is_cancelled_at_any_moment(nodes: list[Node]) -> None:
     async def owner(wakeups: Wakeups) -> None:
         async with wakeups.reader_lock("a"):

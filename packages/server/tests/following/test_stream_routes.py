@@ -169,9 +169,7 @@ def test_a_stream_goes_on_after_a_crash(start_server: ServerMaker, callers: Call
 # --- ends -----------------------------------------------------------------------------------------
 @pytest.mark.rule("Authentication 3", "Additions streamMessage-5")
 @pytest.mark.parametrize("what", ["message", "account"])
-def test_a_stream_ends_with_its_key(
-    caller: Caller, server: AgentServer, callers: CallerMaker, what: str
-) -> None:
+def test_a_stream_ends_with_its_key(server: AgentServer, callers: CallerMaker, what: str) -> None:
     made: dict[str, Any] = server.command(
         "keys", "create", "--account", ACCOUNT, "--name", f"streams-{what}"
     )

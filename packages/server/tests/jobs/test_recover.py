@@ -73,7 +73,7 @@ async def test_work_that_waited_too_long_for_credits_is_settled(at: ManualHarnes
     at.clock.advance(DAY)
     await upkeep.expire_jobs(at.ctx)
     assert await recover(at, message_id) == [R.SETTLED]
-    await credits.add(at.ctx, "owner@localhost", 10)
+    await credits.add(at.ctx, at.caller.account_id, 10)
     assert (await at.shape(message_id))["reason"] == "queue_expired"
 
 

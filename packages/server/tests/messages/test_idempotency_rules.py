@@ -24,7 +24,6 @@ from agentpost.messages.idempotency_rules import Attempt, fingerprint, key_of
     ],
 )
 def test_keys_are_cut_and_empty_ones_are_none(header: str | None, key: str | None) -> None:
-    """design: Input."""
     assert key_of(header) == key
 
 

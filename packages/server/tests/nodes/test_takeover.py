@@ -22,7 +22,6 @@ from tests.harness.ends import fail, finish
 
 
 async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
-    """design: Ownership."""
     message_id, [old] = await harness.working()
     ticket = await jobs.claim(harness.ctx, old.job_id, NODE)
     assert ticket is not None
@@ -122,7 +121,6 @@ async def test_a_job_whose_nodes_leave_in_order_is_not_counted_against_it(harnes
 
 
 async def test_what_was_recorded_before_a_node_left_ends_the_count(harness: Harness) -> None:
-    """design: Work that ends its process."""
     message_id, [job] = await harness.working()
     for _ in range(5):
         assert await taken_over_from_dead_node(harness, job)
@@ -134,7 +132,6 @@ async def test_what_was_recorded_before_a_node_left_ends_the_count(harness: Harn
 
 
 async def test_a_suspected_job_is_left_to_those_who_run_it_apart(harness: Harness) -> None:
-    """design: Work that ends its process."""
     _, [job] = await harness.working()
     for deaths in range(2):
         await nodes.leave(harness.ctx)
@@ -155,7 +152,6 @@ async def turn_taken_over_from_dead_node(harness: Harness, message_id: str) -> N
 
 
 async def test_a_turn_whose_nodes_die_fails_in_the_end(harness: Harness) -> None:
-    """design: Work that ends its process."""
     message_id = (await harness.begin_turn()).message.id
     later = (await harness.send("later", busy=WhenBusy.QUEUE)).message.id
     for _ in range(5):
@@ -171,7 +167,6 @@ async def test_a_turn_whose_nodes_die_fails_in_the_end(harness: Harness) -> None
 
 
 async def test_a_suspected_turn_may_wait_and_then_has_all_its_time(harness: Harness) -> None:
-    """design: Work that ends its process."""
     ctx, limit = harness.ctx, harness.ctx.settings.turn_limit_seconds
     await nodes.beat(ctx)
     message_id = (await harness.begin_turn()).message.id

@@ -182,9 +182,7 @@ async def test_output_becomes_lines_of_the_log_and_disturbs_nothing(
     assert logs == [{**about, "stream": "stdout"}] * 3
 
 
-async def test_a_service_managers_signal_does_not_end_a_step(
-    bench: MakeBench, tmp_path: Path
-) -> None:
+async def test_a_service_managers_signal_does_not_end_a_step(bench: MakeBench) -> None:
     one = bench()
     pid = await one.call("pid")
     os.kill(pid, signal.SIGTERM)

@@ -133,7 +133,6 @@ def job(row: Row) -> transitions.Change[JobState]:
 @pytest.mark.rule("Transitions 12", "Transitions 13")
 @pytest.mark.parametrize("row", rows(TURNS), ids=str)
 def test_each_row_of_turns(row: Row) -> None:
-    """design: One turn at a time; Entries and events."""
     change = turn(row)
     assert (change.before or "-", change.after) == (row.state, row.to)
     assert word(change.entry) == row.entry
@@ -156,7 +155,6 @@ def test_each_row_of_turns(row: Row) -> None:
 )
 @pytest.mark.parametrize("row", rows(JOBS), ids=str)
 def test_each_row_of_jobs(row: Row) -> None:
-    """design: Entries and events; Expiry and recover."""
     change = job(row)
     assert (change.before or "-", change.after) == (row.state, row.to)
     assert word(change.entry) == row.entry
@@ -227,7 +225,6 @@ def test_a_turn_that_said_nothing_has_no_agent_reply() -> None:
 @pytest.mark.rule("Transitions 13", "Message event log turn_failed")
 @pytest.mark.parametrize("detail", list(TurnFailure))
 def test_turn_failed_names_its_detail(detail: TurnFailure) -> None:
-    """design: How a turn ends."""
     entry = transitions.fold(TurnState.RUNNING, s.TurnBroken(detail)).entry
     assert entry is not None
     assert entry.fields["reason"] == detail.value

@@ -162,7 +162,7 @@ def test_a_key_reads_its_own_requests_and_those_of_others_only_with_the_scope(
 
 
 def test_a_key_made_while_a_call_waits_has_its_name(
-    server: AgentServer, caller: Caller, callers: CallerMaker
+    server: AgentServer, callers: CallerMaker
 ) -> None:
     overseer = callers(server, server.another_key("overseer of waits", "read,read_all"))
     cursor = page(overseer, limit=1)["cursor"]

@@ -76,7 +76,6 @@ WRITES: dict[str, Write] = {
 async def test_a_turn_taken_over_takes_nothing_from_its_old_runner(
     harness: Harness, write: Write
 ) -> None:
-    """design: Ownership."""
     old = await harness.begin_turn()
     await turns.reclaim(harness.ctx, old.message.id, NODE)
     assert harness.ticket(old.message.id).epoch == old.epoch + 1
@@ -98,7 +97,6 @@ async def test_a_turn_that_has_ended_takes_nothing_more(harness: Harness, write:
 
 
 async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(harness: Harness) -> None:
-    """design: How a turn ends."""
     ticket = await harness.begin_turn()
     harness.tick(harness.ctx.settings.turn_limit_seconds)
     await turns.reclaim(harness.ctx, ticket.message.id, NODE)
@@ -108,7 +106,6 @@ async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(harness: Harne
 
 @pytest.mark.rule("Message event log agent_reply")
 async def test_a_reply_says_whether_the_post_still_waits_for_it(harness: Harness) -> None:
-    """design: The POST window."""
     soon = await harness.begin_turn("one", conversation="a")
     late = await harness.begin_turn("two", conversation="b")
     taken_over = await harness.begin_turn("three", conversation="c")

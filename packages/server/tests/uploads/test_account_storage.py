@@ -101,8 +101,11 @@ async def test_inline_files_count_until_their_message_is_purged(harness: Harness
     harness.tick(15 * DAY)
     await retention.messages(harness.ctx)
     assert await used(harness) == 0
+    assert harness.all("SELECT message_id FROM attachments") == []
     await blobs.sweep(harness.ctx)
     assert harness.all("SELECT blob FROM pending_deletions") == []
+    folder = harness.ctx.settings.data_path / "blobs"
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
 async def test_a_refused_message_counts_nothing(harness: Harness) -> None:
