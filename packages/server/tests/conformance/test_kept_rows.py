@@ -14,7 +14,6 @@ from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.explain import timeline_rows
-from agentpost.explain.timeline_rows import AgentLine
 from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests, rows as request_rows
 from agentpost.requests.filter_rules import request_filter
@@ -45,27 +44,6 @@ def record(n: int, account_id: str | None = "acc_1") -> RequestRecord:
     outcome: dict[str, object] = {} if n % 2 else {"status": 404, "error": "not_found"}
     body = {"response_bytes": 3_000_000_000, "response_body": "{}"}
     return request_record(account_id, n, id=f"req_{n:032x}", key_id=None, **body, **outcome)
-
-
-async def test_the_lines_of_an_agent(db: Database) -> None:
-    lines = [AgentLine(n, n or None, "info", f"line {n}") for n in range(3)]
-    made = [new_id(ids.REQUEST, line.at) for line in lines]
-    await db.write(lambda tx: timeline_rows.insert(tx, "exe_1", made, lines))
-    kept = await db.read(lambda tx: timeline_rows.of_owner(tx, "exe_1", timeline_rows.ALL))
-    assert [tuple(row) for row in kept] == [
-        (0, None, "info", "line 0"),
-        (1, 1, "info", "line 1"),
-        (2, 2, "info", "line 2"),
-    ]
-    last = await db.read(lambda tx: timeline_rows.of_owner(tx, "exe_1", 2))
-    assert [row[3] for row in last] == ["line 1", "line 2"]
-    for output, total in ((False, 0), (True, 3)):
-        count = partial(timeline_rows.count, message_id="msg_1", owners=["exe_1"], output=output)
-        assert await db.read(count) == total
-    gone = [
-        await db.write(lambda tx: retention_rows.delete_job_parts(tx, "exe_1", 2)) for _ in range(2)
-    ]
-    assert gone == [2, 1]
 
 
 async def test_the_request_log(db: Database) -> None:

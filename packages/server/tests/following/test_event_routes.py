@@ -77,7 +77,7 @@ def test_a_message_that_joins_copies_the_log_from_then_on(
     second = caller.send([["join"]], conversation="join")
 
     assert second["status"] == "processing"
-    joined = second["jobs"][0]
+    [joined] = second["jobs"]
     assert joined["role"] == "follow_up"
     assert joined["job_id"] == first["jobs"][0]["job_id"]
     server.open_gate("joined")

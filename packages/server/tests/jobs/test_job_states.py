@@ -6,7 +6,7 @@ spec: Transitions, Reasons, Limits; design: How a job ends; Credits; Expiry and 
 import pytest
 
 from agentpost.credits import actions as credits
-from agentpost.jobs import actions as jobs, works
+from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.rules import JobState
 from agentpost.nodes import upkeep
@@ -24,11 +24,6 @@ def facts(shape: Shape) -> tuple[str, str | None, bool]:
 async def expire(harness: Harness) -> None:
     harness.tick()
     await upkeep.expire_jobs(harness.ctx)
-
-
-async def stop_work(harness: Harness, message_id: str) -> None:
-    harness.tick()
-    await works.stop(harness.ctx, harness.account_id, harness.job(message_id)["work_id"])
 
 
 async def recover(harness: Harness, job_id: str) -> None:
@@ -75,21 +70,6 @@ async def test_a_message_is_kept_for_14_days_after_its_queue_deadline(harness: H
     harness.tick(DAYS)
     await expire(harness)
     assert harness.one("SELECT expires_at FROM messages WHERE id = ?", message_id) == (kept,)
-
-
-@pytest.mark.rule("Limits retention")
-async def test_a_message_is_kept_for_14_days_after_its_latest_deadline(harness: Harness) -> None:
-    """When it parks in the middle, too."""
-    message_id, [job] = await harness.working()
-    started = harness.one("SELECT started_at FROM jobs")[0]
-    expected = started + 21 * DAYS * 1_000_000
-    sql = "SELECT expires_at FROM messages WHERE id = ?"
-    assert harness.one(sql, message_id) == (expected,)
-    with pytest.raises(jobs.OutOfCredits):
-        await jobs.hold(harness.ctx, job, harness.call(job.job_id), 10**12)
-    assert harness.one(sql, message_id) == (expected,)
-    await stop_work(harness, message_id)
-    assert harness.one(sql, message_id) == (expected,)
 
 
 # --- the watch, late results and recover ----------------------------------------------------------

@@ -103,16 +103,6 @@ async def test_programs_a_function_started_go_with_it(bench: MakeBench, tmp_path
     await eventually_async(lambda: gone(child))
 
 
-async def test_waiting_calls_are_served_in_order(bench: MakeBench) -> None:
-    one = bench()
-    ended: list[int] = []
-    tasks = [one.begin("same", n) for n in range(6)]
-    for task in tasks:
-        task.add_done_callback(lambda t: ended.append(t.result()))
-    await asyncio.gather(*tasks)
-    assert ended == list(range(6))
-
-
 async def test_a_call_cancelled_while_it_waits_frees_its_place(
     bench: MakeBench, tmp_path: Path
 ) -> None:

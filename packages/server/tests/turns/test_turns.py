@@ -41,6 +41,16 @@ async def test_the_works_a_turn_is_shown_are_frozen_with_it(harness: Harness) ->
     assert kept is None
 
 
+async def test_who_joins_twice_is_listed_once(harness: Harness) -> None:
+    _, [job] = await harness.working("Chart")
+    ticket = await harness.begin_turn("make it blue")
+    for _ in range(2):
+        assert await harness.join(ticket, job.job_id)
+    await harness.end(ticket)
+    [listed] = harness.view(ticket.message.id)["jobs"]
+    assert (listed["job_id"], listed["role"]) == (job.job_id, "follow_up")
+
+
 # --- busy -----------------------------------------------------------------------------------------
 async def test_patience_lasts_to_the_microsecond(harness: Harness) -> None:
     await harness.begin_turn("long")
@@ -59,6 +69,20 @@ async def test_a_turn_that_ends_late_passes_over_those_who_lost_patience(harness
     await harness.end(running)
     assert state(harness, first) == ("failed", "agent_busy", True)
     assert harness.ticket(second).message.id == second
+
+
+@pytest.mark.parametrize("busy", [WhenBusy.WAIT, WhenBusy.FAIL])
+async def test_a_busy_message_may_be_busy_again(harness: Harness, busy: WhenBusy) -> None:
+    """Each run's outcome is a new event (design: One turn at a time)."""
+    await harness.begin_turn("long")
+    for times in (1, 2):
+        message_id = (await harness.send("short", idempotency_key="k", busy=busy)).message.id
+        if busy is WhenBusy.WAIT:
+            assert state(harness, message_id) == ("processing", None, False)
+            harness.tick(harness.ctx.settings.busy_wait_seconds)
+            await upkeep.expire_waiting_turns(harness.ctx)
+        assert state(harness, message_id) == ("failed", "agent_busy", True)
+        assert harness.names(message_id) == ["message.failed"] * times
 
 
 # --- fencing --------------------------------------------------------------------------------------
