@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from agentpost.db import filtered
 from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests
 from agentpost.requests.actions import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
@@ -78,24 +77,6 @@ async def test_requests_can_be_filtered(at: ManualHarness) -> None:
         wanted = request_filter(given, at.clock.now())
         lines, _ = await requests.recent(at.ctx.db, at.caller.account_id, wanted)
         assert [4 - made.index(line.id) for line in lines] == found, given
-
-
-async def test_a_filter_that_fits_nothing_looks_through_a_part_at_a_time(
-    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(filtered, "SCANNED_MAX", 3)
-    for n in range(7):
-        at.ctx.requests.append(made_entry(at, n, status=404 if n == 0 else 200))
-    await at.ctx.requests.flush()
-    wanted, before, pages = request_filter({"status": "404"}, at.clock.now()), None, []
-    while True:
-        lines, before = await requests.recent(
-            at.ctx.db, at.caller.account_id, wanted, before=before
-        )
-        pages.append(len(lines))
-        if before is None:
-            break
-    assert pages == [0, 0, 1]
 
 
 async def test_the_last_use_of_a_key_is_noted(at: ManualHarness) -> None:
