@@ -10,7 +10,7 @@ import resource
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -252,18 +252,6 @@ async def test_nothing_counts_as_stored_in_a_file_that_is_not_there_any_more(
     assert await db.write(put()) == 1, "it is the same one again"
 
 
-async def test_another_file_in_its_place_is_not_written_to(
-    db: SqliteDatabase, tmp_path: Path
-) -> None:
-    other = tmp_path / "other.db"
-    other.write_bytes((tmp_path / "a.db").read_bytes())
-    other.replace(tmp_path / "a.db")
-    with capture_logs():
-        for _ in range(2):
-            with pytest.raises(StoreUnavailable, match="deleted, moved or replaced"):
-                await db.write(put())
-
-
 async def test_a_write_ahead_log_that_was_deleted_is_noticed(tmp_path: Path) -> None:
     """What is written to it would be gone with the next start."""
     db = SqliteDatabase(tmp_path / "a.db", external_check_seconds=60)  # the write is to notice it
@@ -273,25 +261,6 @@ async def test_a_write_ahead_log_that_was_deleted_is_noticed(tmp_path: Path) -> 
     with capture_logs(), pytest.raises(StoreUnavailable, match=r"a\.db-wal was deleted"):
         await db.write(put())
     await asyncio.to_thread(db.close)
-
-
-async def test_time_in_the_queue_counts_when_another_program_has_the_lock(
-    db: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each write gives up on its own, not each one that much after the one before it."""
-    monkeypatch.setattr(sqlite_group, "BUSY_SECONDS", 1.0)
-    monkeypatch.setattr(sqlite_group, "_PATIENT_SECONDS", 0.0)
-    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with capture_logs():
-            async with asyncio.timeout(PATIENCE / 2):
-                ends = await asyncio.gather(
-                    *(db.write(put()) for _ in range(8)), return_exceptions=True
-                )
-        assert {str(end) for end in ends} == {
-            "The database was locked by another program for 1 seconds."
-        }
-    assert await db.write(put()) == 1
 
 
 async def test_the_log_is_copied_when_nobody_waits(
