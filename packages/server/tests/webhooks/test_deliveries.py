@@ -214,22 +214,6 @@ async def test_endpoints_with_nothing_to_retry_do_not_hide_those_that_failed(own
     assert found == [failing]
 
 
-@ON_SQLITE
-@pytest.mark.rule("Webhook endpoint states 2")
-async def test_switching_on_forgets_the_failures(own: Account) -> None:
-    endpoint = await own.endpoint()
-    await own.event(endpoint)
-    await fail_for(own, 3.1 * DAY)
-    assert not await own.is_on(endpoint)
-    on = await endpoints.change(own.ctx, own.id, endpoint, EndpointChange(enabled=True))
-    assert (on.disabled_at, on.disabled_reason, on.failing_since) == (None, None, None)
-    assert await own.attempt() == [], "what was dropped stays dropped"
-    event = await own.event(endpoint)
-    await own.attempt("no")
-    assert await own.is_on(endpoint)
-    assert await own.failing_since(endpoint) == (await own.read(endpoint, event)).created_at
-
-
 # --- ended from outside ---------------------------------------------------------------------------
 async def test_a_dropped_delivery_that_arrived_is_delivered(own: Account) -> None:
     endpoint = await own.endpoint()
