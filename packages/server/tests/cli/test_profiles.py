@@ -196,11 +196,15 @@ def test_a_key_is_not_sent_to_another_address(
     assert "set AGENTPOST_KEY" in result.stderr
 
 
-def test_without_a_server_it_says_how_to_get_one(alone: Server) -> None:
+def test_without_a_server_it_says_how_to_get_one(
+    alone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = run("me")
     assert (result.exit_code, result.stdout) == (7, "")
     assert "run `agentpost login`" in result.stderr
     assert "agentpost login --profile w" in run("me", "--profile", "w").stderr
+    monkeypatch.setenv("AGENTPOST_PROFILE", "nobody")
+    assert run("me").exit_code == 7
 
 
 def test_a_broken_file_is_one_line(alone: Server) -> None:

@@ -33,9 +33,7 @@ async def test_the_signed_bytes_are_the_sent_bytes(egress: MakeEgress, serve: Se
 
 
 @pytest.mark.rule("Webhook events 6")
-@pytest.mark.parametrize(
-    "status", [200, 204, 299, 301, 302, 307, 308, 400, 404, 429, 500, 599]
-)
+@pytest.mark.parametrize("status", [200, 204, 299, 301, 302, 307, 308, 400, 404, 429, 500, 599])
 async def test_any_2xx_is_success_and_everything_else_fails(
     egress: MakeEgress, serve: Serve, status: int
 ) -> None:
