@@ -32,21 +32,12 @@ DISTRIBUTIONS = {
 
 def resolved(*requirements: str) -> dict[str, str]:
     """The versions by package that these requirements lead to, without installing them."""
-    command = [
-        uv(),
-        "pip",
-        "compile",
-        "--quiet",
-        "--no-header",
-        "--no-annotate",
-        "--system-certs",
-        "-",
-    ]
+    command = [uv(), "pip", "compile", "--quiet", "--no-header", "--no-annotate"]
     ours = [f"{name} @ {(ROOT / folder).as_uri()}" for name, folder in DISTRIBUTIONS.items()]
     # The tests' own variable would have uv trust no index.
     environment = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}
     done = subprocess.run(
-        [*command, "--python-version", "3.12"],
+        [*command, "--system-certs", "-", "--python-version", "3.12"],
         env=environment,
         input="\n".join([*ours, *requirements]),
         capture_output=True,

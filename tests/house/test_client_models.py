@@ -13,10 +13,9 @@ from agentpost.contract.shape import Maybe, Time, schemas
 from agentpost.messages.shapes import MessageShape
 from agentpost_client import models
 from agentpost_client.records import Record
-from tests.house.tree import CLIENT, DOCS, ROOT, document
+from tests.house.tree import DOCS, ROOT, document
 
 SCRIPT = runpy.run_path(str(DOCS / "client_models.py"))
-SYNC = runpy.run_path(str(DOCS / "client_sync.py"))
 SENT = {
     "message": models.Message,
     "file": models.File,
@@ -29,19 +28,6 @@ SENT = {
     "error": models.ErrorBody,
 }
 """How the names of what was recorded begin -> what reads it."""
-
-
-@pytest.mark.parametrize("name", SCRIPT["files"]())
-def test_a_file_is_up_to_date(name: str) -> None:
-    assert document(CLIENT / name) == SCRIPT["files"]()[name], "python docs/client_models.py"
-
-
-def test_the_blocking_client_is_made_from_the_other() -> None:
-    for name in SYNC["names"]():
-        made = SYNC["text"](name)
-        assert document(CLIENT / "_sync" / name) == made, "python docs/client_sync.py"
-    written = {path.name for path in (CLIENT / "_sync").glob("*.py")}
-    assert written == {*SYNC["names"](), *SYNC["BY_HAND"]}
 
 
 def answers() -> list[tuple[str, type[Record]]]:

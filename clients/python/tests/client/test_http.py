@@ -99,14 +99,11 @@ def test_an_upload_says_its_length(call: Call, wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("coding", "body"),
     [
-        ("gzip", gzip.compress(ME)),
         ("GZip", gzip.compress(ME)),
-        ("deflate", zlib.compress(ME)),
-        ("deflate", zlib.compress(ME)[2:-4]),
         ("gzip, deflate", zlib.compress(gzip.compress(ME))),
         ("of-tomorrow", ME),
     ],
-    ids=["gzip", "upper case", "deflate", "without head", "both", "unknown"],
+    ids=["upper case", "both", "unknown"],
 )
 def test_compressed_answers_are_read(call: Call, wire: Wire, coding: str, body: bytes) -> None:
     wire.script = [http(body, Content_ENCODING=coding)]

@@ -129,13 +129,18 @@ def test_every_code_has_its_class() -> None:
 
 
 async def test_an_error_says_what_to_do_and_whom_to_ask(talk: Talk) -> None:
-    problems = [{"field": "limit", "problem": "must be at most 50"}]
+    problems = [{"field": "limit", "problem": "must be at most 50"}, {"field": None}]
     talk.script = [refusal(400, "invalid_request", problems=problems)]
     with pytest.raises(errors.InvalidRequest) as caught:
         await talk("work.list", 99)
     error = caught.value
-    text = "invalid_request: About invalid_request. [limit: must be at most 50] (req_1)"
-    assert str(error) == text
+    told = (error.code, error.message, error.status, error.request_id)
+    assert told == ("invalid_request", "About invalid_request.", 400, "req_1")
+    assert [problem.field for problem in error.problems] == ["limit", None]
+    text = str(error)
+    assert text.startswith("invalid_request: About invalid_request. [limit: must be at most 50")
+    assert text.endswith("(req_1)")
+    assert KEY not in text
     assert error.__notes__ == [f"What to do: {error.hint}"]
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), type(again), again.problems) == (text, type(error), error.problems)
