@@ -24,7 +24,6 @@ from tests.house.tree import (
     ROOT,
     SRC,
     VERIFY,
-    client,
     imports,
     package,
     sources,
@@ -202,11 +201,6 @@ def test_no_room_and_no_file_is_in_both_trees_of_agentpost() -> None:
     )
     assert server & library == set()
     assert "__init__" not in server | library
-
-
-def test_the_client_imports_nothing_of_the_server() -> None:
-    names = [name for source in client() for _, name in imports(source)]
-    assert [name for name in names if name.split(".")[0] == "agentpost"] == []
 
 
 def test_every_room_says_what_it_is_and_none_is_crowded() -> None:

@@ -197,19 +197,10 @@ async def test_relative_redirect(
 @pytest.mark.parametrize(
     "location",
     [
-        "http://example.com/",
-        "https://10.0.0.1/",
-        "https://localhost/",
-        "https://[::1]/",
-        "https://metadata.google.internal/",
-        "https://user@example.com/",
-        "https://127.1/",
-        "file:///etc/passwd",
-        "ftp://example.com/",
-        "http://127.0.0.1:{other}/",
-        "http:\\\\127.0.0.1:{other}/",
-        "https://[bad/",
-        "//0x7f000001/",
+        *("http://example.com/", "https://10.0.0.1/", "https://localhost/", "https://[::1]/"),
+        *("https://metadata.google.internal/", "https://user@example.com/", "https://127.1/"),
+        *("file:///etc/passwd", "ftp://example.com/", "http://127.0.0.1:{other}/"),
+        *("http:\\\\127.0.0.1:{other}/", "https://[bad/", "//0x7f000001/"),
     ],
 )
 async def test_redirect_is_checked_like_the_first_url(
