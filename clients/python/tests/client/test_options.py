@@ -68,8 +68,7 @@ def test_a_given_http_client_is_used_and_left_open() -> None:
         ({"timeout": 0}, "timeout is 0"),
         ({"timeout": float("nan")}, "timeout is nan"),
         ({"max_retries": -1}, "max_retries is -1"),
-        ({"url": "localhost:8080"}, "http://"),
-        ({"key": "a b"}, "AGENTPOST_KEY"),
+        ({"url": "localhost:8080", "key": "a b"}, "http://"),
     ],
 )
 @pytest.mark.parametrize("kind", [Client, AsyncClient])

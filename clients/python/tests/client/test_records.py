@@ -112,8 +112,6 @@ def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPat
         ("", "k", "set AGENTPOST_URL"),
         ("http://h", "", "set AGENTPOST_KEY"),
         ("localhost:8000", "k", "AGENTPOST_URL"),
-        ("http://", "k", "AGENTPOST_URL"),
-        ("http://h:99999", "k", "AGENTPOST_URL"),
         ("http://ex ample", "k", "AGENTPOST_URL"),
         ("http://h\n", "", "AGENTPOST_KEY"),
         ("http://user:pass@h", "k", "AGENTPOST_URL"),
