@@ -14,11 +14,7 @@ import pytest
 
 from tests.house.tree import ROOT, uv
 
-FRAMEWORKS = {
-    "crewai": (1, 15),
-    "semantic-kernel": (1, 45),
-    "instructor": (1, 17),
-}
+FRAMEWORKS = {"crewai": (1, 15), "semantic-kernel": (1, 45), "instructor": (1, 17)}
 """The oldest release, as major and minor version, that an installation beside the server may take.
 Those that have an adapter are in the dev group: uv.lock holds them beside the server."""
 

@@ -10,16 +10,7 @@ import pytest
 from tests.house.banned_turns import banned
 from tests.house.old_words import OLD_NAMES
 from tests.house.texts import page_texts, texts
-from tests.house.tree import (
-    DOCS,
-    Source,
-    client,
-    document,
-    dotted,
-    package,
-    parse,
-    sources,
-)
+from tests.house.tree import DOCS, Source, client, document, dotted, package, parse, sources
 
 GRAB_BAGS = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNDONE = re.compile(r"\b(TODO|FIXME|XXX|HACK|(raise|return) NotImplementedError)\b")

@@ -10,14 +10,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from agentpost_client import (
-    ApiError,
-    AsyncClient,
-    Client,
-    ConfigError,
-    RetryPolicy,
-    errors,
-)
+from agentpost_client import ApiError, AsyncClient, Client, ConfigError, RetryPolicy, errors
 from agentpost_client.errors import error_class
 from agentpost_client.refusals import BY_CODE
 from agentpost_client.wire import host_of

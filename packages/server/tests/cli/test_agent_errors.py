@@ -108,8 +108,7 @@ def test_an_import_that_is_missing_in_a_package_is_not_taken_for_the_agent(folde
 
 
 @pytest.mark.parametrize(
-    ("line", "names"),
-    [("", ()), ("WORKER_IMPORTS = ['csv', 'json.tool']", ("csv", "json.tool"))],
+    ("line", "names"), [("", ()), ("WORKER_IMPORTS = ['csv', 'json.tool']", ("csv", "json.tool"))]
 )
 def test_an_agent_names_what_its_steps_import(
     line: str, names: tuple[str, ...], folder: Path

@@ -115,12 +115,7 @@ def test_login_takes_an_address_without_a_scheme(alone: Server) -> None:
     [
         ("", b"<html>", 404, "is not an agentpost server (it answered 404)"),
         ("", {"hello": 1}, 200, "is not an agentpost server (its answer is not one of this API)"),
-        (
-            "/dashboard",
-            {"error": "not_found", "message": "No."},
-            404,
-            "without its path",
-        ),
+        ("/dashboard", {"error": "not_found", "message": "No."}, 404, "without its path"),
     ],
 )
 def test_a_key_is_not_sent_to_what_is_no_agentpost(

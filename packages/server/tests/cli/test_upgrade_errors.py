@@ -29,11 +29,7 @@ def run(
     folder: Path, *arguments: str, url: str = "", before: Callable[[], None] | None = None
 ) -> str:
     """What it complains of: the only line it prints to standard error."""
-    environment = {
-        **os.environ,
-        "AGENTPOST_DATA_DIR": str(folder),
-        "AGENTPOST_DATABASE_URL": url,
-    }
+    environment = {**os.environ, "AGENTPOST_DATA_DIR": str(folder), "AGENTPOST_DATABASE_URL": url}
     if before is None:
         ended = forking.run(arguments, env=environment, cwd=folder.parent, timeout=120)
     else:

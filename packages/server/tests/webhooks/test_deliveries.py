@@ -204,9 +204,7 @@ async def test_endpoints_with_nothing_to_retry_do_not_hide_those_that_failed(own
     idle, failing = await own.endpoint(), await own.endpoint()
     await own.event(idle)
     await own.attempt("no")
-    await own.ctx.db.write(
-        lambda tx: delivery_rows.end_pending(tx, idle, DeliveryStatus.CANCELLED),
-    )
+    await own.ctx.db.write(lambda tx: delivery_rows.end_pending(tx, idle, DeliveryStatus.CANCELLED))
     await own.event(failing)
     await fail_for(own, 2 * DAY)
     now = own.clock.now()

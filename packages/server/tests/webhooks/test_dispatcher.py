@@ -183,11 +183,7 @@ async def test_who_fails_at_once_is_in_nobodys_way(
     """A failure is no reason to wait behind those that hang."""
     few_slots(monkeypatch, quick=4, slow=2)
     held = Held()
-    async with (
-        serving(held) as slow,
-        serving(replies(status="500 No")) as failing,
-        sending(ctx),
-    ):
+    async with serving(held) as slow, serving(replies(status="500 No")) as failing, sending(ctx):
         stuck = await endpoint(ctx, account, slow)
         await send(ctx, account, stuck, 20)
         await eventually_async(lambda: held.now == 2)

@@ -146,11 +146,7 @@ def test_what_no_endpoint_may_have_is_refused(
 
 @pytest.mark.rule("WebhookEndpoint.url", "Webhooks create.url", "Limits endpoints")
 @pytest.mark.parametrize(
-    "url",
-    [
-        "https://hooks.example.com:8443/a?b=c",
-        "https://hooks.example.com/" + "x" * 1_974,
-    ],
+    "url", ["https://hooks.example.com:8443/a?b=c", "https://hooks.example.com/" + "x" * 1_974]
 )
 def test_public_addresses_are_taken_as_given(hooks: Hooks, url: str) -> None:
     assert hooks.create(url=url)["url"] == url
