@@ -8,10 +8,10 @@ that was current when this was written.
 """
 
 import os
-import subprocess
 
 import pytest
 
+from tests import programs
 from tests.house.tree import ROOT, uv
 
 FRAMEWORKS = {"crewai": (1, 15), "semantic-kernel": (1, 45), "instructor": (1, 17)}
@@ -32,15 +32,9 @@ def resolved(*requirements: str) -> dict[str, str]:
     ours = [f"{name} @ {(ROOT / folder).as_uri()}" for name, folder in DISTRIBUTIONS.items()]
     # The tests' own variable would have uv trust no index.
     environment = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}
-    done = subprocess.run(
-        [*command, "--system-certs", "-", "--python-version", "3.12"],
-        env=environment,
-        input="\n".join([*ours, *requirements]),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    options = ("--system-certs", "-", "--python-version", "3.12")
+    named = "\n".join([*ours, *requirements])
+    done = programs.run(*command, *options, env=environment, input=named)
     if "Failed to fetch" in done.stderr or "error sending request" in done.stderr:
         pytest.skip(f"the package index cannot be reached: {done.stderr[-200:]}")
     assert done.returncode == 0, done.stderr

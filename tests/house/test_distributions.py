@@ -6,7 +6,6 @@ environments of their own and measures those.
 """
 
 import re
-import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from email.parser import Parser
@@ -27,6 +26,7 @@ from agentpost.domain import limits
 from agentpost.extras import MODULES
 from agentpost.version import __version__
 from agentpost_client import limits as client_limits
+from tests import programs
 from tests.house.tree import AGENTS, CLIENT, OFFLINE, ROOT, SERVER, SRC, VERIFY, uv
 
 CLIENT_PROJECT, AGENTS_PROJECT, OFFLINE_PROJECT, VERIFY_PROJECT = (
@@ -252,20 +252,13 @@ def exported() -> list[Requirement]:
     command = [uv(), "export", "--quiet", "--locked", "--offline", "--no-emit-workspace"]
     command += ["--all-packages", "--all-extras", "--all-groups"]
     command += ["--no-hashes", "--no-annotate", "--no-header"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return [Requirement(line) for line in done.stdout.splitlines()]
+    return [Requirement(line) for line in programs.printed(*command, cwd=ROOT).splitlines()]
 
 
 def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
     """As they are published, from the sources alone."""
-    command = [uv(), "build", "--all-packages", "--wheel", "--out-dir", str(tmp_path)]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    command = (uv(), "build", "--all-packages", "--wheel", "--out-dir", tmp_path)
+    programs.printed(*command, cwd=ROOT)
     wheels = {path.name.split("-")[0]: path for path in tmp_path.glob("*.whl")}
     assert wheels.keys() == {name.replace("-", "_") for name in OWN}
     server, agents, client, offline, verify = (content(wheels[name]) for name in sorted(wheels))

@@ -7,7 +7,6 @@ lists here say what has to be in it, and the tests name what has not been added 
 import os
 import runpy
 import shutil
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests import programs
 from tests.house.floors import declared, find_circle, floor_of
 from tests.house.tree import (
     AGENTS,
@@ -74,20 +74,10 @@ def existing(modules: set[str]) -> set[str]:
 def lint(*folders: Path) -> tuple[int, str]:
     """Exit code and report of import-linter for the packages in these folders."""
     path = os.pathsep.join(map(str, (*folders, ROOT)))
-    done = subprocess.run(
-        [
-            Path(sys.executable).with_name("lint-imports"),
-            "--no-cache",
-            "--no-logo",
-            f"--config={ROOT / 'pyproject.toml'}",
-        ],
-        cwd=ROOT,
-        env={"COLUMNS": "200", "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    program = Path(sys.executable).with_name("lint-imports")
+    options = ("--no-cache", "--no-logo", f"--config={ROOT / 'pyproject.toml'}")
+    environment = {"COLUMNS": "200", "PYTHONPATH": path}
+    done = programs.run(program, *options, cwd=ROOT, env=environment)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import inspect
-import subprocess
 import sys
 import tarfile
 import threading
@@ -38,6 +37,7 @@ from agentpost_client.decoding import Decoding
 from agentpost_client.sse import Lines
 from agentpost_client.version import __version__
 from agentpost_client.wire import Fault, NoAnswer, read_fault, timeout
+from tests import programs
 from tests.client.scripted import KEY, Wire, http
 from tests.client.test_upload import TICKET, ready
 
@@ -292,10 +292,7 @@ print(Client(sys.argv[1], "key", max_retries=0).me().user_id, "idna" in sys.modu
 
 def test_httpx2_is_not_needed(wire: Wire) -> None:
     wire.script = [http(ME)]
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, wire.url], capture_output=True, text=True, check=False
-    )
-    assert done.stdout == "usr_1 False\n", done.stderr
+    assert programs.printed(sys.executable, "-c", WITHOUT, wire.url) == "usr_1 False\n"
 
 
 @pytest.mark.parametrize("target", ["http://a..b/", "file:///etc/x"])

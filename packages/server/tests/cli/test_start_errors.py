@@ -173,12 +173,17 @@ def test_a_backup_that_cannot_be_written_is_one_line(
     monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
     shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
     (tmp_path / "nowhere").touch()
-    with pytest.raises(SystemExit) as ended:
-        app(["backup", str(tmp_path / "nowhere")])
-    assert ended.value.code == 1
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("agentpost: ")
-    assert "nowhere" in last
+    for place, code, reported in (
+        (str(tmp_path / "nowhere"), 1, "nowhere"),
+        ("s3://bucket/prefix", 2, "name a folder"),
+        ("copy.db", 2, "name a folder"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            app(["backup", place])
+        assert ended.value.code == code
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith("agentpost: ")
+        assert reported in last
 
 
 def test_settings_that_are_hardly_meant_are_reported_and_allowed(

@@ -7,7 +7,6 @@ import ctypes
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -17,7 +16,7 @@ import psycopg
 import pytest
 
 from agentpost.db import migrate
-from tests import forking
+from tests import forking, programs
 from tests.servers import Postgres, empty_sqlite
 
 COMMANDS = (["serve", "--port", "0"], ["db", "upgrade"], ["accounts", "list"])
@@ -33,16 +32,8 @@ def run(
     if before is None:
         ended = forking.run(arguments, env=environment, cwd=folder.parent, timeout=120)
     else:
-        ended = subprocess.run(
-            [sys.executable, "-m", "agentpost", *arguments],
-            env=environment,
-            cwd=folder.parent,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            preexec_fn=before,
-        )
+        program = (sys.executable, "-m", "agentpost", *arguments)
+        ended = programs.run(*program, env=environment, cwd=folder.parent, preexec_fn=before)
     assert ended.returncode == 1, ended.stderr + ended.stdout
     assert "Traceback" not in ended.stderr
     [line] = [line for line in ended.stderr.splitlines() if line.startswith("agentpost: ")]

@@ -6,7 +6,6 @@ what is kept of the answer is short text that every database takes.
 
 import asyncio
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -17,6 +16,7 @@ import pytest
 from agentpost.egress import names
 from agentpost.egress.client import Answer
 from agentpost.egress.errors import FetchFailed
+from tests import programs
 from tests.egress.calls import Names, exchange, post
 from tests.egress.certificates import make_authority
 from tests.egress.conftest import MakeEgress, Posted, Serve
@@ -333,9 +333,7 @@ def test_a_silent_name_server_does_not_hold_up_the_end() -> None:
         "    await way.aclose()\n"
         "asyncio.run(main())\n"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
-    )
+    ended = programs.run(sys.executable, "-c", script, seconds=120)
     assert (ended.stdout, ended.stderr) == ("no answer within 0.1 seconds\n", "")
 
 
