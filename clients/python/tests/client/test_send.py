@@ -19,18 +19,6 @@ def sparse(path: Path, size: int = 400 * 2**20) -> Path:
 BUSY = message("failed", reason="agent_busy", retry_after_seconds=15)
 
 
-async def test_the_request_has_the_text_and_what_was_given(talk: Talk) -> None:
-    talk.script = [answer(message(reply="Hello."), 201)]
-    given = {"conversation": "c-7", "metadata": {"order": "1"}, "webhook_endpoint_id": "whe_1"}
-    sent = await talk("send", "Hi", **given)
-    (request,) = talk.asked
-    assert (request.method, str(request.url)) == ("POST", "http://server.test/v1/messages")
-    assert request.headers["Authorization"] == "Bearer svc_key_secret"
-    assert request.headers["Content-Type"] == "application/json"
-    assert talk.bodies == [{"message": "Hi", **given}]
-    assert (sent.id, sent.reply, sent.final) == ("msg_1", "Hello.", True)
-
-
 async def test_files_travel_as_base64_with_name_and_type(talk: Talk, tmp_path: Path) -> None:
     csv = tmp_path / "sales.csv"
     csv.write_bytes(b"a,b\n1,2\n")
