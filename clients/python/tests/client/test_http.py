@@ -267,6 +267,7 @@ def test_lines_end_as_they_like() -> None:
     assert [line for data in sent for line in lines.feed(data)] == (
         ["a", "b", "", "c\u00e4", "", "\u2028d\ufffd"]
     )
+    assert Lines().feed("\ufeffid: 1\n".encode()) == ["id: 1"], "a mark of byte order is none of it"
 
 
 def test_authorities_of_the_environment_are_trusted(
@@ -335,7 +336,3 @@ def test_a_compressed_body_that_ends_too_early_is_seen(name: str) -> None:
     list(decoding.decode(BODIES[name][:-3]))
     with pytest.raises(httpcore2.RemoteProtocolError):
         decoding.close()
-
-
-def test_a_mark_of_byte_order_is_no_part_of_an_event() -> None:
-    assert Lines().feed("\ufeffid: 1\n".encode()) == ["id: 1"]
