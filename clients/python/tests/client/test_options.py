@@ -126,8 +126,8 @@ async def test_an_error_says_what_to_do_and_whom_to_ask(talk: Talk) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
         await talk("work.list", 99)
     error = caught.value
-    told = (error.code, error.message, error.status, error.request_id)
-    assert told == ("invalid_request", "About invalid_request.", 400, "req_1")
+    values = (error.code, error.message, error.status, error.request_id)
+    assert values == ("invalid_request", "About invalid_request.", 400, "req_1")
     assert [problem.field for problem in error.problems] == ["limit", None]
     text = str(error)
     assert text.startswith("invalid_request: About invalid_request. [limit: must be at most 50")

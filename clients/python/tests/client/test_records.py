@@ -34,8 +34,8 @@ FULL: dict[str, Any] = {
 @pytest.mark.rule("Versioning 2")
 def test_unknown_fields_and_words_and_nulls_are_taken() -> None:
     read = Message.read(FULL)
-    told = (read.status, read.reason, read.reply, read.running)
-    assert told == ("pondering", "moon_phase", None, ())
+    values = (read.status, read.reason, read.reply, read.running)
+    assert values == ("pondering", "moon_phase", None, ())
     assert read.jobs[0].status == "paused"
     assert read.jobs[0].queued is False
     assert read.created_at is not None
