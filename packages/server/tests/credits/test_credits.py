@@ -114,6 +114,8 @@ async def test_a_step_that_ends_after_its_job_was_parked_is_fenced(harness: Harn
     for failed in (False, True):
         with pytest.raises(Fenced):
             await settle(harness, job, n, 60, failed=failed)
+    with pytest.raises(Fenced):
+        await charge(harness, job, 1)
     held = harness.call(job.job_id, n=n)
     with pytest.raises(Fenced):
         await jobs.record_call(
