@@ -140,9 +140,6 @@ def test_an_agent_is_taken_up_again_when_it_is_saved(author: Author) -> None:
         assert reply() == "This is version 2."
         running = begun()
         assert author.steps == ["first 1", "second 2"]
-        # What other broken code interrupts is repeated, too.
-        (author.folder / "agent.py").write_text(f"{BROKEN}\n")
-        author.sees("The previous code still answers")
         author.save(3)
         author.sees("reloaded ")
         eventually(lambda: author.steps[2:] == ["first 3"])
