@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
-import pytest
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.cluster import Cluster, cluster
@@ -27,7 +26,9 @@ def sent_job(caller: Caller, *script: list[object]) -> Json:
 
 def test_a_job_of_an_api_node_runs_on_a_worker(cluster: Cluster, callers: CallerMaker) -> None:
     """Which serves no API; a call that waits on the one hears of the end on the other."""
-    caller = callers(cluster.start("api"))
+    api = cluster.start("api")
+    assert "limits_per_node" in api.log_tail(), "there is no Redis in which to count"
+    caller = callers(api)
     message = sent_job(caller, ["gate", "g"], ["return", "ok"])
     worker = cluster.start("worker")  # the job waited for one
     assert callers(worker).http.get("/healthz").status_code == 200
@@ -82,36 +83,6 @@ def test_another_node_takes_up_a_killed_one_s_turn(cluster: Cluster, callers: Ca
     assert second.steps() == ["one", "two", "two"]
 
 
-@pytest.mark.rule("listMessageEvents.one-wait")
-def test_a_log_is_waited_for_once_over_all_nodes(cluster: Cluster, callers: CallerMaker) -> None:
-    first, second = cluster.start("api"), callers(cluster.start("api"))
-    message = sent_job(callers(first), ["return", "ok"])  # nobody runs it
-    path = f"/v1/messages/{message['id']}/events"
-    cursor = second.events(message["id"])["cursor"]
-    holder = threading.Thread(target=_wait_in_vain, args=(callers(first), f"{path}?wait=25"))
-    holder.start()
-
-    def taken() -> Json:
-        answer = second.call("GET", f"{path}?cursor={cursor}")
-        body: Json = answer.json()
-        return body if answer.status_code == 409 else {}
-
-    refused = eventually(taken)
-    assert (refused["error"], refused["cursor"]) == ("poll_in_progress", cursor)
-    first.kill()  # its hold goes with it
-    holder.join()
-    eventually(lambda: second.call("GET", path).status_code == 200, PROMPT)
-
-
-def _wait_in_vain(caller: Caller, path: str) -> None:
-    def wait_on() -> None:
-        while True:  # the test looks in between; then it is this one that is refused
-            caller.http.get(path)
-
-    with pytest.raises(httpx2.TransportError):
-        wait_on()
-
-
 def test_it_survives_losing_every_connection(cluster: Cluster, callers: CallerMaker) -> None:
     node = cluster.start()
     caller = callers(node)
@@ -158,7 +129,8 @@ def test_a_commit_that_breaks_is_not_the_job_s_failure(
 def test_a_database_that_hangs_does_not_keep_the_server_from_ending(
     cluster: Cluster, callers: CallerMaker
 ) -> None:
-    node = cluster.start()
+    hasty = {"agentpost.tasks.shutdown._ALL_SECONDS": 0.0}  # each part has a second
+    node = cluster.start(constants=hasty)
     caller = callers(node)
     message = sent_job(caller, ["gate", "g"], ["return", "ok"])
     node.await_gate("g")
@@ -189,4 +161,5 @@ def test_commands_work_beside_the_server(cluster: Cluster, callers: CallerMaker)
     assert caller.final(message["id"])["status"] == "completed"
     assert len(node.trace()) == 1
     assert node.stop() == 0
+    assert [node.log_tail().count(f'"node_{event}"') for event in ("joined", "left")] == [1, 1]
     assert cluster.rows("SELECT count(*) FROM nodes") == [(0,)]
