@@ -204,7 +204,9 @@ def test_calls_beside_each_other_keep_their_numbers(server: AgentServer, caller:
     calls = {line: about["call"] for line, about in printed.items()}
     assert calls["first printed"] == calls["first in a thread"] == 2
     assert calls["second printed"] == calls["second in a thread"] == 3
-    eventually(lambda: "from a thread of its own" in server.log_lines(), what="a line of no call")
+    of_no_call = "from a thread of its own"
+    eventually(lambda: of_no_call in server.log_file.read_text(), what="a line of no call")
+    assert not lines(server, "agent_output", message_id=message_id, line=of_no_call)
 
 
 def test_an_exception_of_a_step_has_the_ids(server: AgentServer, caller: Caller) -> None:
