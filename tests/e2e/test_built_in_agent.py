@@ -217,10 +217,8 @@ def test_a_conversation(caller: Caller, language: str) -> None:
 
 def test_stopped_work_is_started_again_with_its_file(caller: Caller) -> None:
     def job_of(message: Json) -> Json:
-        found = eventually(lambda: caller.get(message["id"])["jobs"], SECONDS, "the job")
-        assert found
-        job: Json = found[0]
-        return job
+        jobs: list[Json] = eventually(lambda: caller.get(message["id"])["jobs"], SECONDS, "a job")
+        return jobs[0]
 
     uploads = [ready(caller, table(SALES), "sales.csv")]
     sent = caller.send("make a film", conversation="stops", upload_ids=uploads)

@@ -67,9 +67,7 @@ class Callers:
                     return call(caller)
             return None
 
-        answer = eventually(ask, SECONDS_MAX, "an answer")
-        assert answer is not None
-        return answer
+        return eventually(ask, SECONDS_MAX, "an answer")
 
     def final(self, message_id: str) -> Json:
         """The message when it is final."""
@@ -78,9 +76,7 @@ class Callers:
             message = self.ask(lambda caller: caller.get(message_id))
             return message if message["final"] else None
 
-        message = eventually(look, SECONDS_MAX, f"the end of {message_id}")
-        assert message is not None
-        return message
+        return eventually(look, SECONDS_MAX, f"the end of {message_id}")
 
 
 def check_that_only_the_culprits_fail(

@@ -52,9 +52,7 @@ def delivery_of(receiver: Receiver, secret: str, name: str) -> Delivery:
     def look() -> Delivery | None:
         return next((d for d in receiver.got if d.verified(secret)["type"] == name), None)
 
-    found = eventually(look, what=name)
-    assert found is not None
-    return found
+    return eventually(look, what=name)
 
 
 # --- what is sent ---------------------------------------------------------------------------------
