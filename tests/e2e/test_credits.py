@@ -69,9 +69,9 @@ def test_without_credits_work_is_queued_and_a_top_up_starts_it(
     assert message["created_at"] < began < done["jobs"][0]["settled_at"]
     log = caller.log(message["id"])
     assert kinds(log)[0] == "agent_reply"
-    told = [entry.get("state") or entry.get("outcome") or entry["step"] for entry in log[1:]]
+    reported = [entry.get("state") or entry.get("outcome") or entry["step"] for entry in log[1:]]
     again = ["resumed", "completed"]
-    assert told == ["resumed", "Wrote half.txt", "stalled_credits", *again]
+    assert reported == ["resumed", "Wrote half.txt", "stalled_credits", *again]
     assert server.steps() == ["paid", "unpaid"]
     assert caller.credits() == 4
 

@@ -89,12 +89,7 @@ COMMANDS = [
     "keys revoke {evil}",
     "credits show {evil}",
 ]
-PRINTERS = {
-    "errors.py",
-    "printing.py",
-    "show.py",
-    "tables.py",
-}
+PRINTERS = {"errors.py", "printing.py", "show.py", "tables.py"}
 ELSEWHERE = {
     "serve": "its log: packages/server/tests/observability",
     "dev": "as serve",
