@@ -242,20 +242,6 @@ def test_a_client_that_hangs_up_leaves_nothing(server: AgentServer, caller: Call
     caller.refusal(409, "not_uploaded", "POST", f"/v1/uploads/{made['upload_id']}/complete")
 
 
-def test_s3_a_store_that_takes_too_much_is_seen_through(on_s3: AgentServer, callers: Any) -> None:
-    """Not every store holds the size range of a form; complete looks at the real size."""
-    caller = callers(on_s3)
-    made = announce(caller, size=4)
-    answer = post(made, b"x" * 5)
-    path = f"/v1/uploads/{made['upload_id']}/complete"
-    if answer.status_code == 204:
-        caller.refusal(413, "too_large", "POST", path)
-        caller.refusal(409, "not_pending", "POST", path)
-    else:
-        assert answer.status_code == 400
-        caller.refusal(409, "not_uploaded", "POST", path)
-
-
 def test_announced_bytes_are_bounded_however_many_calls_come_at_once(
     server: AgentServer, callers: Callable[..., Caller]
 ) -> None:
