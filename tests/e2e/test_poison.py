@@ -16,7 +16,11 @@ from tests.waiting import eventually
 
 __all__ = ["cluster"]
 
-SETTINGS: dict[str, Any] = {"agent": "tests.e2e.poisoned:agent", "running_jobs_max": 100}
+SETTINGS: dict[str, Any] = {
+    "agent": "tests.e2e.poisoned:agent",
+    "agent_processes": 0,  # it ends the server's own
+    "running_jobs_max": 100,
+}
 INNOCENT = [f"{kind} innocent{n}" for kind in ("job", "turn") for n in range(3)]
 CULPRITS = ["job culprit", "turn culprit"]
 DEATHS_MAX = 6
