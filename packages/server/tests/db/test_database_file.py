@@ -80,6 +80,15 @@ def test_the_second_is_refused_and_told_who_has_it(tmp_path: Path) -> None:
     FolderLock(tmp_path).acquire()
 
 
+def test_deleting_the_file_lets_nobody_in(tmp_path: Path) -> None:
+    first = FolderLock(tmp_path)
+    first.acquire()
+    (tmp_path / "agentpost.lock").unlink()
+    with pytest.raises(DatabaseBusy, match="in use"):
+        FolderLock(tmp_path).acquire()
+    first.release()
+
+
 def test_where_folders_cannot_be_locked_the_file_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

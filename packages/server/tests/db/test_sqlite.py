@@ -252,6 +252,18 @@ async def test_nothing_counts_as_stored_in_a_file_that_is_not_there_any_more(
     assert await db.write(put()) == 1, "it is the same one again"
 
 
+async def test_another_file_in_its_place_is_not_written_to(
+    db: SqliteDatabase, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.db"
+    other.write_bytes((tmp_path / "a.db").read_bytes())
+    other.replace(tmp_path / "a.db")
+    with capture_logs():
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match="deleted, moved or replaced"):
+                await db.write(put())
+
+
 async def test_a_write_ahead_log_that_was_deleted_is_noticed(tmp_path: Path) -> None:
     """What is written to it would be gone with the next start."""
     db = SqliteDatabase(tmp_path / "a.db", external_check_seconds=60)  # the write is to notice it

@@ -5,8 +5,9 @@ spec: Transitions, Reasons, Limits; design: How a job ends; Credits; Expiry and 
 
 import pytest
 
+from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
-from agentpost.jobs import actions as jobs
+from agentpost.jobs import actions as jobs, works
 from agentpost.jobs.actions import JobClaim
 from agentpost.jobs.rules import JobState
 from agentpost.nodes import upkeep
@@ -26,6 +27,11 @@ async def expire(harness: Harness) -> None:
     await upkeep.expire_jobs(harness.ctx)
 
 
+async def stop_work(harness: Harness, message_id: str) -> None:
+    harness.tick()
+    await works.stop(harness.ctx, harness.account_id, harness.job(message_id)["work_id"])
+
+
 async def recover(harness: Harness, job_id: str) -> None:
     signal, now = s.Recovered(), harness.tick()
     await harness.ctx.db.write(lambda tx: writer.apply_job(tx, harness.ctx, job_id, signal, now))
@@ -37,6 +43,23 @@ async def without_credits(harness: Harness) -> None:
     _, [job] = await harness.working("Spend")
     await jobs.charge(harness.ctx, job, harness.call(job.job_id), rest, "")
     await finish(harness.ctx, job, "Spent.", None, "{}")
+
+
+@pytest.mark.rule("Limits queue-and-cap")
+async def test_queued_work_waits_for_a_slot(harness: Harness) -> None:
+    """No resume while 5 run; a freed slot resumes the oldest."""
+    await without_credits(harness)
+    older, _ = await harness.working("older")
+    newer, _ = await harness.working("newer")
+    await accounts.set_hosting_fees(harness.ctx, harness.account_id, True)
+    await credits.add(harness.ctx, harness.account_id, 5)
+    assert {harness.job(m)["status"] for m in (older, newer)} == {"blocked"}
+    await accounts.set_hosting_fees(harness.ctx, harness.account_id, False)
+    _, running = await harness.working(*"abcde")
+    await upkeep.resume_queued(harness.ctx)
+    assert {harness.job(m)["status"] for m in (older, newer)} == {"blocked"}
+    await finish(harness.ctx, running[0], "Done.", None, "{}")
+    assert [harness.job(m)["status"] for m in (older, newer)] == ["running", "blocked"]
 
 
 @pytest.mark.rule(
@@ -70,6 +93,21 @@ async def test_a_message_is_kept_for_14_days_after_its_queue_deadline(harness: H
     harness.tick(DAYS)
     await expire(harness)
     assert harness.one("SELECT expires_at FROM messages WHERE id = ?", message_id) == (kept,)
+
+
+@pytest.mark.rule("Limits retention")
+async def test_a_message_is_kept_for_14_days_after_its_latest_deadline(harness: Harness) -> None:
+    """When it parks in the middle, too."""
+    message_id, [job] = await harness.working()
+    started = harness.one("SELECT started_at FROM jobs")[0]
+    expected = started + 21 * DAYS * 1_000_000
+    sql = "SELECT expires_at FROM messages WHERE id = ?"
+    assert harness.one(sql, message_id) == (expected,)
+    with pytest.raises(jobs.OutOfCredits):
+        await jobs.hold(harness.ctx, job, harness.call(job.job_id), 10**12)
+    assert harness.one(sql, message_id) == (expected,)
+    await stop_work(harness, message_id)
+    assert harness.one(sql, message_id) == (expected,)
 
 
 # --- the watch, late results and recover ----------------------------------------------------------

@@ -59,6 +59,23 @@ async def test_accounts_take_turns_on_a_single_worker(bench: MakeBench, tmp_path
     assert ended == ["b0", "a0", "a1", "a2"]
 
 
+async def test_a_timeout_begins_when_a_worker_has_the_call(
+    bench: MakeBench, tmp_path: Path
+) -> None:
+    one = bench()
+    busy = one.begin("until", f"{tmp_path}/busy")  # the import, of any length, is done then
+    await pid_in(tmp_path / "busy")
+    waiting = asyncio.create_task(
+        one.pool.call("some_steps:hang", [f"{tmp_path}/late"], account="a", key="k", timeout=0.3)
+    )
+    done, _ = await asyncio.wait([waiting], timeout=0.5)  # longer than it may run
+    assert not done
+    (tmp_path / "busy.end").touch()
+    assert await busy
+    with pytest.raises(TimeoutError):
+        await waiting
+
+
 async def test_a_call_that_takes_too_long_ends(bench: MakeBench, tmp_path: Path) -> None:
     one = bench(seconds=0.3)
     # Imports; the same process has the next call.

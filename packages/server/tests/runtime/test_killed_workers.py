@@ -36,6 +36,18 @@ async def done(here: Running, job: Callable[[Job], Awaitable[str]]) -> dict[str,
     return await here.final(await here.send())
 
 
+async def test_a_step_whose_worker_was_killed_runs_again(here: Running, notes: Path) -> None:
+    async def job(job: Job) -> str:
+        Script.seen.append(await job.step(killed_until, str(notes), 2, cost=1, timeout=60))
+        return "ok"
+
+    shown = await done(here, job)
+    assert (shown["status"], shown["credits_used"]) == ("completed", 1)
+    assert Script.seen == ["run 2"]
+    assert here.row(JOB) == ("completed", 1, 2), "each time is counted"
+    assert here.row("SELECT COUNT(*) FROM signals WHERE name = 'StepInterrupted'") == (2,)
+
+
 @ON_SQLITE
 async def test_a_file_whose_builder_was_killed_is_written(here: Running, notes: Path) -> None:
     async def job(job: Job) -> str:
