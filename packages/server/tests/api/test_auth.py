@@ -73,15 +73,6 @@ def test_a_key_expires(server: AgentServer) -> None:
     caller.close()
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/openapi.json", "/docs/errors"])
-def test_public_pages_need_no_key(server: AgentServer, path: str) -> None:
-    nobody = Caller(server, key=None)
-    answer = nobody.http.get(path)
-    assert answer.status_code == 200
-    assert answer.headers["Request-Id"].startswith("req_")
-    nobody.close()
-
-
 @pytest.mark.rule("Authentication 1", "Authentication 2")
 def test_a_key_is_shown_once_with_its_prefix(server: AgentServer) -> None:
     """Nickname, optional expiry, the whole key at its creation only."""
