@@ -7,7 +7,7 @@ import pytest
 import uvicorn
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from agentpost.clock import ManualClock
@@ -75,7 +75,7 @@ class Wire(asyncio.Transport):
         pass
 
 
-def open_connection(app: SentRequest) -> tuple[Connection, Wire]:
+def open_connection(app: ASGIApp) -> tuple[Connection, Wire]:
     connections = Connections(10, ManualClock())
     config = uvicorn.Config(app, log_config=None)
     made = Connection(config, ServerState(), {}, connections=connections)
