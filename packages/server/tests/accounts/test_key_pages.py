@@ -47,6 +47,7 @@ def test_a_form_with_a_mistake_makes_no_key(site: Site) -> None:
         ({"name": "n", "expires": "-1"}, "Choose one of the times."),
         ({}, "Give the key a name"),
         ({"name": "n", "scopes": "fly"}, "Choose at least one permission"),
+        ({"name": "n", "scopes": ""}, "Choose at least one permission"),
     ]
     with site.browser() as browser:
         for form, problem in wrong:
@@ -72,11 +73,6 @@ def test_a_key_may_do_what_was_checked(site: Site) -> None:
         assert 'value="read_all" checked' not in form
         browser.post(PATH, data={"name": "reports", "scopes": ["read"]})
         assert ">read</p>" in browser.get(PATH).text
-        nothing = browser.post(PATH, data={"name": "n"})
-        assert (nothing.status_code, "Choose at least one permission" in nothing.text) == (
-            422,
-            True,
-        )
     (made,) = asyncio.run(accounts.keys_of(site.ctx, site.ann))
     assert made.scopes == "read"
 

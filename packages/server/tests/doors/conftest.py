@@ -25,13 +25,6 @@ def client(server: AgentServer) -> Iterator[openai.OpenAI]:
 
 
 @pytest.fixture(scope="module")
-def second_key(server: AgentServer) -> str:
-    """Another key of the first key's account."""
-    made: str = server.command("keys", "create", "--account", ACCOUNT, "--name", "second")["key"]
-    return made
-
-
-@pytest.fixture(scope="module")
 def reading_key(server: AgentServer) -> str:
     """A key of the same account that may read only."""
     named = ("--account", ACCOUNT, "--name", "reading", "--scopes", "read")

@@ -16,6 +16,7 @@ import httpx2
 import pytest
 
 from agentpost.clock import new_id
+from tests.doors.test_responses import script
 from tests.e2e import posting
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
@@ -85,10 +86,6 @@ def connect(request: pytest.FixtureRequest, server: AgentServer) -> Connect:
         return connected
 
     return made
-
-
-def script(*operations: list[Any]) -> str:
-    return json.dumps(operations)
 
 
 async def call(client: mcp.Client, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -250,35 +247,19 @@ async def works(client: mcp.Client) -> None:
 
 async def refusals(client: mcp.Client) -> None:
     """What is wrong is said with what to do."""
-    assert await refusal_code(client, "send_message", text="") == "empty_message"
     assert await refusal_code(client, "send_message", txt="x") == "invalid_request"
     empty = [{"name": "a.txt"}, {"name": "b.txt"}]
     wrong = await client.call_tool("send_message", {"text": "x", "files": empty})
     assert wrong.is_error
     assert "files.0 needs a url or base64; files.1 needs" in str(wrong.content)
-    assert await refusal_code(client, "follow_message", message_id="msg_1") == "not_found"
-    assert await refusal_code(client, "get_work", work_id="wrk_1") == "not_found"
     assert await refusal_code(client, "answer_question", text="1999") == "invalid_request"
     with pytest.raises(mcp.MCPError, match="not_found"):
         await client.read_resource("agentpost://files/wrk_1/x")
 
 
-async def test_a_key_that_may_only_read_sends_nothing(
-    server: AgentServer, reading_key: str
-) -> None:
-    async with over_http(server, reading_key) as client:
-        assert await refusal_code(client, "send_message", text="hi") == "forbidden"
-        assert "data" in await call(client, "list_work")
-
-
 async def test_a_wrong_key_over_stdio_is_said_by_each_tool(server: AgentServer) -> None:
     async with beside(server, "svc_key_wrong") as client:
         assert await refusal_code(client, "send_message", text="hi") == "unauthorized"
-
-
-def test_a_wrong_key_over_http_is_refused_before_the_body_is_read(server: AgentServer) -> None:
-    answer = httpx2.post(f"{server.url}/mcp", content=b"[" * 10_000, trust_env=False)
-    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
 
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -288,7 +269,6 @@ ACCEPT = {"Accept": "application/json, text/event-stream", "Authorization": f"Be
 @pytest.mark.parametrize(
     ("request_", "status", "code"),
     [
-        ({"json": PING, "headers": {"Origin": "https://evil.example"}}, 403, -32600),
         ({"json": [PING]}, 400, -32600),
         ({"json": {**PING, "jsonrpc": "1.0"}}, 400, -32600),
         ({"json": {"jsonrpc": "2.0", "id": 1}}, 400, -32600),
@@ -297,7 +277,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream", "Authorization": f"Be
         ({"json": {**PING, "method": "tools/guess"}}, 200, -32601),
         ({"json": PING}, 200, None),
     ],
-    ids=["origin", "batch", "version", "nothing", "no JSON", "too large", "no method", "fine"],
+    ids=["batch", "version", "nothing", "no JSON", "too large", "no method", "fine"],
 )
 def test_requests_are_checked(
     server: AgentServer, request_: dict[str, Any], status: int, code: int | None

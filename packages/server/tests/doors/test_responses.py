@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx2
 import pytest
 from pydantic import BaseModel
 
@@ -297,7 +296,7 @@ def test_what_changes_no_answer_is_taken(client: openai.OpenAI) -> None:
     assert native(answer)["ignored"] == ["max_output_tokens", "reasoning", "store", "temperature"]
 
 
-def test_errors(client: openai.OpenAI, server: AgentServer) -> None:
+def test_errors(client: openai.OpenAI) -> None:
     with pytest.raises(openai.AuthenticationError) as unknown:
         client.with_options(api_key="svc_key_wrong").responses.retrieve("resp_1")
     assert unknown.value.code == "invalid_api_key"
@@ -314,7 +313,6 @@ def test_errors(client: openai.OpenAI, server: AgentServer) -> None:
     for call in absent:
         with pytest.raises(openai.NotFoundError, match="no such route"):
             call()
-    assert httpx2.post(f"{server.url}/openai/v1/responses", content=b"x" * 100).status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -339,13 +337,6 @@ def test_a_wrong_base_address_is_told(
         assert refused.value.response.json()["error"]["message"] == (
             f"The OpenAI API of this server is not here: set base_url to {server.url}/openai/v1."
         )
-
-
-def test_a_key_that_may_only_read_sends_nothing(client: openai.OpenAI, reading_key: str) -> None:
-    reading = client.with_options(api_key=reading_key)
-    with pytest.raises(openai.PermissionDeniedError) as refused:
-        create(reading, input="hi")
-    assert refused.value.code == "forbidden"
 
 
 def test_a_repeated_call_with_its_key_is_the_same_response(client: openai.OpenAI) -> None:
@@ -408,15 +399,6 @@ def test_an_account_holds_only_so_many_calls(narrow: openai.OpenAI) -> None:
             create(narrow, input="hi")
         assert create(narrow, input="hi", background=True).id
     assert refused.value.response.headers["retry-after"]
-
-
-def test_pages_of_other_origins_are_refused(impatient: openai.OpenAI) -> None:
-    answer = httpx2.post(
-        f"{impatient.base_url}responses",
-        headers={"Origin": "https://evil.example", "Authorization": f"Bearer {KEY}"},
-        json={"model": MODEL, "input": "hi"},
-    )
-    assert answer.status_code == 403
 
 
 class Rows(BaseModel):

@@ -143,6 +143,10 @@ def site_of_pages() -> bytes:
         ),
         ("a.zip", ZIP, lambda: zip_of(a_txt="x", b__c_csv="1"), ["b/c.csv", "2 files inside"]),
         ("a.json", "application/json", lambda: b'{"a":{"b":1}}', ["  &#34;a&#34;: {\n"]),
+        ("a.md", "text/markdown", f"*it* {EVIL}".encode, ["<em>it</em>"]),
+        ("a.txt", "text/plain", EVIL.encode, ["&lt;script&gt;"]),
+        ("a.html", "text/html", EVIL.encode, ["<iframe sandbox src="]),
+        ("b.csv", "text/csv", lambda: b"month;<b>\nJan;1\n", ["<td>Jan</td>", "&lt;b&gt;"]),
         ("a.yaml", "application/yaml", lambda: b"a: 1\n", ["a: 1"]),
         (
             "a.csv",

@@ -28,9 +28,10 @@ def cookie(response: httpx2.Response, name: str = COOKIE) -> dict[str, str]:
 def test_the_button_signs_in_and_the_link_is_spent(site: Site) -> None:
     path = f"/login/{site.token()}"
     with site.stranger() as browser:
-        shown = browser.get(path)
-        assert shown.status_code == 200
-        assert f'action="{path}"' in shown.text
+        for _ in range(2):  # looking spends nothing
+            assert browser.head(path).status_code == 200
+            assert f'action="{path}"' in browser.get(path).text
+        assert not browser.cookies
         answer = browser.post(path)
         assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard")
         assert browser.get("/dashboard").status_code == 200
@@ -38,16 +39,6 @@ def test_the_button_signs_in_and_the_link_is_spent(site: Site) -> None:
         assert another.post(path).status_code == 403
         assert another.get(path).status_code == 403
         assert another.get("/dashboard").status_code == 401
-
-
-def test_looking_at_the_link_does_not_spend_it(site: Site) -> None:
-    path = f"/login/{site.token()}"
-    with site.stranger() as browser:
-        for _ in range(3):
-            assert browser.get(path).status_code == 200
-            assert browser.head(path).status_code == 200
-        assert not browser.cookies
-        assert browser.post(path).status_code == 303
 
 
 def test_of_many_at_once_one_gets_in(site: Site) -> None:
@@ -111,8 +102,6 @@ def test_log_out_everywhere(site: Site) -> None:
     other = asyncio.run(accounts.create(site.ctx, "bob@example.com", "Bob")).id
     waiting = f"/login/{site.token()}"
     with site.browser() as one, site.browser() as two, site.browser(other) as bob:
-        assert one.post("/sessions", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
-        assert two.get("/dashboard").status_code == 200
         answer = one.post("/sessions")
         assert (answer.status_code, cookie(answer)["value"]) == (303, "")
         assert two.get("/dashboard").status_code == 401

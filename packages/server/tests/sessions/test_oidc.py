@@ -9,7 +9,7 @@ import pytest
 
 from agentpost.users import rows as user_rows
 from agentpost.users.role_rules import Role
-from tests.sessions.provider import CLIENT, SECRET, Provider, provided, query
+from tests.sessions.provider import CLIENT, Provider, provided, query, settings_of
 from tests.sessions.test_login_pages import COOKIE, cookie
 from tests.web.site import Site, open_site
 
@@ -24,15 +24,7 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture(scope="module")
 def site(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    settings: dict[str, Any] = {
-        "oidc_issuer": provider.url,
-        "oidc_client_id": CLIENT,
-        "oidc_client_secret": SECRET,
-        "oidc_name": "Example <b>ID</b>",
-        "oidc_domains": ["Corp.example"],
-        "oidc_account": "ann@example.com",
-        "egress_allow": "127.0.0.1",
-    }
+    settings = settings_of(provider, oidc_name="Example <b>ID</b>")
     with open_site(tmp_path_factory.mktemp("site"), **settings) as opened:
         yield opened
 

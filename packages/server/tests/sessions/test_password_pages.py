@@ -11,11 +11,10 @@ import pytest
 
 from agentpost.audit import actions as audit
 from agentpost.domain.errors import RateLimited
-from agentpost.operations import doctor
 from agentpost.ratelimit.base import Rule
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.retention import actions as retention
-from agentpost.sessions import actions as sessions, password_links, throttle
+from agentpost.sessions import actions as sessions, throttle
 from agentpost.sessions.actions import Visitor
 from agentpost.users import rows as user_rows
 from agentpost.users.records import UserRecord
@@ -71,9 +70,6 @@ def test_a_password_signs_in(site: Site, mia: UserRecord) -> None:
         assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard")
         assert mia.email in browser.get("/profile").text
         assert browser.get("/login").headers["location"] == "/dashboard"
-        made = cookie(answer)
-    assert made.pop("value") != ""
-    assert made == {"path": "/", "max-age": "2592000", "httponly": "True", "samesite": "lax"}
 
 
 @pytest.mark.parametrize(
@@ -131,16 +127,11 @@ def test_whether_there_is_such_a_user_cannot_be_told(
             headers.pop("content-length")
             answers.append((answer.status_code, shown, str(headers)))
             assert WRONG in answer.text
+            assert "wrong password" not in answer.text
+            assert email in answer.text
     assert len(set(answers)) == 1
     assert answers[0][0] == 422
     assert len(hashed) == 4
-
-
-def test_the_answer_never_repeats_the_password(site: Site, mia: UserRecord) -> None:
-    with site.stranger() as browser:
-        page = log_in(browser, mia.email, "my secret typo")
-        assert "my secret typo" not in page.text
-        assert mia.email in page.text
 
 
 def test_the_audit_log_has_the_sign_ins_that_failed(site: Site, mia: UserRecord) -> None:
@@ -201,12 +192,7 @@ def test_too_many_tries_for_one_address(site: Site, mia: UserRecord) -> None:
         site.clock.advance(899)
         assert log_in(browser, mia.email, PASSWORD).status_code == 429
         site.clock.advance(1)
-        assert log_in(browser, mia.email, PASSWORD).status_code == 303
-
-
-def test_what_succeeds_is_not_counted(site: Site, mia: UserRecord) -> None:
-    with site.stranger() as browser:
-        for _ in range(throttle.TRIES_PER_EMAIL + 1):
+        for _ in range(throttle.TRIES_PER_EMAIL + 1):  # what succeeds is not counted
             assert log_in(browser, mia.email, PASSWORD).status_code == 303
 
 
@@ -250,14 +236,8 @@ def test_strangers_shut_nobody_out(
         site.clock.advance(10)
         assert log_in(stranger, new.email, PASSWORD).status_code == 303
         assert "trusted_proxies" not in known.get("/password").text
-    with site.stranger(headers={"X-Forwarded-For": "203.0.113.9"}) as forwarded_one:
-        assert "the proxy 127.0.0.1 is not" in forwarded_one.get("/login").text
     with site.stranger() as direct:
         assert "trusted_proxies" not in direct.get("/login").text
-    (finding,) = [
-        each for each in asyncio.run(doctor.examine(site.ctx)) if each.id == "trusted_proxies"
-    ]
-    assert finding.problem.startswith("127.0.0.1 sends X-Forwarded-For")
 
 
 async def test_an_address_is_known_after_the_session_has_ended(
@@ -326,7 +306,7 @@ def test_a_forgotten_password_is_the_same_for_all(site: Site, mia: UserRecord) -
 
 def test_a_link_sets_a_password_once(site: Site) -> None:
     user = site.user("new@example.com", Role.MEMBER)
-    path = "/" + asyncio.run(password_links.make(site.ctx, user.id)).url.split("/", 3)[3]
+    path = site.password_path(user.id)
     kept = site.write(lambda tx: str(tx.all("SELECT * FROM login_tokens")))
     assert path.rpartition("/")[2] not in kept
     with site.stranger() as browser:
@@ -346,11 +326,7 @@ def test_a_link_sets_a_password_once(site: Site) -> None:
 
 def test_a_link_ends_and_a_newer_one_ends_it(site: Site) -> None:
     user = site.user("slow@example.com", Role.MEMBER)
-
-    def make() -> str:
-        return "/" + asyncio.run(password_links.make(site.ctx, user.id)).url.split("/", 3)[3]
-
-    first, second = make(), make()
+    first, second = site.password_path(user.id), site.password_path(user.id)
     with site.stranger() as browser:
         assert [browser.get(path).status_code for path in (first, second)] == [403, 200]
         site.clock.advance(3 * 86_400)
@@ -411,7 +387,7 @@ def test_sessions_are_ended_one_by_one(site: Site, mia: UserRecord) -> None:
 @pytest.mark.parametrize("end", ["role", "remove"])
 def test_a_session_ends_with_the_role_and_with_the_user(site: Site, end: str) -> None:
     user = site.user(f"{end}@example.com", Role.MEMBER, PASSWORD)
-    link = "/" + asyncio.run(password_links.make(site.ctx, user.id)).url.split("/", 3)[3]
+    link = site.password_path(user.id)
     with site.stranger() as browser, site.browser() as ann:
         log_in(browser, user.email, PASSWORD)
         answer = ann.post(f"/dashboard/users/{user.id}/{end}", data={"role": "owner"})

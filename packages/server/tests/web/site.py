@@ -23,7 +23,7 @@ from agentpost.http.application import Application, Route
 from agentpost.jobs import work_rows
 from agentpost.jobs.rules import JobKind, JobState
 from agentpost.record.records import ConversationRecord, FileRecord, WorkRecord
-from agentpost.sessions import actions as sessions
+from agentpost.sessions import actions as sessions, password_links
 from agentpost.sessions.passwords import Passwords
 from agentpost.settings import load_settings
 from agentpost.turns.conversation_rows import CONVERSATIONS
@@ -72,6 +72,10 @@ class Site:
         secret = asyncio.run(sessions.log_in(self.ctx, self.token(account_id)))
         assert secret is not None
         return self.stranger(cookies={"agentpost_session": secret}, headers=headers)
+
+    def password_path(self, user: str) -> str:
+        """The path of a new link with which a user chooses a password, by id or address."""
+        return "/" + asyncio.run(password_links.make(self.ctx, user)).url.split("/", 3)[3]
 
     def user(self, email: str, role: Role, password: str = "", account_id: str = "") -> UserRecord:
         """A new user, by default of Ann's account; with a password they can sign in by it."""
