@@ -66,14 +66,3 @@ def test_operation_ids_are_unique_and_need_a_key(caller: Caller) -> None:
     ids = [op["operationId"] for ops in document["paths"].values() for op in ops.values()]
     assert len(ids) == len(set(ids))
     assert document["security"] == [{"key": []}]
-
-
-@pytest.mark.rule("getMessage.wait")
-def test_the_parameters_say_their_limits(caller: Caller) -> None:
-    paths = caller.contract.document["paths"]
-    [wait] = [
-        p for p in paths["/v1/messages/{message_id}"]["get"]["parameters"] if p["name"] == "wait"
-    ]
-    assert wait["schema"] == {"type": "integer", "minimum": 0, "maximum": 45, "default": 0}
-    names = {p["name"] for p in paths["/v1/messages"]["post"]["parameters"]}
-    assert "Idempotency-Key" in names

@@ -297,34 +297,40 @@ def test_there_are_no_sessions(server: AgentServer) -> None:
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
+@asynccontextmanager
+async def followed(client: mcp.Client) -> AsyncIterator[str]:
+    """The id of a message that is followed meanwhile, in the account's only place; then that call
+    is cancelled."""
+    slow = script(["start", "Slow", [["gate", "never"]]])
+    begun = await call(client, "send_message", text=slow, wait_seconds=0)
+    arguments = {"message_id": begun["message_id"], "wait_seconds": 60}
+    heard = anyio.Event()
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(
+            partial(client.call_tool, "follow_message", arguments, progress_callback=hear)
+        )
+        await heard.wait()
+        yield begun["message_id"]
+        tasks.cancel_scope.cancel()
+
+
 async def test_a_call_that_is_cancelled_holds_nothing(server: AgentServer) -> None:
     """Over HTTP the client hangs up; the account's only place is free again. The work runs on."""
     async with over_http(server) as client:
-        slow = script(["start", "Slow", [["gate", "never"]]])
-        begun = await call(client, "send_message", text=slow, wait_seconds=0)
-        arguments = {"message_id": begun["message_id"], "wait_seconds": 60}
-        heard = anyio.Event()
-
-        async def hear(progress: float, total: float | None, message: str | None) -> None:
-            heard.set()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(
-                partial(client.call_tool, "follow_message", arguments, progress_callback=hear)
-            )
-            await heard.wait()
-            assert await refusal_code(client, "follow_message", **arguments) == "rate_limited"
-            tasks.cancel_scope.cancel()
+        async with followed(client) as slow:
+            again = {"message_id": slow, "wait_seconds": 60}
+            assert await refusal_code(client, "follow_message", **again) == "rate_limited"
         unknown = {"message_id": "msg_" + "0" * 32}
         while (code := await refusal_code(client, "follow_message", **unknown)) == "rate_limited":
             pass
         assert code == "not_found"
-        runs_on = await call(
-            client, "follow_message", message_id=begun["message_id"], wait_seconds=0
-        )
+        runs_on = await call(client, "follow_message", message_id=slow, wait_seconds=0)
         assert runs_on["status"] == "processing"
-        ended = await call(client, "stop_message", message_id=begun["message_id"])
-        assert ended["final"]
+        assert (await call(client, "stop_message", message_id=slow))["final"]
 
 
 async def test_a_failed_turn_is_told_while_all_places_are_taken(server: AgentServer) -> None:
@@ -334,25 +340,11 @@ async def test_a_failed_turn_is_told_while_all_places_are_taken(server: AgentSer
         [result] = failed["results"]
         assert (failed["reason"], result["outcome"]) == ("turn_failed", "failed")
         assert result["text"] == "The agent failed while answering."
-        slow = script(["start", "Slow", [["gate", "never"]]])
-        begun = await call(client, "send_message", text=slow, wait_seconds=0)
-        heard = anyio.Event()
-
-        async def hear(progress: float, total: float | None, message: str | None) -> None:
-            heard.set()
-
-        async with anyio.create_task_group() as tasks:
-            arguments = {"message_id": begun["message_id"], "wait_seconds": 60}
-            tasks.start_soon(
-                partial(client.call_tool, "follow_message", arguments, progress_callback=hear)
-            )
-            await heard.wait()
-            shown = await call(
-                client, "follow_message", message_id=failed["message_id"], wait_seconds=0
-            )
+        async with followed(client) as slow:
+            again = {"message_id": failed["message_id"], "wait_seconds": 0}
+            shown = await call(client, "follow_message", **again)
             assert (shown["status"], shown["reason"]) == ("failed", "turn_failed")
-            tasks.cancel_scope.cancel()
-        await call(client, "stop_message", message_id=begun["message_id"])
+        await call(client, "stop_message", message_id=slow)
 
 
 MESSAGE = f"msg_{'0' * 32}"

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from tests.e2e import posting
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
@@ -196,21 +195,6 @@ def test_each_response_has_its_own_past_unless_a_conversation_is_named(
 
     assert history() == history() == history(conversation="ada") == []
     assert history(conversation={"id": "ada"}) != []
-
-
-def test_files_come_in_as_data_and_as_uploads(client: openai.OpenAI, caller: Caller) -> None:
-    upload = posting.ready(caller, b"from an upload", "later.txt")
-    content: Any = [
-        {"type": "input_text", "text": script(["read"])},
-        {
-            "type": "input_file",
-            "filename": "now.txt",
-            "file_data": "data:text/plain;base64,bm93",
-        },
-        {"type": "input_file", "file_id": upload},
-    ]
-    answer = create(client, input=[{"role": "user", "content": content}])
-    assert answer.output_text == "now\nfrom an upload"
 
 
 def test_failed_work_says_why_and_what_to_do(client: openai.OpenAI) -> None:
@@ -401,25 +385,27 @@ def test_an_account_holds_only_so_many_calls(narrow: openai.OpenAI) -> None:
     assert refused.value.response.headers["retry-after"]
 
 
-class Rows(BaseModel):
-    """What the caller wants to read."""
+class Sums(BaseModel):
+    """What the caller wants."""
 
-    rows: int
+    total: int
+    notes: list[str]
 
 
 def test_the_output_of_a_job_is_parsed(client: openai.OpenAI) -> None:
-    given = [["output", {"rows": "many"}, {"rows": 3}]]
-    script: list[Any] = [["reply", "Look."], ["start", "Count", given]]
-    answer = client.responses.parse(model=MODEL, input=json.dumps(script), text_format=Rows)
-    assert answer.output_parsed == Rows(rows=3)
-    assert (answer.model_extra or {})["agentpost"]["output"] == {"rows": 3}
+    wanted: dict[str, Any] = {"total": 3, "notes": []}
+    given = [["output", {**wanted, "total": "many"}, wanted]]
+    text = script(["reply", "Look."], ["start", "Count", given])
+    answer = client.responses.parse(model=MODEL, input=text, text_format=Sums)
+    assert answer.output_parsed == Sums(total=3, notes=[])
+    assert native(answer)["output"] == wanted
     text = answer.to_dict()["text"]
     assert text["format"]["type"] == "json_schema"  # type: ignore[index]
 
 
 def test_an_answer_that_is_no_choice_is_refused(client: openai.OpenAI) -> None:
-    script = json.dumps([["ask", "Which?", {"choices": ["Bar", "Line"]}]])
-    asked = client.responses.create(model=MODEL, input=script)
+    question = script(["ask", "Which?", {"choices": ["Bar", "Line"]}])
+    asked = create(client, input=question)
     assert asked.output_text == "Which?"
     more: Any = {"model": MODEL, "previous_response_id": asked.id}
     with pytest.raises(openai.BadRequestError, match=r"Bar.*Line"):
@@ -427,18 +413,11 @@ def test_an_answer_that_is_no_choice_is_refused(client: openai.OpenAI) -> None:
     key = {"Idempotency-Key": f"answer-to-{asked.id}"}
     answer = client.responses.create(input="line", extra_headers=key, **more)
     assert client.responses.create(input="line", extra_headers=key, **more).id == answer.id
-    also = client.responses.create(model=MODEL, input=script)
+    also = create(client, input=question)
     there: Any = {"model": MODEL, "previous_response_id": also.id}
     with pytest.raises(openai.ConflictError):  # the same text says something else there
         client.responses.create(input="line", extra_headers=key, **there)
     assert client.responses.create(input="And now?", **more).status == "completed"
-
-
-class Sums(BaseModel):
-    """What the caller wants."""
-
-    total: int
-    notes: list[str]
 
 
 def test_an_output_fits_the_class_of_the_caller(client: openai.OpenAI) -> None:

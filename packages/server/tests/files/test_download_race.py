@@ -65,11 +65,6 @@ async def linked(tmp_path: Path) -> AsyncIterator[Linked]:
         yield made
 
 
-async def test_it_is_there(linked: Linked) -> None:
-    await linked.at.ctx.storage.put("files/a", b"x")
-    assert (await linked.follow()).status_code == 200
-
-
 @pytest.mark.parametrize(
     ("change", "code"),
     [

@@ -126,18 +126,6 @@ async def test_refused_mail_is_tried_again(
     assert kept.attempts == 2
 
 
-async def test_an_unreachable_server_loses_nothing(
-    ctx: AppContext, account: str, turn_off: TurnOff
-) -> None:
-    await turn_off()
-    async with listening() as postbox:
-        gone = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
-    await mail.send_due(ctx, gone)
-    (kept,) = await mail.mail_queue(ctx, account)
-    assert kept.sent_at is None
-    assert kept.next_attempt_at is not None
-
-
 async def test_a_mail_server_that_speaks_no_text(
     ctx: AppContext, account: str, turn_off: TurnOff
 ) -> None:

@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
+from typing import TypeVar
 from urllib.parse import urljoin
 
 import pytest
@@ -26,6 +28,7 @@ from tests.web.browser.chromium import DESKTOP, PHONE, axe, sign_in, visiting
 from tests.web.busy import Busy
 from tests.web.site import Site, open_site
 
+T = TypeVar("T")
 NO_PAGES = {
     "/": "leads to the dashboard",
     "/mail": "leads to the page of mails",
@@ -108,6 +111,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         thread.submit(opening.__exit__, None, None, None).result()
 
 
+def apart(do: Callable[[], T]) -> T:
+    """What it returns when it runs in a thread of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(do).result()
+
+
 @pytest.fixture(scope="module")
 def filled(site: Site) -> tuple[Busy, list[str]]:
     """What there is, with the tokens of login links."""
@@ -116,8 +125,7 @@ def filled(site: Site) -> tuple[Busy, list[str]]:
         made = busy.fill(site)
         return made, [site.token(made.account) for _ in range(5)]
 
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(fill).result()
+    return apart(fill)
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +136,7 @@ def member(site: Site, filled: tuple[Busy, list[str]]) -> str:
         user = site.user("eve@example.com", Role.MEMBER, account_id=filled[0].account)
         return site.token(user.id)
 
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(invited).result()
+    return apart(invited)
 
 
 @pytest.fixture(scope="module")
@@ -143,8 +150,7 @@ def previews(site: Site, filled: tuple[Busy, list[str]]) -> str:
             site.stored_file(work, name, content_type, data)
         return f"/chat/{work.id}"
 
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(stored).result()
+    return apart(stored)
 
 
 @pytest.fixture
@@ -290,8 +296,7 @@ def too_wide(page: Page) -> Iterator[str]:
 def test_a_list_is_filtered_and_paged_by_keyboard(
     site: Site, filled: tuple[Busy, list[str]], visitor: BrowserContext
 ) -> None:
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(busy.add_messages, site, filled[0].account, MORE).result()
+    apart(partial(busy.add_messages, site, filled[0].account, MORE))
     page = visitor.new_page()
     page.goto(f"{site.url}/dashboard/messages")
     page.get_by_label("Search messages").focus()
