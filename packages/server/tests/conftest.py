@@ -9,6 +9,7 @@ door.
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.e2e.fixtures import (
@@ -80,4 +81,18 @@ async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
 def site(tmp_path: Path) -> Iterator[Site]:
     """Pages over plain HTTP, a clock that stands still."""
     with open_site(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def browser(site: Site) -> Iterator[httpx2.Client]:
+    """Signed in to the site as the owner of its account."""
+    with site.browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def stranger(site: Site) -> Iterator[httpx2.Client]:
+    """A browser that is not signed in."""
+    with site.stranger() as opened:
         yield opened

@@ -399,8 +399,8 @@ def test_the_output_of_a_job_is_parsed(client: openai.OpenAI) -> None:
     answer = client.responses.parse(model=MODEL, input=text, text_format=Sums)
     assert answer.output_parsed == Sums(total=3, notes=[])
     assert native(answer)["output"] == wanted
-    text = answer.to_dict()["text"]
-    assert text["format"]["type"] == "json_schema"  # type: ignore[index]
+    shown = answer.to_dict()["text"]
+    assert shown["format"]["type"] == "json_schema"  # type: ignore[index]
 
 
 def test_an_answer_that_is_no_choice_is_refused(client: openai.OpenAI) -> None:

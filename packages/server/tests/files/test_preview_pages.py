@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import httpx2
 import pytest
 
 from agentpost.domain.errors import Overloaded
@@ -165,6 +166,7 @@ def site_of_pages() -> bytes:
 )
 def test_what_is_shown(
     site: Site,
+    browser: httpx2.Client,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     content_type: str,
@@ -174,8 +176,7 @@ def test_what_is_shown(
     """Where Office documents cannot be drawn: their texts."""
     monkeypatch.setattr(word_pages, "is_possible", lambda: False)
     path = store_file(site, name, make(), content_type)
-    with site.browser() as browser:
-        answer = browser.get(path.format("preview"), timeout=60)
+    answer = browser.get(path.format("preview"), timeout=60)
     assert answer.status_code == 200
     for text in shown:
         assert text in answer.text
@@ -196,66 +197,67 @@ def test_what_is_shown(
     ],
 )
 def test_office_documents_are_drawn(
-    site: Site, name: str, content_type: str, make: Callable[[], bytes], shown: list[str]
+    site: Site,
+    browser: httpx2.Client,
+    name: str,
+    content_type: str,
+    make: Callable[[], bytes],
+    shown: list[str],
 ) -> None:
     """As a page without rights, which runs and loads nothing."""
     path = store_file(site, name, make(), content_type)
-    with site.browser() as browser:
-        assert (
-            f'<iframe sandbox src="{path.format("frame")}'
-            in browser.get(path.format("preview")).text
-        )
-        answer = browser.get(path.format("frame"), timeout=60)
+    assert (
+        f'<iframe sandbox src="{path.format("frame")}' in browser.get(path.format("preview")).text
+    )
+    answer = browser.get(path.format("frame"), timeout=60)
     assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
     assert [text for text in shown if text not in answer.text] == []
     assert not [tag for tag in ("<script", "http:", "https:", "url(") if tag in answer.text]
 
 
-def test_a_page_of_a_zipped_site_brings_what_it_needs(site: Site) -> None:
+def test_a_page_of_a_zipped_site_brings_what_it_needs(site: Site, browser: httpx2.Client) -> None:
     path = store_file(site, "site.zip", site_of_pages(), ZIP)
-    with site.browser() as browser:
-        answer = browser.get(path.format("frame") + "?page=s/index.html", timeout=60)
-        assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
-        assert "color: red" in answer.text
-        assert answer.text.count("data:image/png;base64,UE5H") == 2
-        for gone in ("evil.example", "<script", "<base", "look.css"):
-            assert gone not in answer.text
-        for wrong in ("", "?page=s/gone.html", "?page=../index.html", "?page=s/pic.png"):
-            assert browser.get(path.format("frame") + wrong, timeout=60).status_code == 404
+    answer = browser.get(path.format("frame") + "?page=s/index.html", timeout=60)
+    assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    assert "color: red" in answer.text
+    assert answer.text.count("data:image/png;base64,UE5H") == 2
+    for gone in ("evil.example", "<script", "<base", "look.css"):
+        assert gone not in answer.text
+    for wrong in ("", "?page=s/gone.html", "?page=../index.html", "?page=s/pic.png"):
+        assert browser.get(path.format("frame") + wrong, timeout=60).status_code == 404
 
 
-def test_a_file_that_is_too_large_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_too_large_says_so(
+    site: Site, browser: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(apart, "FILE_BYTES_MAX", 3)
     paths = [
         store_file(site, "a.pdf", b"%PDF-", "application/pdf"),
         store_file(site, "a.zip", b"PK..", ZIP),
     ]
-    with site.browser() as browser:
-        for path in paths:
-            assert "too large for a preview" in browser.get(path.format("preview")).text
+    for path in paths:
+        assert "too large for a preview" in browser.get(path.format("preview")).text
 
 
 def test_a_file_that_takes_too_long_is_given_up(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, browser: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(apart, "_SECONDS_MAX", 0.0)
     path = store_file(site, "a.docx", document(), WORD)
-    with site.browser() as browser:
-        answer = browser.get(path.format("frame"))
+    answer = browser.get(path.format("frame"))
     assert "No preview of a.docx could be made." in answer.text
 
 
 def test_a_server_that_is_busy_says_when_to_come_back(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, browser: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(previews, "_ALL_MAX", 0)
     paths = [store_file(site, "a.docx", document(), WORD).format("frame")]
     paths.append(store_file(site, "a.xlsx", workbook(), EXCEL).format("preview"))
-    with site.browser() as browser:
-        for path in paths:
-            answer = browser.get(path)
-            assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
-            assert "Many previews are being made right now. Try again in 10 s." in answer.text
+    for path in paths:
+        answer = browser.get(path)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
+        assert "Many previews are being made right now. Try again in 10 s." in answer.text
 
 
 @pytest.mark.parametrize(

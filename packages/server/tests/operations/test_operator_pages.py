@@ -39,11 +39,10 @@ def credits_of(site: Site) -> float:
 
 
 @pytest.mark.parametrize("path", ["", "/doctor", "/audit", "/accounts/{}"])
-def test_there_is_no_such_page_for_others(site: Site, path: str) -> None:
-    with site.browser() as browser:
-        refused = browser.get(PATH + path.format(site.ann), headers={"Accept": "text/html"})
-        unknown = browser.get("/dashboard/nothing", headers={"Accept": "text/html"})
-        assert PATH not in browser.get("/dashboard").text
+def test_there_is_no_such_page_for_others(site: Site, browser: httpx2.Client, path: str) -> None:
+    refused = browser.get(PATH + path.format(site.ann), headers={"Accept": "text/html"})
+    unknown = browser.get("/dashboard/nothing", headers={"Accept": "text/html"})
+    assert PATH not in browser.get("/dashboard").text
     assert refused.status_code == unknown.status_code == 404
     assert refused.text == unknown.text
 
@@ -154,18 +153,17 @@ def test_limits_are_set_and_given_up(site: Site, operator: httpx2.Client) -> Non
     assert asyncio.run(allowances.show(site.ctx, site.ann))[1] == frozenset()
 
 
-def test_an_account_is_made(site: Site, operator: httpx2.Client) -> None:
+def test_an_account_is_made(site: Site, stranger: httpx2.Client, operator: httpx2.Client) -> None:
     form = {"email": "zoe@example.com", "name": "Zoë", "credits": "7.5"}
     made = operator.post(PATH, data=form)
     assert made.status_code == 200
     assert "7.5" in made.text
     (link,) = re.findall(r"(/password/[\w-]+)<", made.text)
-    with site.stranger() as owner:
-        chosen = owner.post(
-            link, data={"password": "correct horse battery", "again": "correct horse battery"}
-        )
-        assert chosen.status_code == 303
-        assert "Overview" in owner.get("/dashboard").text
+    chosen = stranger.post(
+        link, data={"password": "correct horse battery", "again": "correct horse battery"}
+    )
+    assert chosen.status_code == 303
+    assert "Overview" in stranger.get("/dashboard").text
     for wrong in ({"email": "zoe@example.com"}, {"email": "no"}, {**form, "credits": "many"}):
         again = operator.post(PATH, data=wrong)
         assert again.status_code == 422
@@ -193,11 +191,10 @@ def test_maintenance_is_started_and_ended(site: Site, operator: httpx2.Client) -
     assert operator.get("/v1/me", headers=program).status_code == 200
 
 
-def test_every_page_says_that_there_is_maintenance(site: Site) -> None:
-    with site.browser() as browser:
-        assert "Maintenance</p>" not in browser.get("/dashboard").text
-        site.ctx.unavailable = True
-        assert "Maintenance</p>" in browser.get("/dashboard").text
+def test_every_page_says_that_there_is_maintenance(site: Site, browser: httpx2.Client) -> None:
+    assert "Maintenance</p>" not in browser.get("/dashboard").text
+    site.ctx.unavailable = True
+    assert "Maintenance</p>" in browser.get("/dashboard").text
 
 
 def test_the_doctor_says_what_it_finds(
@@ -297,8 +294,9 @@ def test_the_audit_log_tells_who_did_what(site: Site, operator: httpx2.Client) -
     assert "maintenance: done" not in page
 
 
-def test_a_disabled_account_is_signed_out_until_it_is_enabled(site: Site) -> None:
-    with site.browser() as browser:
-        for disabled, status in ((True, 401), (False, 200)):
-            asyncio.run(accounts.set_disabled(site.ctx, site.ann, disabled=disabled))
-            assert browser.get("/dashboard").status_code == status
+def test_a_disabled_account_is_signed_out_until_it_is_enabled(
+    site: Site, browser: httpx2.Client
+) -> None:
+    for disabled, status in ((True, 401), (False, 200)):
+        asyncio.run(accounts.set_disabled(site.ctx, site.ann, disabled=disabled))
+        assert browser.get("/dashboard").status_code == status

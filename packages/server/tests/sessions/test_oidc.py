@@ -85,10 +85,9 @@ def test_who_was_invited_comes_in(site: Site, provider: Provider) -> None:
     assert kept.oidc_subject == f"{provider.url} id of Ida@Example.com"
 
 
-def test_the_session_is_new_and_the_one_before_ends(site: Site) -> None:
-    with site.browser() as browser:
-        planted = browser.cookies[COOKIE]
-        answer = arrive(browser)
+def test_the_session_is_new_and_the_one_before_ends(site: Site, browser: httpx2.Client) -> None:
+    planted = browser.cookies[COOKIE]
+    answer = arrive(browser)
     made = [each for each in answer.headers.get_list("set-cookie") if each.startswith(COOKIE)]
     assert len(made) == 1
     assert planted not in made[0]
@@ -146,7 +145,9 @@ def test_an_address_has_to_be_one_and_verified(
     assert said in failed_sign_in(site)
 
 
-def test_the_providers_id_counts_once_somebody_came_in(site: Site, provider: Provider) -> None:
+def test_the_providers_id_counts_once_somebody_came_in(
+    site: Site, stranger: httpx2.Client, provider: Provider
+) -> None:
     """Whoever gets an address after them is somebody else; they themselves may get another one."""
     user = site.user("first@example.com", Role.MEMBER)
     provider.person = person("first@example.com", "one")
@@ -154,9 +155,8 @@ def test_the_providers_id_counts_once_somebody_came_in(site: Site, provider: Pro
     provider.person = person("first@example.com", "two")
     assert "first@example.com is somebody else here" in failed_sign_in(site)
     provider.person = person("renamed@example.com", "one")
-    with site.stranger() as browser:
-        assert arrive(browser).status_code == 303
-        assert user.email in browser.get("/profile").text
+    assert arrive(stranger).status_code == 303
+    assert user.email in stranger.get("/profile").text
 
 
 def test_claims_that_only_its_page_tells(site: Site, provider: Provider) -> None:
@@ -233,31 +233,32 @@ def test_another_browser_cannot_use_the_answer(site: Site) -> None:
         ({"code": "wrong"}, "does not work at the moment"),
     ],
 )
-def test_what_comes_back_has_to_fit(site: Site, change: dict[str, str], text: str) -> None:
-    with site.stranger() as browser:
-        given = {**query(leave(browser)), **change}
-        page = browser.get(f"/oidc/callback?{urlencode(given)}")
+def test_what_comes_back_has_to_fit(
+    stranger: httpx2.Client, change: dict[str, str], text: str
+) -> None:
+    given = {**query(leave(stranger)), **change}
+    page = stranger.get(f"/oidc/callback?{urlencode(given)}")
     assert (page.status_code, text in page.text) == (403, True)
 
 
-def test_a_provider_that_calls_itself_otherwise_is_refused(site: Site, provider: Provider) -> None:
+def test_a_provider_that_calls_itself_otherwise_is_refused(
+    stranger: httpx2.Client, provider: Provider
+) -> None:
     provider.issuer = "https://other.example"
-    with site.stranger() as browser:
-        page = browser.get("/oidc")
+    page = stranger.get("/oidc")
     assert (page.status_code, "does not work at the moment" in page.text) == (403, True)
 
 
-def test_too_many_failures_are_refused(site: Site) -> None:
+def test_too_many_failures_are_refused(site: Site, stranger: httpx2.Client) -> None:
     from agentpost.sessions import throttle
 
     site.write(lambda tx: tx.execute("UPDATE sessions SET address = NULL"))
-    with site.stranger() as browser:
-        for _ in range(throttle.TRIES_PER_ADDRESS):
-            browser.get("/oidc/callback?state=x")  # without a cookie: counts nothing, asks nobody
-        browser.get("/oidc")
-        for _ in range(throttle.TRIES_PER_ADDRESS + 1):
-            assert browser.get("/oidc/callback?state=x").status_code == 403
-        answer = browser.get("/oidc/callback?state=x")
+    for _ in range(throttle.TRIES_PER_ADDRESS):
+        stranger.get("/oidc/callback?state=x")  # without a cookie: counts nothing, asks nobody
+    stranger.get("/oidc")
+    for _ in range(throttle.TRIES_PER_ADDRESS + 1):
+        assert stranger.get("/oidc/callback?state=x").status_code == 403
+    answer = stranger.get("/oidc/callback?state=x")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "10")
     with site.browser() as known:  # a device in which somebody has signed in
         known.get("/dashboard")
@@ -265,9 +266,8 @@ def test_too_many_failures_are_refused(site: Site) -> None:
     come_in(site)  # at an address where somebody has signed in by now
 
 
-def test_the_cookie_of_the_journey_is_guarded(site: Site) -> None:
-    with site.stranger() as browser:
-        made = cookie(browser.get("/oidc"), "agentpost_oidc")
+def test_the_cookie_of_the_journey_is_guarded(stranger: httpx2.Client) -> None:
+    made = cookie(stranger.get("/oidc"), "agentpost_oidc")
     assert made.pop("value")
     assert made == {"path": "/", "max-age": "900", "httponly": "True", "samesite": "lax"}
 

@@ -123,22 +123,21 @@ def test_the_first_single_sign_on_drops_an_earlier_password(site: Site, provider
 
 
 def test_the_operator_hands_the_link_on_which_names_account_and_inviter(
-    site: Site, eve: str
+    site: Site, stranger: httpx2.Client, eve: str
 ) -> None:
     """Without a mail server: by the command, or on the page for whoever operates the server."""
     invite(site, eve, "kim@home.example")
     made = asyncio.run(password_links.make(site.ctx, "kim@home.example"))
-    with site.stranger() as kim:
-        path = site.password_path("kim@home.example")
-        page = kim.get(path)
-        assert "Evil &amp; Co" in page.text
-        assert "eve@evil.example" in page.text
-        with pytest.raises(ValueError, match="has not accepted"):
-            asyncio.run(sessions.make_link(site.ctx, made.user.id))
-        assert of_address(site, "kim@home.example") is None
-        assert kim.post(path, data={"password": PASSWORD}).status_code == 303
-        assert "Evil &amp; Co" in kim.get("/profile").text
-        assert log_in(kim, "kim@home.example", PASSWORD).status_code == 303
+    path = site.password_path("kim@home.example")
+    page = stranger.get(path)
+    assert "Evil &amp; Co" in page.text
+    assert "eve@evil.example" in page.text
+    with pytest.raises(ValueError, match="has not accepted"):
+        asyncio.run(sessions.make_link(site.ctx, made.user.id))
+    assert of_address(site, "kim@home.example") is None
+    assert stranger.post(path, data={"password": PASSWORD}).status_code == 303
+    assert "Evil &amp; Co" in stranger.get("/profile").text
+    assert log_in(stranger, "kim@home.example", PASSWORD).status_code == 303
     for each in (eve, site.ann):
         invite(site, each, "two@home.example")
     with pytest.raises(Refusal, match="several accounts"):
