@@ -47,29 +47,20 @@ def test_a_refusal_does_not_wait_for_the_body(server: AgentServer, key: str | No
     assert raw(server, chunked).status == 401
 
 
-@pytest.mark.rule("Authentication 3")
-def test_a_revoked_key_stops_working_within_a_second(server: AgentServer) -> None:
-    made = server.command("keys", "create", "--account", "owner@localhost", "--name", "r")
+@pytest.mark.rule("Authentication 2", "Authentication 3")
+@pytest.mark.parametrize("how", ["revoked", "expired"])
+def test_a_key_that_ended_stops_working_within_a_second(server: AgentServer, how: str) -> None:
+    named = ("--account", "owner@localhost", "--name", how, "--expires", "1h")
+    made = server.command("keys", "create", *named)
     caller = Caller(server, made["key"])
     assert caller.call("GET", "/v1/me").status_code == 200
-
-    server.command("keys", "revoke", made["id"])
+    if how == "revoked":
+        server.command("keys", "revoke", made["id"])
+    else:
+        earlier = "UPDATE keys SET expires_at = expires_at - 3600000000"
+        server.execute(f"{earlier} WHERE id = '{made['id']}'")
     holds_after(lambda: caller.call("GET", "/v1/me").status_code == 401, 1.1)
     assert caller.call("POST", "/v1/messages", json={"message": "x"}).status_code == 401
-    caller.close()
-
-
-@pytest.mark.rule("Authentication 2", "Authentication 3")
-def test_a_key_expires(server: AgentServer) -> None:
-    made = server.command(
-        "keys", "create", "--account", "owner@localhost", "--name", "e", "--expires", "1h"
-    )
-    caller = Caller(server, made["key"])
-    assert caller.call("GET", "/v1/me").status_code == 200
-    server.execute(
-        f"UPDATE keys SET expires_at = expires_at - 3600000000 WHERE id = '{made['id']}'"
-    )
-    holds_after(lambda: caller.call("GET", "/v1/me").status_code == 401, 1.1)
     caller.close()
 
 

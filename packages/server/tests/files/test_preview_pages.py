@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 import httpx2
@@ -22,7 +22,7 @@ from agentpost.files.views import arrange
 from agentpost.previews import apart, word_pages
 from agentpost.record.records import FileRecord
 from tests.chats.test_chat_pages import store_file
-from tests.harness.context import open_harness
+from tests.harness.context import Harness
 from tests.waiting import eventually_async
 from tests.web.site import Site
 
@@ -279,53 +279,58 @@ def test_the_type_decides(site: Site, name: str, content_type: str, look: Look) 
     assert previews.look_of(file) is look
 
 
-async def test_an_account_that_asks_for_many_does_not_stall_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[str] = []
-    go_on = asyncio.Event()
+class HeldLooks:
+    """What was begun to be looked at; nothing is seen before ``go_on``."""
 
-    async def run(arguments: list[str], content: Any, launch: Any) -> bytes:
-        begun.append(arguments[1])
-        await go_on.wait()
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.go_on = asyncio.Event()
+
+    async def run(self, arguments: list[str], content: Any, launch: Any) -> bytes:
+        """See `apart.run`."""
+        self.begun.append(arguments[1])
+        await self.go_on.wait()
         return json.dumps({"kind": arguments[0]}).encode()
 
-    monkeypatch.setattr(apart, "run", run)
-    async with open_harness(tmp_path) as harness:
-        _, (owned, *_) = await harness.working("report")
-        stored = await harness.file(owned, "a.zip")
-        file = replace(stored, name="mine", content_type="application/zip")
-        other = replace(file, name="other", account_id="acc_other")
-        asked = [asyncio.create_task(previews.contents_of(harness.ctx, file)) for _ in range(30)]
-        theirs = asyncio.create_task(previews.contents_of(harness.ctx, other))
-        await eventually_async(lambda: "other" in begun, what="the other account's preview")
-        assert begun == ["mine", "other"]
-        go_on.set()
-        answers = await asyncio.gather(*asked, return_exceptions=True)
-        assert sum(isinstance(one, Overloaded) for one in answers) == 24
-        assert await theirs == {"kind": "archive"}
-        assert await previews.contents_of(harness.ctx, file) == {"kind": "archive"}
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> HeldLooks:
+    held = HeldLooks()
+    monkeypatch.setattr(apart, "run", held.run)
+    return held
+
+
+@pytest.fixture
+async def archive(harness: Harness) -> FileRecord:
+    _, (owned, *_) = await harness.working("report")
+    stored = await harness.file(owned, "a.zip")
+    return replace(stored, name="mine", content_type="application/zip")
+
+
+async def test_an_account_that_asks_for_many_does_not_stall_others(
+    harness: Harness, archive: FileRecord, looks: HeldLooks
+) -> None:
+    other = replace(archive, name="other", account_id="acc_other")
+    asked = [asyncio.create_task(previews.contents_of(harness.ctx, archive)) for _ in range(30)]
+    theirs = asyncio.create_task(previews.contents_of(harness.ctx, other))
+    await eventually_async(lambda: "other" in looks.begun, what="the other account's preview")
+    assert looks.begun == ["mine", "other"]
+    looks.go_on.set()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert sum(isinstance(one, Overloaded) for one in answers) == 24
+    assert await theirs == {"kind": "archive"}
+    assert await previews.contents_of(harness.ctx, archive) == {"kind": "archive"}
 
 
 async def test_too_many_of_all_accounts_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, archive: FileRecord, looks: HeldLooks
 ) -> None:
-    go_on = asyncio.Event()
-
-    async def run(arguments: list[str], content: Any, launch: Any) -> bytes:
-        await go_on.wait()
-        return json.dumps({"kind": arguments[0]}).encode()
-
-    monkeypatch.setattr(apart, "run", run)
-    async with open_harness(tmp_path) as harness:
-        _, (owned, *_) = await harness.working("report")
-        file = replace(await harness.file(owned, "a.zip"), content_type="application/zip")
-        files = [replace(file, account_id=f"acc_{n}") for n in range(25)]
-        asked = [asyncio.create_task(previews.contents_of(harness.ctx, one)) for one in files]
-        await asyncio.sleep(0)
-        go_on.set()
-        answers = await asyncio.gather(*asked, return_exceptions=True)
-        assert sum(isinstance(one, Overloaded) for one in answers) == 5
+    files = [replace(archive, account_id=f"acc_{n}") for n in range(25)]
+    asked = [asyncio.create_task(previews.contents_of(harness.ctx, one)) for one in files]
+    await asyncio.sleep(0)
+    looks.go_on.set()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert sum(isinstance(one, Overloaded) for one in answers) == 5
 
 
 TYPES = {
