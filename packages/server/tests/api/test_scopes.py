@@ -21,10 +21,7 @@ def server(start_server: ServerMaker) -> AgentServer:
 @pytest.fixture(scope="module")
 def keys(server: AgentServer) -> dict[Scope, str]:
     """A key with only this scope, for each."""
-    create = ("keys", "create", "--account", "owner@localhost")
-    return {
-        scope: server.command(*create, "--name", scope, "--scopes", scope)["key"] for scope in Scope
-    }
+    return {scope: server.another_key(scope, scope) for scope in Scope}
 
 
 def ask(caller: Caller, method: str, path: str) -> httpx2.Response:

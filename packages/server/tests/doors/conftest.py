@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.e2e.server import ACCOUNT, KEY, AgentServer
+from tests.e2e.server import KEY, AgentServer
 from tests.libraries import openai
 
 
@@ -27,9 +27,7 @@ def client(server: AgentServer) -> Iterator[openai.OpenAI]:
 @pytest.fixture(scope="module")
 def reading_key(server: AgentServer) -> str:
     """A key of the same account that may read only."""
-    named = ("--account", ACCOUNT, "--name", "reading", "--scopes", "read")
-    made: str = server.command("keys", "create", *named)["key"]
-    return made
+    return server.another_key("reading", "read")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Files and their signed links (spec: File, getFile; design: Links)."""
 
 import time
+from collections.abc import Callable
 
 import httpx2
 import pytest
@@ -232,12 +233,9 @@ def test_a_link_that_was_tampered_with_is_refused(caller: Caller) -> None:
 
 
 @pytest.mark.rule("File.url")
-def test_a_link_expires(start_server: ServerMaker) -> None:
-    server = start_server(link_seconds=1)
-    caller = Caller(server)
-    file = write(caller, "short.txt", "x")
+def test_a_link_expires(start_server: ServerMaker, callers: Callable[..., Caller]) -> None:
+    file = write(callers(start_server(link_seconds=1)), "short.txt", "x")
     began = time.monotonic()
     eventually(lambda: fetch(file["url"]).status_code == 403, PROMPT)
     assert time.monotonic() - began < PROMPT
     expect_refusal(file["url"], 403, "link_invalid")
-    caller.close()

@@ -23,7 +23,6 @@ IDLE_SECONDS = 2.0
 BODY_MAX = 4_000_000
 LARGE = b'{"message": "' + b" " * 2 * LARGE_BYTES
 MESSAGE = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
-OTHER = "other@example.com"
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +38,6 @@ def patient(start_server: ServerMaker) -> AgentServer:
 
 def chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-def another_key(server: AgentServer) -> str:
-    server.command("accounts", "create", "--email", OTHER)
-    secret: str = server.command("keys", "create", "--account", OTHER, "--name", "k")["key"]
-    return secret
 
 
 @pytest.fixture
@@ -66,7 +59,7 @@ def test_idle_bodies_of_one_account_leave_places_to_others(
 ) -> None:
     for _ in range(8):
         stop_midway(patient, idle, LARGE)
-    other = callers(patient, another_key(patient))
+    other = callers(patient, patient.new_key("other"))
     assert other.call("POST", "/v1/messages", json=MESSAGE).status_code == 201
 
 
@@ -84,7 +77,7 @@ def test_an_account_has_few_large_bodies_refused(
     server: AgentServer, caller: Caller, callers: type[Caller]
 ) -> None:
     """Reading them is work. Those that are fine count for nothing."""
-    sender = callers(server, another_key(server))
+    sender = callers(server, server.new_key("other"))
     for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE + 1):
         assert sender.call("POST", "/v1/messages", json=MESSAGE).status_code == 201
     huge = {
