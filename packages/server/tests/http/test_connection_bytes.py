@@ -75,10 +75,16 @@ class Wire(asyncio.Transport):
         pass
 
 
-def open_connection(app: ASGIApp) -> tuple[Connection, Wire]:
+def open_connection(app: ASGIApp, loop: Any = None, **config: Any) -> tuple[Connection, Wire]:
+    """A connection and its other end; ``config`` is uvicorn's."""
     connections = Connections(10, ManualClock())
-    config = uvicorn.Config(app, log_config=None)
-    made = Connection(config, ServerState(), {}, connections=connections)
+    made = Connection(
+        uvicorn.Config(app, log_config=None, **config),
+        ServerState(),
+        {},
+        connections=connections,
+        _loop=loop,
+    )
     wire = Wire()
     made.connection_made(wire)
     return made, wire
