@@ -125,12 +125,15 @@ class Site:
         self.write(put)
         return record
 
-    def stored_file(self, work: WorkRecord, name: str, content_type: str, content: bytes) -> None:
+    def stored_file(
+        self, work: WorkRecord, name: str, content_type: str, content: bytes
+    ) -> FileRecord:
         """A file with its bytes."""
-        blob = self.file(work, name, name).blob
-        asyncio.run(self.ctx.storage.put(blob, content))
+        file = self.file(work, name, name)
+        asyncio.run(self.ctx.storage.put(file.blob, content))
         sql = "UPDATE files SET content_type = ?, size = ? WHERE blob = ?"
-        self.write(lambda tx: tx.execute(sql, (content_type, len(content), blob)))
+        self.write(lambda tx: tx.execute(sql, (content_type, len(content), file.blob)))
+        return file
 
     def message(self, text: str, account_id: str | None = None, **fields: Any) -> None:
         now = self.clock.now()
