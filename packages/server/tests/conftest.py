@@ -58,9 +58,12 @@ def new_database(request: pytest.FixtureRequest) -> NewDatabase:
 
 
 @pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    """Of a module that has none of its own: the one with the default settings."""
-    return plain_server
+def server(request: pytest.FixtureRequest, new_database: NewDatabase) -> AgentServer:
+    """See `tests.e2e.fixtures.server`; on each database of the module."""
+    wanted = "start_server" if hasattr(request.module, "SETTINGS") else "plain_server"
+    found = request.getfixturevalue(wanted)
+    server: AgentServer = found(**request.module.SETTINGS) if callable(found) else found
+    return server
 
 
 @pytest.fixture

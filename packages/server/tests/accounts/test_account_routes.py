@@ -5,13 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(bootstrap_credits=12.5, running_jobs_max=3, requests_per_minute=500)
+SETTINGS = {"bootstrap_credits": 12.5, "running_jobs_max": 3, "requests_per_minute": 500}
 
 
 @pytest.mark.rule(

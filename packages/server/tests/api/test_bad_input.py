@@ -9,17 +9,12 @@ from typing import Any
 import pytest
 
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import RawAnswer, head, raw
 from tests.e2e.server import AgentServer
 from tests.waiting import PROMPT
 
 BODY_MAX = 1_000_000
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(body_bytes_max=BODY_MAX)
+SETTINGS = {"body_bytes_max": BODY_MAX}
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,6 @@ from tests.api.error_triggers import (
     ErrorTrigger,
 )
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 from tests.waiting import eventually
 
@@ -38,11 +37,7 @@ BODIES = {
     "replayWebhookEvents": {"since": "2026-01-31T00:00:00Z"},
 }
 """Bodies that nothing is wrong with; for the other operations it is an empty object."""
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(body_bytes_max=BODY_BYTES_MAX, schedules_max=SCHEDULES_MAX)
+SETTINGS = {"body_bytes_max": BODY_BYTES_MAX, "schedules_max": SCHEDULES_MAX}
 
 
 @pytest.fixture

@@ -10,18 +10,13 @@ from typing import Any
 import pytest
 
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import ACCOUNT, AgentServer
 from tests.waiting import eventually
 
 HEADERS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 CallerMaker = Callable[..., Caller]
 FILE = [{"name": "a.txt", "base64": base64.b64encode(b"a").decode()}]
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server()
+SETTINGS: dict[str, object] = {}
 
 
 @pytest.fixture

@@ -8,14 +8,10 @@ import pytest
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api.app import OPERATIONS
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import head, raw
 from tests.e2e.server import AgentServer
 
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server()
+SETTINGS: dict[str, object] = {}
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import pytest
 
 from agentpost.domain.schema_drafts import DRAFT
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 
 # What an answer has to be is decided before the database. The tests for both are those that keep
@@ -21,11 +20,7 @@ SCHEMA: Json = {
     "required": ["rows"],
     "additionalProperties": False,
 }
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(turn_reply_seconds=30)
+SETTINGS = {"turn_reply_seconds": 30}
 
 
 def ask(caller: Caller, wanted: Json | None = None, *, job: bool = False) -> Json:

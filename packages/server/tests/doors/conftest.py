@@ -11,9 +11,9 @@ from tests.libraries import openai
 
 
 @pytest.fixture(scope="module")
-def server(start_server: Callable[..., AgentServer]) -> AgentServer:
-    """The module's server."""
-    return start_server()
+def server(request: pytest.FixtureRequest, start_server: Callable[..., AgentServer]) -> AgentServer:
+    """The module's server, with its `SETTINGS` where it has some."""
+    return start_server(**getattr(request.module, "SETTINGS", {}))
 
 
 @pytest.fixture(scope="module")

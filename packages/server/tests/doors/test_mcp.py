@@ -20,7 +20,6 @@ from tests.doors.test_responses import script
 from tests.e2e import posting
 from tests.e2e.agents import Script
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import KEY, AgentServer
 from tests.libraries import mcp
 from tests.node import run_official
@@ -32,12 +31,8 @@ JOB: Script = [
 ]
 Connect = Callable[..., AbstractAsyncContextManager[Any]]
 """To the module's server with a key; what it opens is a client."""
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    """The module's server, which holds one call at a time for an account."""
-    return start_server(streams_max=1)
+SETTINGS = {"streams_max": 1}
+"""The module's server, which holds one call at a time for an account."""
 
 
 @asynccontextmanager

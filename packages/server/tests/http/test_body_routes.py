@@ -23,11 +23,7 @@ IDLE_SECONDS = 2.0
 BODY_MAX = 4_000_000
 LARGE = b'{"message": "' + b" " * 2 * LARGE_BYTES
 MESSAGE = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(body_bytes_max=BODY_MAX, body_idle_seconds=IDLE_SECONDS)
+SETTINGS = {"body_bytes_max": BODY_MAX, "body_idle_seconds": IDLE_SECONDS}
 
 
 @pytest.fixture

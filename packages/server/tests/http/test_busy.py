@@ -12,10 +12,7 @@ from tests.e2e.caller import Caller, kinds
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(busy_wait_seconds=0.5, turn_reply_seconds=30)
+SETTINGS = {"busy_wait_seconds": 0.5, "turn_reply_seconds": 30}
 
 
 @pytest.fixture
