@@ -143,29 +143,3 @@ async def test_other_connections_than_http_are_left_alone(app: Application) -> N
         raise AssertionError("nothing is read or sent")
 
     await app({"type": "websocket", "path": "/pages"}, never, never)
-
-
-async def test_nothing_is_sent_to_a_client_that_is_gone() -> None:
-    app = application(Group("/", route("/a", GET=failing(ClientDisconnect()))))
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def receive() -> Any:
-        return {"type": "http.disconnect"}
-
-    scope = {"type": "http", "method": "GET", "path": "/a", "headers": []}
-    await app(scope, receive, send)
-    assert sent == []
-
-
-async def test_a_handler_may_set_a_header_otherwise() -> None:
-    async def handle(_: Request) -> Response:
-        return PlainTextResponse("x", headers={"Cache-Control": "private"})
-
-    given = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    around = (MIDDLEWARES[0], partial(pipeline.with_headers, given))
-    app = application(Group("/", Route("/a", {"GET": handle}, around)))
-    headers = (await ask(app, "GET", "/a")).headers
-    assert (headers["cache-control"], headers["x-content-type-options"]) == ("private", "nosniff")
