@@ -118,27 +118,11 @@ def request(caller: Caller, operation: Operation, query: str = "", **more: Any) 
     return caller.http.request(operation.method, f"{path}{query}", **more)
 
 
-def names_something(operation: Operation) -> bool:
-    return "{" in operation.path
-
-
-def has_body(operation: Operation) -> bool:
-    return operation.body is not None
-
-
-def can_be_misread(operation: Operation) -> bool:
-    return has_body(operation) or bool(operation.queries)
-
-
-def everyone(_: Operation) -> bool:
-    return True
-
-
 ALIKE: dict[str, Callable[[Operation], bool]] = {
-    "not_found": names_something,
-    "invalid_request": can_be_misread,
-    "too_large": has_body,
-    **dict.fromkeys(EVERYWHERE, everyone),
+    "not_found": lambda operation: "{" in operation.path,
+    "invalid_request": lambda operation: operation.body is not None or bool(operation.queries),
+    "too_large": lambda operation: operation.body is not None,
+    **dict.fromkeys(EVERYWHERE, lambda _: True),
 }
 """Which operations announce a code that all of their kind can answer with."""
 
@@ -242,7 +226,7 @@ def test_a_body_that_cannot_be_read_is_refused_everywhere(target: ErrorServer) -
             answer = request(target.caller, operation, f"?{query.name}=x")
             check(target.caller, answer, "invalid_request")
             assert [p["field"] for p in answer.json()["problems"]] == [query.name]
-        if has_body(operation):
+        if operation.body is not None:
             answer = request(target.caller, operation, content=b"[]")
             check(target.caller, answer, "invalid_request")
             assert [p["field"] for p in answer.json()["problems"]] == [None]
