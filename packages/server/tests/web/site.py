@@ -156,10 +156,12 @@ class Site:
         }
         self.insert("messages", **given)
 
-    def job(self, work: WorkRecord, state: JobState, step: str | None = None) -> None:
+    def job(self, work: WorkRecord, state: JobState, step: str | None = None, **fields: Any) -> str:
+        """The id of a new one."""
         now = self.clock.now()
+        job_id = new_id(ids.JOB, now)
         given = {
-            "id": new_id(ids.JOB, now),
+            "id": job_id,
             "account_id": work.account_id,
             "conversation_id": work.conversation_id,
             "message_id": "msg_1",
@@ -172,8 +174,10 @@ class Site:
             "step": step,
             "created_at": now,
             **dict.fromkeys((*COUNTERS, *AMOUNTS), 0),
+            **fields,
         }
         self.insert("jobs", **given)
+        return job_id
 
     def insert(self, table: str, **row: object) -> None:
         """A row of these columns."""

@@ -15,6 +15,7 @@ from agentpost.jobs.rules import JobState
 from agentpost.limits import allowances
 from agentpost.mail import actions as mail
 from agentpost.webhooks.records import EndpointRecord
+from tests.contract.test_shapes import blank
 from tests.web.busy import fill
 from tests.web.site import Site, open_site
 
@@ -168,22 +169,17 @@ def test_a_page_left_open_still_gives_files(site: Site, browser: httpx2.Client) 
 
 def turned_off(site: Site, url: str) -> str:
     """The id of an endpoint that was turned off, of which the owner was told."""
-    endpoint = EndpointRecord(
-        id=new_id(ids.ENDPOINT, site.clock.now()),
+    now = site.clock.now()
+    endpoint = blank(
+        EndpointRecord,
+        id=new_id(ids.ENDPOINT, now),
         account_id=site.ann,
         url=url,
-        events_json='["*"]',
-        description=None,
-        secret="whsec_x",
-        old_secret=None,
-        old_secret_until=None,
-        created_at=0,
-        disabled_at=None,
-        disabled_reason=None,
-        failing_since=site.clock.now(),
+        failing_since=now,
     )
-    site.write(lambda tx: mail.endpoint_turned_off(tx, endpoint, site.clock.now()))
-    return endpoint.id
+    site.write(lambda tx: mail.endpoint_turned_off(tx, endpoint, now))
+    made: str = endpoint.id
+    return made
 
 
 def test_mail_that_nobody_can_send_is_shown(site: Site, browser: httpx2.Client) -> None:

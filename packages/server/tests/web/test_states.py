@@ -2,7 +2,6 @@
 
 import html
 import json
-from typing import Any
 
 import httpx2
 import pytest
@@ -39,21 +38,14 @@ RECOVERABLE = {JobState.OVERDUE, JobState.LATE_COMPLETED, JobState.LATE_FAILED, 
 def messaged(site: Site, state: JobState, reason: Reason | None, recover_requests: int = 0) -> str:
     """A message with a job in this state; the id of its work."""
     work = site.work()
-    site.job(work, state)
-    said = reason.value if reason else None
-    fields: dict[str, Any] = {
-        "conversation_id": work.conversation_id,
-        "turn_no": 1,
-        "turn_state": "ended",
-    }
-    site.message("Do it", id="msg_" + work.id[4:], reason=said, jobs=1, **fields)
-    sets = "UPDATE jobs SET reason = ?, recover_requests = ?, message_id = ? WHERE work_id = ?"
-    link = (
-        "INSERT INTO message_jobs (message_id, job_id, role, joined_at)"
-        " SELECT message_id, id, 'execution', created_at FROM jobs WHERE work_id = ?"
-    )
-    site.write(lambda tx: tx.execute(sets, (said, recover_requests, "msg_" + work.id[4:], work.id)))
-    site.write(lambda tx: tx.execute(link, (work.id,)))
+    message_id, said = "msg_" + work.id[4:], reason.value if reason else None
+    of_job = {"message_id": message_id, "recover_requests": recover_requests}
+    job_id = site.job(work, state, None, reason=said, **of_job)
+    chat = work.conversation_id
+    turn = {"jobs": 1, "turn_no": 1, "turn_state": "ended"}
+    site.message("Do it", None, id=message_id, reason=said, conversation_id=chat, **turn)
+    joined = {"message_id": message_id, "job_id": job_id, "joined_at": site.clock.now()}
+    site.insert("message_jobs", role="execution", **joined)
     return work.id
 
 
