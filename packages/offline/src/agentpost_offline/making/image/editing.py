@@ -179,7 +179,7 @@ def letter(
     wide, tall = image.size
     room = wide * 0.9
     sizes = max(9, tall * 0.028), tall * 0.09 * scale
-    size = fit.largest([text], (room, tall * 0.3 * scale), sizes, bold=True)
+    size = fit.largest([text], (room, tall * min(0.35, 0.3 * scale)), sizes, bold=True)
     high = fit.height([text], size, room, bold=True) + size
     if high > tall / 2:
         raise JobFailed("The text is too long for the picture.")

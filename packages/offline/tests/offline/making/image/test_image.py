@@ -65,6 +65,19 @@ def test_a_text_that_does_not_fit_is_refused() -> None:
         editing.letter(Image.new("RGB", (200, 60)), "word " * 80, "en")
 
 
+@pytest.mark.parametrize("size", [(1200, 1800), (1800, 600), (90, 160)])
+@pytest.mark.parametrize("text", ["Open studio", "Hi", "Open studio on Saturday from ten to four"])
+def test_larger_letters_fit_and_smaller_ones_take_less_room(
+    size: tuple[int, int], text: str
+) -> None:
+    def band(scale: float) -> int:
+        plain = Image.new("RGB", size, "#ffffff")
+        lettered = editing.letter(plain, text, "en", scale=scale)
+        return sum(lettered.getpixel((2, y)) != (255, 255, 255) for y in range(size[1]))
+
+    assert 0 < band(0.6) <= band(1.0) <= band(1.6) <= size[1] / 2
+
+
 async def test_a_resized_picture_has_exactly_the_size_and_is_not_distorted(
     tmp_path: Path,
 ) -> None:
@@ -115,6 +128,15 @@ async def test_the_camera_s_data_turns_the_picture_and_goes(tmp_path: Path) -> N
     assert not image.getexif()
     assert b"Secret" not in (tmp_path / result.files[0].name).read_bytes()
     assert result.used == ("photo.jpg (400 × 640)",)
+
+
+@pytest.mark.parametrize(
+    "ratios", [(4 / 3, 1.0, 2 / 3), (4 / 3,) * 4, (2 / 3,) * 3, (1.5, 0.67, 1.0, 1.78, 1.5)]
+)
+def test_nothing_of_a_collage_is_cut_off(ratios: tuple[float, ...]) -> None:
+    size = editing.collage_size(ratios, Edit(is_collage=True))
+    for (_, _, wide, tall), ratio in zip(editing.cells(ratios, size, 14), ratios, strict=True):
+        assert wide / tall == pytest.approx(ratio, rel=0.06)
 
 
 async def test_a_collage_shows_every_picture_whole_or_nearly(tmp_path: Path) -> None:
