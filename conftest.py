@@ -31,7 +31,6 @@ LONG: tuple[str | tuple[str, ...], ...] = (
     "tests/docs/test_pages.py",
     "clients/typescript/tests/client_typescript/test_client.py",
     (
-        "tests/e2e/test_conversations.py",
         "tests/e2e/test_hostile_inputs.py",
         "tests/e2e/test_built_in_agent.py",
     ),

@@ -5,7 +5,7 @@
 A method that sends files, waits, reads along or gives the items of a list is written by hand. For
 every other operation it is made here, so that a new one is in both clients as soon as this has
 run. What it is called follows from its path: ``POST /v1/webhooks/{endpoint_id}/test`` is
-``webhooks.test``. tests/house/test_client_methods.py fails when a file is not up to date.
+``webhooks.test``. tests/house/test_generated.py fails when a file is not up to date.
 """
 
 from __future__ import annotations

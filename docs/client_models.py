@@ -6,7 +6,7 @@ reads, the words in them, and an error class for every code.
 Every answer of an operation and every webhook event has a record, so an operation that is new has
 one as soon as this has run. The client takes more than the server of today sends: a word that is
 not in an enumeration stays plain text, and only the fields in `NEEDED` have to be there.
-tests/house/test_client_models.py fails when a file is not up to date.
+tests/house/test_generated.py fails when a file is not up to date.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 The two differ in nothing but the words of asyncio, so only one is written: every file of
 `agentpost_client/_async` becomes one of `_sync`, but for `io.py`, which is written in both.
-tests/house/test_client_models.py fails when a file is not up to date.
+tests/house/test_generated.py fails when a file is not up to date.
 """
 
 from __future__ import annotations

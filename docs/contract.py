@@ -5,7 +5,7 @@
 The column is made from the marks of the tests, `@pytest.mark.rule("Webhook events 7")`. A place
 `file.py::symbol` whose file is gone gets the one other file that has the symbol now. Every place
 that is not certain is printed, with a guess, and the script ends with 1.
-tests/house/test_contract.py fails when the page is not up to date.
+tests/house/test_generated.py fails when the page is not up to date.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python docs/diagrams.py
 
-writes docs/states/*.svg; tests/house/test_state_machine.py fails when one is not up to date. Only
+writes docs/states/*.svg; tests/house/test_generated.py fails when one is not up to date. Only
 the places of the states are chosen here. A state without a place ends the script.
 """
 

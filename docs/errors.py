@@ -4,7 +4,7 @@
 
 The first paragraph below the heading of a code is made; what follows it is written by hand and
 stays. A new code gets a section, one that is gone loses its own. The part about reasons is made
-whole. tests/house/test_docs.py fails when the page is not up to date.
+whole. tests/house/test_generated.py fails when the page is not up to date.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Draws the map of the rooms into ARCHITECTURE.md: `make house`.
 
 Rows are rooms, folders of `agentpost`; columns are floors, by the names of files
-(`tests/house/floors.py`). What a room is, its docstring says. tests/house/test_imports.py fails
+(`tests/house/floors.py`). What a room is, its docstring says. tests/house/test_generated.py fails
 when the map is not up to date.
 """
 

@@ -2,7 +2,7 @@
 
     python docs/openapi.py > docs/openapi.json
 
-tests/house/test_openapi.py fails when the file is not up to date.
+tests/house/test_generated.py fails when the file is not up to date.
 """
 
 from __future__ import annotations

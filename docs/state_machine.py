@@ -2,7 +2,7 @@
 
     python docs/state_machine.py > docs/state-machine.md
 
-tests/house/test_state_machine.py fails when the page is not up to date.
+tests/house/test_generated.py fails when the page is not up to date.
 """
 
 from __future__ import annotations

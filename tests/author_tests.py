@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SECONDS_MAX = 300
+from tests import programs
 
 
 def run_tests(folder: Path, module: str) -> int:
@@ -31,12 +31,6 @@ def run_tests(folder: Path, module: str) -> int:
 
 def pytest_in(folder: Path) -> "subprocess.CompletedProcess[str]":
     """Run `python -m pytest` there, without the plugins that this project installs for itself."""
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=folder,
-        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS_MAX,
-        check=False,
-    )
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    program = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    return programs.run(*program, cwd=folder, env=environment)

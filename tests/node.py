@@ -11,24 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.servers import locked, run_dir
 
 OFFICIAL_CLIENTS = Path(__file__).parent / "official_clients"
 NODE_MAJOR_MIN = 20
-SECONDS_MAX = 240
 
 
 def run(*command: str, folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run one command in a folder."""
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS_MAX,
-        check=False,
-    )
+    return programs.run(*command, cwd=folder, env={**os.environ, **environment})
 
 
 def require_packages(folder: Path) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.database_pool import state_of
-from tests.servers import Postgres, end_with, free_port
+from tests.servers import Postgres, end_with
 from tests.waiting import PATIENCE, eventually
 
 
@@ -23,14 +22,6 @@ def tables(url: str) -> list[str]:
             "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
         ).fetchall()
     return [row[0] for row in rows]
-
-
-def test_each_database_is_empty_and_separate(fresh_postgres: Callable[..., str]) -> None:
-    first, second = fresh_postgres(), fresh_postgres()
-    with psycopg.connect(first) as connection:
-        connection.execute("CREATE TABLE mine (id int)")
-    assert tables(first) == ["mine"]
-    assert tables(second) == []
 
 
 def test_a_template_is_built_once_and_copied(postgres: Postgres) -> None:
@@ -46,18 +37,6 @@ def test_a_template_is_built_once_and_copied(postgres: Postgres) -> None:
         with postgres.database(postgres.template(name, build)) as url:
             assert tables(url) == ["seeded"]
     assert len(built) == 1
-
-
-def test_a_template_that_failed_is_built_again(postgres: Postgres) -> None:
-    name = f"failed_{os.getpid()}"
-
-    def fail(url: str) -> None:
-        raise RuntimeError(url)
-
-    with pytest.raises(RuntimeError):
-        postgres.template(name, fail)
-    with postgres.database(postgres.template(name, lambda url: None)) as url:
-        assert tables(url) == []
 
 
 def test_a_dropped_database_is_gone_though_in_use(postgres: Postgres) -> None:
@@ -149,8 +128,3 @@ def test_a_server_ends_with_the_process_that_owns_it(tmp_path: Path) -> None:
         assert server.wait(PATIENCE) == -signal.SIGQUIT
         (data / "postmaster.pid").unlink()
         eventually(lambda: not (tmp_path / "run").exists(), what="the end of the folder")
-
-
-def test_a_free_port_can_be_bound() -> None:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", free_port()))

@@ -19,7 +19,7 @@ _PAUSE_SECONDS_MAX = 0.1
 
 
 def eventually(
-    condition: Callable[[], T], seconds: float = PATIENCE, what: str = "the condition"
+    condition: Callable[[], T | None], seconds: float = PATIENCE, what: str = "the condition"
 ) -> T:
     """What ``condition`` returns once that is true; fails after ``seconds``."""
     for pause in _pauses(seconds):

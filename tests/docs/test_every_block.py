@@ -30,9 +30,7 @@ PAGES = {
 }
 TYPESCRIPT = "clients/typescript/tests/client_typescript/test_client.py"
 RUN: Mapping[str, Mapping[str, str]] = {
-    "docs/typescript.md": dict.fromkeys(
-        ("ts", "js", "sh"), "clients/typescript/tests/client_typescript/test_client.py"
-    ),
+    "docs/typescript.md": dict.fromkeys(("ts", "js", "sh"), TYPESCRIPT),
     "docs/adapters.md": {"sh": "test_adapters_page.py"},
 }
 """What other tests run: by page, the languages and the test. Python programs and commands behind
@@ -60,17 +58,11 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/deploying.md", "cp deploy/compose"): CONTAINERS,
     ("docs/deploying.md", "kubectl"): CONTAINERS,
     ("docs/deploying.md", "cp deploy/kubernetes"): CONTAINERS,
-    (
-        "docs/adapters.md",
-        "agentpost serve --agent a2a",
-    ): "packages/server/tests/conformance/test_agents_elsewhere.py",
+    ("docs/adapters.md", "agentpost serve --agent a2a"): "test_agents_elsewhere.py",
     ("docs/adapters.md", "agentpost serve"): ABOVE,
     ("docs/adapters.md", "echo"): ABOVE,
     ("docs/adapters.md", "AGENTPOST_AGENT_SECRET"): ABOVE,
-    (
-        "docs/cli.md",
-        "agentpost dev",
-    ): "it runs until it is stopped; packages/server/tests/cli/test_dev.py",
+    ("docs/cli.md", "agentpost dev"): "it runs until it is stopped; test_dev.py",
     ("docs/cli.md", "agentpost accounts export"): ELSEWHERE,
     ("docs/doors.md", "[Instructions"): EXCERPT,
     ("docs/llm.md", "export OPENAI"): KEY_OF_A_PROVIDER,
@@ -86,10 +78,7 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/recipes/backups.md", "pg_dump"): "tests/e2e/test_backups.py",
     ("docs/recipes/backups.md", "litestream"): ELSEWHERE,
     ("clients/python/README.md", "pip install"): INSTALLS,
-    (
-        "clients/typescript/README.md",
-        "import",
-    ): f"{TYPESCRIPT} compiles it",
+    ("clients/typescript/README.md", "import"): f"{TYPESCRIPT} compiles it",
     ("packages/verify/README.md", "pip install"): INSTALLS,
     ("packages/agents/README.md", "python3 -m venv"): INSTALLS,
     ("packages/server/README.md", "pip install"): INSTALLS,
@@ -165,15 +154,9 @@ def test_every_reason_is_of_a_block_that_is_not_run() -> None:
     assert sorted(NOT_RUN.keys() - needed) == []
     tests = [test for languages in RUN.values() for test in languages.values()]
     files = set(re.findall(r"[\w/]+\.py", "\n".join([*NOT_RUN.values(), *tests])))
-    assert [
-        f
-        for f in sorted(files)
-        if not [
-            p
-            for part in ("tests", "packages/*/tests", "clients/*/tests")
-            for p in ROOT.glob(f"{part}/**/{Path(f).name}")
-        ]
-    ] == []
+    folders = ("tests", "packages/*/tests", "clients/*/tests")
+    there = {path.name for part in folders for path in ROOT.glob(f"{part}/**/*.py")}
+    assert {Path(file).name for file in files} - there == set()
 
 
 def words(text: str) -> Iterator[str]:

@@ -21,7 +21,7 @@ APART = {
 }
 CODES: Mapping[str, int] = {
     'AGENTPOST_KEY=$EVE agentpost send "Chart revenue by month" --file sales.csv --no-wait --json'
-    " > sent.json": 4,
+    " > sent.json": 4
 }
 """Commands that end otherwise than with 0, as the page says."""
 PAGES = sorted(p.name for p in FOLDER.glob("*.md"))

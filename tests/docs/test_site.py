@@ -3,7 +3,6 @@
 import ast
 import inspect
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -16,6 +15,7 @@ import pytest
 
 from agentpost.settings import Settings
 from agentpost_client import Client
+from tests import programs
 from tests.house.tree import DOCS, document
 
 SITE = DOCS / "site"
@@ -34,9 +34,7 @@ def test_it_is_built_and_has_everything(tmp_path: Path) -> None:
     """A broken link or anchor, a page without a place in the navigation and an asset of another
     site end the build. One test, because building takes some seconds."""
     site = tmp_path / "site"
-    command = [sys.executable, str(SITE / "build.py"), str(site)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    programs.printed(sys.executable, SITE / "build.py", site)
     assert script("build").foreign_assets(site) == []
     assert "conversation" in (site / "search.js").read_text("utf-8")
     pages = "".join(path.read_text("utf-8") for path in (site / "reference").glob("*.html"))

@@ -98,9 +98,7 @@ class Caller:
             message = self.get(message_id)
             return message if all(message.get(n) == v for n, v in fields.items()) else None
 
-        found = eventually(look, seconds, f"{fields} of {message_id}")
-        assert found is not None
-        return found
+        return eventually(look, seconds, f"{fields} of {message_id}")
 
     def events(self, message_id: str, cursor: str | None = None, wait: int = 0) -> Json:
         query = f"&cursor={cursor}" if cursor is not None else ""

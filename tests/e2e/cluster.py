@@ -1,7 +1,7 @@
 """Several nodes on one PostgreSQL database."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -46,16 +46,32 @@ class Cluster:
             return connection.execute(sql.encode()).fetchall()
 
 
+@contextmanager
+def clustered(
+    postgres: Postgres, folder: Path, request: pytest.FixtureRequest
+) -> Iterator[Cluster]:
+    """Nodes that run until the end of the block; a failure shows their logs."""
+    module = request.node.getparent(pytest.Module)
+    servers = module.stash.setdefault(SERVERS, [])
+    with postgres.database(postgres.schema()) as url:
+        made = Cluster(url, folder, servers)
+        yield made
+        made.stop()
+        servers.clear()
+
+
 @pytest.fixture
 def cluster(
-    postgres: Postgres,
-    fresh_postgres: Callable[..., str],
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
+    postgres: Postgres, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Cluster]:
-    module = request.node.getparent(pytest.Module)
-    servers = module.stash.setdefault(SERVERS, [])  # a failure shows their logs
-    made = Cluster(fresh_postgres(postgres.schema()), tmp_path, servers)
-    yield made
-    made.stop()
-    servers.clear()
+    with clustered(postgres, tmp_path, request) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared_cluster(
+    postgres: Postgres, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Cluster]:
+    """One for tests that leave its nodes as they were."""
+    with clustered(postgres, tmp_path_factory.mktemp("cluster"), request) as made:
+        yield made

@@ -8,19 +8,15 @@ import os
 import time
 from pathlib import Path
 
-from agentpost.agents import Job, Turn, Unreadable
+from agentpost.agents import Job, Turn
 
 
 async def agent(turn: Turn) -> None:
     """``read`` answers with the text of the attached files; anything else is a job."""
     if turn.message.text == "read":
-        try:
-            texts = [await file.text() for file in turn.message.files]
-        except Unreadable as error:
-            return turn.reply(f"Unreadable: {error}")
-        return turn.reply("\n".join(texts))
-    await turn.start(work, title="Work", words=turn.message.text.split())
-    return None
+        turn.reply("\n".join([await file.text() for file in turn.message.files]))
+    else:
+        await turn.start(work, title="Work", words=turn.message.text.split())
 
 
 async def work(job: Job, words: list[str]) -> str:
@@ -39,10 +35,6 @@ async def work(job: Job, words: list[str]) -> str:
                 return str(await job.step(spin))
             case ["hoard"]:
                 return str(await job.step(hoard))
-            case ["leak", mib]:
-                return str(await job.step(leak, int(mib)))
-            case ["fill", mib]:
-                return str(await job.step(fill, int(mib)))
             case ["environment"]:
                 return json.dumps(await job.step(environment))
     except Exception as error:
@@ -66,18 +58,6 @@ def spin() -> int:
 def hoard() -> int:
     """Ask for more memory than a worker may have."""
     return len(bytearray(2 * 1024**3))
-
-
-leaked: list[bytearray] = []
-
-
-def leak(mib: int) -> int:
-    leaked.append(bytearray(mib << 20))
-    return os.getpid()
-
-
-def fill(mib: int) -> int:
-    return len(bytearray(mib << 20)) and os.getpid()
 
 
 def environment() -> dict[str, str]:

@@ -40,9 +40,7 @@ class Hooks:
             wanted = {"status": status, **fields}
             return newest if all(newest[n] == v for n, v in wanted.items()) else None
 
-        found = eventually(look, what=f"a delivery {status} {fields}")
-        assert found is not None
-        return found
+        return eventually(look, what=f"a delivery {status} {fields}")
 
     def _json(self, method: str, path: str, **request: Any) -> Json:
         answer: httpx2.Response = self.caller.call(method, f"/v1/webhooks{path}", **request)

@@ -125,43 +125,6 @@ def picture(kind: str, width: int = 64, height: int = 48) -> bytes:
     return buffer.getvalue()
 
 
-def resized(kind: str, width: int, height: int) -> bytes:
-    """A small GIF, JPEG, WebP or TIFF that says it is so large."""
-    data = bytearray(picture(kind))
-    small = struct.pack("<2H", 64, 48)
-    if kind == "GIF":
-        data[6:10] = struct.pack("<2H", width, height)
-        at = data.index(small, 10)
-        data[at : at + 4] = struct.pack("<2H", width, height)
-    elif kind == "JPEG":
-        at = data.index(b"\xff\xc0") + 5
-        data[at : at + 4] = struct.pack(">2H", height, width)
-    elif kind == "WEBP":
-        at = data.index(b"\x9d\x01\x2a") + 3
-        data[at : at + 4] = struct.pack("<2H", width & 0x3FFF, height & 0x3FFF)
-    elif kind == "TIFF":
-        for tag, value in ((256, width), (257, height)):
-            at = (
-                data.index(struct.pack("<2HL", tag, 3, 1))
-                if _short(data, tag)
-                else data.index(struct.pack("<2HL", tag, 4, 1))
-            )
-            data[at + 2 : at + 12] = struct.pack("<HLL", 4, 1, value)
-    return bytes(data)
-
-
-def _short(data: bytearray, tag: int) -> bool:
-    return struct.pack("<2HL", tag, 3, 1) in data
-
-
-def frames(count: int) -> bytes:
-    """An animation of so many frames."""
-    buffer = io.BytesIO()
-    all_frames = [Image.new("P", (32, 32), number % 256) for number in range(count)]
-    all_frames[0].save(buffer, "GIF", save_all=True, append_images=all_frames[1:])
-    return buffer.getvalue()
-
-
 def pdf(*objects: bytes, root: str = "/Root 1 0 R", more: str = "") -> bytes:
     """A PDF of these objects, numbered from 1."""
     data, places = b"%PDF-1.7\n", []

@@ -153,9 +153,5 @@ def drip(connection: socket.socket, ended: threading.Event) -> None:
         connection.sendall(b"x")
 
 
-def silent(_: socket.socket, ended: threading.Event) -> None:
-    ended.wait(60)
-
-
 def reset(connection: socket.socket, _: threading.Event) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")

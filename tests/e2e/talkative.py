@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable
 
 from agentpost.agents import Job, Turn
@@ -140,10 +139,8 @@ async def _fail(job: Job) -> None:
 
 
 async def _between(job: Job) -> None:
+    """Calls beside each other, then a line of no call."""
     await asyncio.gather(job.step(speak_here, "first"), job.step(speak_here, "second"))
-
-
-async def _outside(job: Job) -> None:
     thread = threading.Thread(target=print, args=("from a thread of its own",))
     thread.start()
     await asyncio.to_thread(thread.join)
@@ -154,7 +151,6 @@ IN_JOB: dict[str, Callable[[Job], Awaitable[object]]] = {
     "async step": lambda job: job.step(speak_here, "async step"),
     "plain step": lambda job: job.step(speak_below, "plain step"),
     "beside": _between,
-    "outside": _outside,
     "fails": _fail,
     "flood": lambda job: job.step(flood, 100),
     "flood here": lambda job: job.step(flood_here, 20_000),
@@ -164,5 +160,4 @@ IN_JOB: dict[str, Callable[[Job], Awaitable[object]]] = {
     "child": lambda job: job.step(keep_printing),
     "write": _write,
     "sleep": lambda job: asyncio.sleep(60),
-    "hang": lambda job: job.step(time.sleep, 60),
 }

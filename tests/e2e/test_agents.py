@@ -26,20 +26,27 @@ def hasty(start_server: ServerMaker) -> AgentServer:
 def failed_turn(caller: Caller, message: Json, detail: str) -> Json:
     """The message ended so; its log says why."""
     assert (message["status"], message["reason"]) == ("failed", "turn_failed")
-    entry = caller.log(message["id"])[-1]
-    assert (entry["type"], entry["reason"]) == ("turn_failed", detail)
+    (entry,) = [each for each in caller.log(message["id"]) if each["type"] == "turn_failed"]
+    assert entry["reason"] == detail
     assert "leaked" not in entry["text"], "what went wrong inside is not for the caller"
     return message
 
 
 # --- turns ----------------------------------------------------------------------------------------
+@pytest.mark.rule("Reasons execution_failed")
 @pytest.mark.parametrize("kind", ["error", "timeout", "cancelled", "exit", "interrupt"])
-def test_an_exception_fails_the_turn(caller: Caller, kind: str) -> None:
-    message = caller.send([["reply", "never shown"], ["leak", kind]])
-    failed_turn(caller, message, "error")
-    assert message["final"] is True
-    assert message["reply"] is None
-    assert caller.send("and on")["status"] == "completed", "the conversation goes on"
+def test_an_exception_fails_the_turn_or_the_job(caller: Caller, kind: str) -> None:
+    """The conversation goes on, and so does what a turn has started."""
+    job = [["write", "a.txt", "x"], ["leak", kind]]
+    message = caller.send([["reply", "never shown"], ["start", "Leak", job], ["leak", kind]])
+    assert (message["status"], message["reply"]) == ("failed", None)
+    done = failed_turn(caller, caller.final(message["id"]), "error")
+    assert done["final"] is True
+    assert (done["jobs"][0]["status"], done["jobs"][0]["reason"]) == ("failed", "execution_failed")
+    assert [file["name"] for file in done["jobs"][0]["files"]] == ["a.txt"]
+    (result,) = [entry for entry in caller.log(done["id"]) if entry["type"] == "result"]
+    assert (result["outcome"], "leaked" in result["text"]) == ("failed", False)
+    assert caller.send("and on")["status"] == "completed"
 
 
 @pytest.mark.parametrize("script", [[["remember", "k", "v"]], [["step", "only"]], [["reply", " "]]])
@@ -65,23 +72,18 @@ def completes(caller: Caller, conversation: str) -> None:
     eventually(completed, what="a turn")
 
 
-def test_a_turn_that_never_ends_is_abandoned(hasty: AgentServer, callers: CallerMaker) -> None:
+@pytest.mark.parametrize("never_ends", ["gate", "stubborn"])
+def test_a_turn_that_never_ends_is_abandoned(
+    hasty: AgentServer, callers: CallerMaker, never_ends: str
+) -> None:
+    """Also one that refuses to be cancelled."""
     caller = callers(hasty)
     began = time.monotonic()
-    never = caller.send([["gate", "never"], ["reply", "x"]], conversation="next")
-    failed_turn(caller, never, "abandoned")
-    assert time.monotonic() - began < PROMPT
-    completes(caller, "next")
-
-
-def test_a_turn_that_refuses_to_be_cancelled_is_abandoned(
-    hasty: AgentServer, callers: CallerMaker
-) -> None:
-    caller = callers(hasty)
-    message = caller.send([["stubborn", "stubborn"], ["reply", "late"]], conversation="stubborn")
+    message = caller.send([[never_ends, never_ends], ["reply", "late"]], conversation=never_ends)
     failed_turn(caller, message, "abandoned")
-    completes(caller, "stubborn")
-    hasty.open_gate("stubborn")
+    assert time.monotonic() - began < PROMPT
+    completes(caller, never_ends)
+    hasty.open_gate(never_ends)
     assert caller.get(message["id"]) == message, "what it says afterwards does not count"
 
 
@@ -90,18 +92,6 @@ def test_memory_is_kept_only_when_the_turn_ends_well(caller: Caller) -> None:
     caller.send([["remember", "bad", "1"], ["leak", "error"]], conversation="memory")
     reply = caller.send([["see"]], conversation="memory")["reply"]
     assert '"state": {"good": "1"}' in reply
-
-
-def test_jobs_of_a_failed_turn_go_on(caller: Caller, server: AgentServer) -> None:
-    job = [["gate", "orphan"], ["return", "Done anyway."]]
-    message = caller.send([["start", "Orphan", job], ["leak", "error"]])
-    assert (message["status"], message["final"]) == ("failed", False)
-
-    server.open_gate("orphan")
-    done = caller.final(message["id"])
-    assert (done["status"], done["reason"]) == ("failed", "turn_failed")
-    assert done["jobs"][0]["status"] == "completed"
-    assert caller.log(message["id"])[-1]["text"] == "Done anyway."
 
 
 def test_a_blocking_agent_leaves_the_api_answering(
@@ -120,21 +110,6 @@ def test_a_blocking_agent_leaves_the_api_answering(
 
 
 # --- jobs -----------------------------------------------------------------------------------------
-@pytest.mark.rule("Reasons execution_failed")
-@pytest.mark.parametrize("kind", ["error", "timeout", "cancelled", "exit", "interrupt"])
-def test_an_exception_fails_the_job(caller: Caller, kind: str) -> None:
-    message = caller.send([["start", "Leak", [["write", "a.txt", "x"], ["leak", kind]]]])
-    done = caller.final(message["id"])
-    job = done["jobs"][0]
-    for each in (done, job):
-        assert (each["status"], each["reason"]) == ("failed", "execution_failed")
-    assert [file["name"] for file in job["files"]] == ["a.txt"]
-    entry = caller.log(message["id"])[-1]
-    assert entry["outcome"] == "failed"
-    assert entry["text"]
-    assert "leaked" not in entry["text"]
-
-
 def test_a_broken_step_fails_the_job_and_costs_nothing(caller: Caller) -> None:
     before = caller.credits()
     done = caller.final(caller.send([["start", "Broken", [["broken_step", 5]]]])["id"])

@@ -4,8 +4,7 @@ fit the other one, each says of itself."""
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 
 import pytest
 
@@ -18,54 +17,29 @@ from tests.waiting import PATIENCE, PROMPT, eventually, holds_after
 
 __all__ = ["redis_url"]
 REQUESTS, MESSAGES = 60, 10
-LIMITS = {"requests_per_minute": REQUESTS, "messages_per_hour": MESSAGES}
-NodesMaker = Callable[..., list[Caller]]
-
-
-@contextmanager
-def started(home: Path, clocks: Path | None = None, **settings: object) -> Iterator[list[Caller]]:
-    """Two API nodes with these settings, which name their database; a caller for each. ``clocks``:
-    where each has the file of its `SetClock`, named after it."""
-    with ExitStack() as ends:
-        callers: list[Caller] = []
-        for name in ("one", "two"):
-            if clocks is not None:
-                settings["clock"] = SetClock(clocks / f"{name}.clock").file
-            node = AgentServer(home / name, role="api", **settings).start()
-            ends.callback(node.stop)
-            callers.append(Caller(node))
-            ends.callback(callers[-1].close)
-        yield callers
-
-
-@pytest.fixture
-def nodes(
-    postgres: Postgres, fresh_postgres: Callable[..., str], tmp_path: Path
-) -> Iterator[NodesMaker]:
-    """`nodes(setting=value, …)` starts two API nodes on one database; a caller for each."""
-    with ExitStack() as ends:
-
-        def start(**settings: object) -> list[Caller]:
-            url = fresh_postgres(postgres.schema())
-            return ends.enter_context(started(tmp_path, None, database_url=url, **settings))
-
-        yield start
+OFTEN = {
+    "agentpost.nodes.heartbeat._COMPARED_BEATS": 1,
+    "agentpost.nodes.heartbeat.BEAT_SECONDS": 0.1,
+    # A Redis that answers late on a busy machine would be counted as gone.
+    "agentpost.ratelimit.redis._TIMEOUT_SECONDS": PATIENCE,
+}
 
 
 @pytest.fixture(scope="module")
 def two_nodes(
-    postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
+    postgres: Postgres, tmp_path_factory: pytest.TempPathFactory, redis_url: str
 ) -> Iterator[list[Caller]]:
-    """Callers of two API nodes without limits."""
+    """Callers of two API nodes, each with a clock that can be set."""
     home = tmp_path_factory.mktemp("nodes")
-    often = {
-        "agentpost.nodes.heartbeat._COMPARED_BEATS": 1,
-        "agentpost.nodes.heartbeat.BEAT_SECONDS": 0.1,
-    }
-    with (
-        postgres.database(postgres.schema()) as url,
-        started(home, database_url=url, clocks=home, constants=often) as callers,
-    ):
+    with postgres.database(postgres.schema()) as url, ExitStack() as ends:
+        settings = {"database_url": url, "redis_url": redis_url, "constants": OFTEN}
+        callers: list[Caller] = []
+        for name in ("one", "two"):
+            clock = SetClock(home / f"{name}.clock").file
+            node = AgentServer(home / name, role="api", clock=clock, **settings).start()
+            ends.callback(node.stop)
+            callers.append(Caller(node))
+            ends.callback(callers[-1].close)
         yield callers
 
 
@@ -76,28 +50,20 @@ def statuses(callers: list[Caller], count: int, call: Callable[[Caller], int]) -
 
 
 def test_with_redis_two_nodes_let_in_exactly_what_one_would(
-    nodes: NodesMaker, redis_url: str
+    two_nodes: list[Caller], callers: Callable[..., Caller]
 ) -> None:
-    # A Redis that answers late on a busy machine would be counted as gone.
-    patient = {"agentpost.ratelimit.redis._TIMEOUT_SECONDS": PATIENCE}
-    callers = nodes(redis_url=redis_url, constants=patient, **LIMITS)
+    limits = {"requests_per_minute": REQUESTS, "messages_per_hour": MESSAGES}
+    key = two_nodes[0].server.new_key("limited", **limits)
+    limited = [callers(node.server, key) for node in two_nodes]
 
-    sent = statuses(callers, 16, lambda c: c.post("x").status_code)
+    sent = statuses(limited, 16, lambda c: c.post("x").status_code)
     assert sent == {201: MESSAGES, 429: 16 - MESSAGES}
-    again = statuses(callers, 8, lambda c: c.post("x", key="one").status_code)
+    again = statuses(limited, 8, lambda c: c.post("x", key="one").status_code)
     assert again == {429: 8}, "a refused message takes no place"
 
     left = REQUESTS - 16 - 8
-    read = statuses(callers, left + 10, lambda c: c.call("GET", "/v1/me").status_code)
+    read = statuses(limited, left + 10, lambda c: c.call("GET", "/v1/me").status_code)
     assert read == {200: left, 429: 10}
-
-
-def test_without_redis_each_node_counts_and_the_log_says_so(nodes: NodesMaker) -> None:
-    callers = nodes(**LIMITS)
-    read = statuses(callers, 2 * REQUESTS, lambda c: c.call("GET", "/v1/me").status_code)
-    assert read == {200: 2 * REQUESTS}
-    for caller in callers:
-        assert "limits_per_node" in caller.server.log_file.read_text()
 
 
 def test_one_key_makes_one_message_over_both_nodes(two_nodes: list[Caller]) -> None:
@@ -111,19 +77,17 @@ def test_one_key_makes_one_message_over_both_nodes(two_nodes: list[Caller]) -> N
     assert Counter(mixed) == {201: 1, 200: 3, 409: 4}
 
 
-def test_a_key_revoked_on_one_node_is_refused_by_the_other(two_nodes: list[Caller]) -> None:
+def test_a_key_revoked_on_one_node_is_refused_by_the_other(
+    two_nodes: list[Caller], callers: Callable[..., Caller]
+) -> None:
     one, two = two_nodes
     made = one.server.command("keys", "create", "--account", ACCOUNT, "--name", "both")
-    callers = [Caller(node.server, made["key"]) for node in (one, two)]
-    try:
-        for caller in callers:
-            assert caller.call("GET", "/v1/me").status_code == 200
-        one.server.command("keys", "revoke", made["id"])
-        for caller in callers:
-            holds_after(lambda c=caller: c.call("GET", "/v1/me").status_code == 401, 1.1)  # type: ignore[misc]
-    finally:
-        for caller in callers:
-            caller.close()
+    revoked = [callers(node.server, made["key"]) for node in (one, two)]
+    for caller in revoked:
+        assert caller.call("GET", "/v1/me").status_code == 200
+    one.server.command("keys", "revoke", made["id"])
+    for caller in revoked:
+        holds_after(lambda c=caller: c.call("GET", "/v1/me").status_code == 401, 1.1)  # type: ignore[misc]
 
     def codes() -> set[int]:
         return {caller.http.get("/v1/me").status_code for caller in (one, two)}

@@ -28,9 +28,15 @@ ENDPOINT = {"url": "https://example.com/", "events": ["message.failed"]}
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[AgentServer]:
+def folder(tmp_path: Path) -> Path:
+    """Each of the characters would cut a name off or change it, were it part of a URL."""
+    return tmp_path / "a%20b?c=d#e%s ü&;'"
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[AgentServer]:
     """One with a data folder of its own."""
-    with AgentServer(tmp_path / "first").start() as made:
+    with AgentServer(folder / "first").start() as made:
         yield made
 
 
@@ -106,7 +112,7 @@ def secret_file(folder: Path, key: str) -> str:
     return str(path)
 
 
-def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: Path) -> None:
+def test_a_restored_server_answers_as_the_first(server: AgentServer, folder: Path) -> None:
     caller = Caller(server)
     writes = [["write", f"{n}.txt", f"text {n}"] for n in range(FILES)]
     sent = caller.send([["start", "Files", [*writes, ["return", "done"]]]])
@@ -115,7 +121,7 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
     server.await_gate("later")
     endpoint = caller.call("POST", "/v1/webhooks", json=ENDPOINT)
     assert endpoint.status_code == 201, endpoint.text
-    place, data = tmp_path / "backups", server.home / "data"
+    place, data = folder / "backups", server.home / "data"
 
     back_up(server, caller, place)
     code, printed = server.run("db", "secret-key", "--json")
@@ -123,15 +129,15 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
     before = answers(caller, sent["id"])
     server.stop()
 
-    restored = tmp_path / "restored"
+    restored = folder / "restored"
     restored.mkdir()
     key = secret_key(data)
     assert [p for p in place.rglob("*") if p.is_file() and key.encode() in p.read_bytes()] == []
-    for options in ((), ("--secret-key-file", secret_file(tmp_path, "another key"))):
+    for options in ((), ("--secret-key-file", secret_file(folder, "another key"))):
         code, said = server.run("restore", str(place), *options, data=restored)
         assert (code, list(restored.iterdir())) == (1, [])
         assert "this backup does not hold its secret key" in said
-    given = ("--secret-key-file", secret_file(tmp_path, key))
+    given = ("--secret-key-file", secret_file(folder, key))
     killed_while_restoring(server, restored, place, *given)
     code, said = server.run("serve", data=restored)
     assert code == 1
@@ -142,7 +148,7 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
     assert code == 1
     assert "is not empty" in said
 
-    second = AgentServer(tmp_path / "second")
+    second = AgentServer(folder / "second")
     second.port, second.url = server.port, server.url
     (second.home / "data").symlink_to(restored)
     second.start()
@@ -156,7 +162,7 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
         code, said = second.run("restore", str(place), *given)
         assert code == 1
         assert "is in use by another agentpost server" in said
-        asked = {"AGENTPOST_DATA_DIR": str(tmp_path / "asked")}
+        asked = {"AGENTPOST_DATA_DIR": str(folder / "asked")}
         with terminal(asked, "restore", str(place)) as shown:
             shown.until("(agentpost db secret-key prints it): ")
             shown.type(f"{key}\n")
@@ -168,6 +174,7 @@ def test_a_restored_server_answers_as_the_first(server: AgentServer, tmp_path: P
         assert "its bytes are not those that were stored" in said
     finally:
         second.stop()
+    assert [place.name for place in folder.parent.iterdir()] == [folder.name]
 
 
 def back_up(server: AgentServer, caller: Caller, place: Path) -> None:

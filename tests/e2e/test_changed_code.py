@@ -1,5 +1,6 @@
 """A job whose code changed waits for code that makes its recorded calls (design: The journal)."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -127,6 +128,14 @@ def test_a_wrong_deploy_is_said_everywhere_and_taken_back(
         eventually(lambda: here.metric() == "1.0", what="the metric")
         summary = here.server.command("explain", here.message_id)["message"]
         assert differs in summary["jobs"][here.job_id]["divergence"]
+    [reported] = [line for line in here.server.log_lines() if "run_diverged" in line]
+    # What was killed may have left half a line before it.
+    line = json.loads(reported[reported.index("{") :])
+    assert (line["owner"], line["call"], line["differs"]) == (here.job_id, 2, "the arguments")
+    assert line["recorded"] == line["made_now"] == "step tests.e2e.agent_steps:mark"
+    story = here.server.command("explain", here.message_id)["story"]
+    causes = [each["facts"]["cause"] for each in story if each["what"] == "CodeChanged"]
+    assert 'arguments: recorded ["second"], made ["other"]' in causes[0]
     here.deploy(WITHOUT_JOB)
     eventually(lambda: here.metric() == "1.0", what="that it waits again")
     here.server.open_gate("between")

@@ -1,14 +1,16 @@
 """SIGTERM drains a server: nobody's request fails, and no step runs twice (design: Shutdown)."""
 
+import itertools
 import json
 import signal
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import httpx2
 
-from tests.e2e.balancer import balanced
 from tests.e2e.caller import Caller
 from tests.e2e.cluster import Cluster, cluster
 from tests.e2e.fixtures import ServerMaker
@@ -20,6 +22,7 @@ __all__ = ["cluster"]
 CLIENTS = 3
 STEPS = 3
 HOUR = 3_600
+CHECK_SECONDS = 0.1
 METRICS_TOKEN = "m"
 
 
@@ -101,42 +104,76 @@ def test_webhooks_on_their_way_are_recorded_before_the_end(start_server: ServerM
     assert '"unfinished": 0, "webhooks": 0' in server.log_tail(), "it waited for them"
 
 
+class Balancer:
+    """Before several servers, as simple as one can be: it asks `/readyz`, gives each request to a
+    server that is ready, on a connection of its own, and tries the next one only when a server
+    takes no connection."""
+
+    def __init__(self, nodes: Sequence[AgentServer]) -> None:
+        self._ready = {node.url: True for node in nodes}
+        self._turn = itertools.count()
+        self._ended = threading.Event()
+
+    def check_forever(self) -> None:
+        while not self._ended.wait(CHECK_SECONDS):
+            for url in self._ready:
+                try:
+                    self._ready[url] = httpx2.get(f"{url}/readyz").status_code == 200
+                except httpx2.TransportError:
+                    self._ready[url] = False
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def request(self, method: str, path: str, body: object = None) -> httpx2.Response:
+        """The answer of a server; raises when one breaks the connection or none is ready."""
+        ready = [url for url, is_ready in self._ready.items() if is_ready]
+        first = next(self._turn)
+        headers = {"Authorization": f"Bearer {KEY}"}
+        for n in range(len(ready)):
+            url = f"{ready[(first + n) % len(ready)]}{path}"
+            with suppress(httpx2.ConnectError):
+                return httpx2.request(method, url, json=body, headers=headers, timeout=120)
+        raise AssertionError("no server is ready")
+
+
 def test_a_rolling_restart_fails_no_request_and_repeats_no_step(cluster: Cluster) -> None:
     """Two nodes behind a balancer under load, restarted one after the other."""
     settings = {"drain_seconds": 2, "step_grace_seconds": HOUR, "running_jobs_max": 1_000}
     nodes = [cluster.start(**settings) for _ in range(2)]  # type: ignore[arg-type]
+    balancer = Balancer(nodes)
     answers: list[int] = []
     sent: list[str] = []
     enough = threading.Event()
 
     def load(client: int) -> None:
-        headers = {"Authorization": f"Bearer {KEY}"}
-        with httpx2.Client(base_url=balancer.url, headers=headers, timeout=120) as http:
-            n = 0
-            while not enough.is_set():
-                name = f"{client}-{n}"
-                steps = [["threaded", f"{name}.{k}", 0.2] for k in range(STEPS)]
-                message = json.dumps([["step", f"{name}.turn"], ["start", "Work", steps]])
-                body = {"message": message, "conversation": name}
-                answer = http.post("/v1/messages", json=body)
-                answers.append(answer.status_code)
-                if answer.status_code == 201:
-                    sent.append(answer.json()["id"])
-                    answers.append(http.get(f"/v1/messages/{sent[-1]}?wait=2").status_code)
-                n += 1
+        for n in itertools.count():
+            if enough.is_set():
+                return
+            name = f"{client}-{n}"
+            steps = [["threaded", f"{name}.{k}", 0.2] for k in range(STEPS)]
+            message = json.dumps([["step", f"{name}.turn"], ["start", "Work", steps]])
+            body = {"message": message, "conversation": name}
+            answer = balancer.request("POST", "/v1/messages", body)
+            answers.append(answer.status_code)
+            if answer.status_code == 201:
+                sent.append(answer.json()["id"])
+                read = balancer.request("GET", f"/v1/messages/{sent[-1]}?wait=2")
+                answers.append(read.status_code)
 
-    with (
-        balanced([node.port for node in nodes]) as balancer,
-        ThreadPoolExecutor(CLIENTS) as pool,
-    ):
+    with ThreadPoolExecutor(CLIENTS + 1) as pool:
+        checks = pool.submit(balancer.check_forever)
         loads = [pool.submit(load, client) for client in range(CLIENTS)]
-        for node in nodes:
-            wanted = len(sent) + 2 * CLIENTS
-            eventually(lambda count=wanted: len(sent) >= count)  # type: ignore[misc]
-            assert node.stop() == 0
-            node.start()
-        enough.set()
-        for each in loads:
+        try:
+            for node in nodes:
+                wanted = len(sent) + 2 * CLIENTS
+                eventually(lambda count=wanted: len(sent) >= count)  # type: ignore[misc]
+                assert node.stop() == 0
+                node.start()
+        finally:
+            enough.set()
+            balancer.end()
+        for each in (*loads, checks):
             each.result()
     assert Counter(answers).keys() == {200, 201}, Counter(answers)
     caller = Caller(nodes[0])

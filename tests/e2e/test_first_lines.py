@@ -5,56 +5,27 @@ import re
 import shlex
 import shutil
 import stat
-import sys
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from agentpost.server import start
-from agentpost.serving.welcome import FIRST_START, welcome
-from agentpost.settings import load_settings
+from agentpost.serving.welcome import FIRST_START
 from tests.cli.terminals import terminal
 from tests.e2e.caller import Caller
 from tests.e2e.server import AgentServer
 from tests.servers import empty_sqlite
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("named", "examples", "text"),
-    [
-        ("with_examples", 'EXAMPLES = ["Say it\'s done", "More"]', "Say it's done"),
-        ("without_examples", "", "Hello"),
-    ],
+    ("examples", "text"), [('["Say it\'s done", "More"]', "Say it's done"), ("[]", "Hello")]
 )
-async def test_the_first_message_is_one_of_the_agents_own(
-    named: str, examples: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / f"{named}.py").write_text(f"async def agent(turn): ...\n{examples}\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    settings = load_settings(agent=f"{named}:agent", data_dir=str(tmp_path / "data"))
-    server = await start(settings)
-    try:
-        printed = welcome(server, settings)
-        path = settings.data_path / FIRST_START
-        assert str(path) in printed
-        steps = path.read_text()
-    finally:
-        assert await server.stop()
-    commands = steps.replace("\\\n", "").splitlines()
-    curl = next(shlex.split(line) for line in commands if line.startswith("  curl "))
-    body = json.loads(curl[curl.index("-d") + 1])
-    assert body == {"message": text, "conversation": "customer-4711"}
-    send = shlex.split(commands[-1])
-    assert send[1:] == ["send", text, "--conversation", "customer-4711", "--save", "."]
-    assert "sales.csv" not in steps
-
-
-def test_a_log_gets_no_secret_of_the_first_start(tmp_path: Path) -> None:
-    """They are in a file, which only the server's user may read; a second start says nothing."""
-    with AgentServer(tmp_path / "first", bootstrap_api_key="").start() as server:
+def test_a_log_gets_no_secret_of_the_first_start(tmp_path: Path, examples: str, text: str) -> None:
+    """They are in a file, which only the server's user may read, with a first message that is one
+    of the agent's own examples; a second start says nothing."""
+    server = AgentServer(tmp_path / "first", bootstrap_api_key="", agent="shop:agent")
+    (server.home / "shop.py").write_text(f"async def agent(turn): ...\nEXAMPLES = {examples}\n")
+    with server.start():
         kept = server.home / "data" / FIRST_START
         steps, log = kept.read_text(), server.log_file.read_text()
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -69,6 +40,12 @@ def test_a_log_gets_no_secret_of_the_first_start(tmp_path: Path) -> None:
         server.stop()
         server.start()
         assert not kept.exists()
+    commands = steps.replace("\\\n", "").splitlines()
+    curl = next(shlex.split(line) for line in commands if line.startswith("  curl "))
+    body = json.loads(curl[curl.index("-d") + 1])
+    assert body == {"message": text, "conversation": "customer-4711"}
+    send = shlex.split(commands[-1])
+    assert send[1:] == ["send", text, "--conversation", "customer-4711", "--save", "."]
 
 
 def test_a_terminal_gets_all_of_it(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ A limit on the size of the server's files stands for the disk; it can be set and
 """
 
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,7 +26,11 @@ MIB = 2**20
 LARGE = "YWFh" * (8 * MIB // 3)  # 8 MB
 TABLES = ("messages", "attachments", "files", "conversations", "entries", "uploads")
 SOON_SECONDS = 60.0
-SETTINGS = {"metrics_token": "m", "bootstrap_credits": 1000}
+SETTINGS = {
+    "metrics_token": "m",
+    "bootstrap_credits": 1000,
+    "constants": {"agentpost.tasks.background._CHECK_SECONDS": 0.2},
+}
 
 
 def rows(server: AgentServer) -> dict[str, int]:
@@ -72,16 +78,29 @@ def test_files_that_do_not_fit(server: AgentServer, caller: Caller) -> None:
 
 
 def test_a_database_that_cannot_grow(server: AgentServer, caller: Caller) -> None:
+    """Nor can the doctor who looks at it write."""
     message = caller.send([["reply", "before"]])
     before = rows(server)
-    with server.files_up_to(4_096):
+    with server.files_up_to(0):
         for n in range(3):
             assert_plain_fault(send(caller, f"{n}"))
             assert caller.get(message["id"])["reply"] == "before", "what is there can be read"
         assert rows(server) == before
+        eventually(lambda: [*server.readiness()[1].get("failing", [])] == ["blobs", "database"])
+        looked = subprocess.run(
+            ["sh", "-c", 'ulimit -f 0; exec "$0" -m agentpost doctor', sys.executable],
+            env=server._environment(),
+            cwd=server.home,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert (looked.returncode, b"Traceback" in looked.stderr) == (1, False)
     assert [send(caller, f"{n}").status_code for n in range(3)] == [201, 201, 201]
     assert [send(caller, f"{n}").status_code for n in range(3)] == [200, 200, 200]
     assert rows(server)["messages"] == before["messages"] + 3
+    eventually(lambda: server.readiness() == (200, {"status": "ready"}), what="readiness")
+    assert server.run("doctor")[0] == 0
 
 
 # --- what runs ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -29,39 +29,6 @@ def server(offline_server: AgentServer) -> AgentServer:
     return offline_server
 
 
-class Sent:
-    """The first answers to inputs, each sent in a conversation of its own.
-
-    They are sent a few ahead of the test that asks, so that the server works on several; not all at
-    once, since a run may share the tests of this module out to several processes.
-    """
-
-    def __init__(self, caller: Caller, senders: ThreadPoolExecutor) -> None:
-        self._caller = caller
-        self._senders = senders
-        self._names = list(INPUTS)
-        self._sent: dict[str, Future[Json]] = {}
-
-    def answer(self, name: str) -> Json:
-        """The answer that came at once."""
-        at = self._names.index(name)
-        for each in self._names[at : at + AHEAD]:
-            if each not in self._sent:
-                sending = self._senders.submit(send, self._caller, each, INPUTS[each])
-                self._sent[each] = sending
-        return self._sent[name].result()
-
-    def all(self) -> list[Json]:
-        """The answers to everything that was sent."""
-        return [sending.result() for sending in self._sent.values()]
-
-
-@pytest.fixture(scope="module")
-def sent(caller: Caller) -> Iterator[Sent]:
-    with ThreadPoolExecutor(AHEAD) as senders:
-        yield Sent(caller, senders)
-
-
 def send(caller: Caller, name: str, one: Input) -> Json:
     """Send an input; the answer that comes at once."""
     files = [
@@ -77,10 +44,29 @@ def texts_of(caller: Caller, message: Json) -> str:
     return "\n".join(filter(None, [message.get("reply"), message["question"], *works]))
 
 
+@pytest.fixture(scope="module")
+def sent(caller: Caller) -> Iterator[Callable[[str], Json]]:
+    """The answer that came at once to an input, in a conversation of its own. The inputs behind it
+    are sent, too, so that the server works on several; not all, since a run may share the tests of
+    this module out to several processes."""
+    names = list(INPUTS)
+    with ThreadPoolExecutor(AHEAD) as senders:
+        under_way: dict[str, Future[Json]] = {}
+
+        def answer(name: str) -> Json:
+            at = names.index(name)
+            for each in names[at : at + AHEAD]:
+                if each not in under_way:
+                    under_way[each] = senders.submit(send, caller, each, INPUTS[each])
+            return under_way[name].result()
+
+        yield answer
+
+
 @pytest.mark.parametrize("name", INPUTS)
-def test_it_ends_as_it_should(caller: Caller, sent: Sent, name: str) -> None:
+def test_it_ends_as_it_should(caller: Caller, sent: Callable[[str], Json], name: str) -> None:
     one = INPUTS[name]
-    message = caller.final(sent.answer(name)["id"], SECONDS)
+    message = caller.final(sent(name)["id"], SECONDS)
     text = texts_of(caller, message)
     assert re.fullmatch(one.ends, message["status"]), (message["reason"], text)
     assert re.search(one.says, text, re.DOTALL), text
@@ -92,11 +78,7 @@ def test_it_ends_as_it_should(caller: Caller, sent: Sent, name: str) -> None:
               for file in message.get("files") or []})  # fmt: skip
 
 
-def test_the_server_is_well_afterwards(server: AgentServer, caller: Caller, sent: Sent) -> None:
-    for name in list(INPUTS)[-AHEAD:]:
-        sent.answer(name)
-    for answer in sent.all():
-        caller.final(answer["id"], SECONDS)
+def test_the_server_is_well_afterwards(server: AgentServer, caller: Caller) -> None:
     assert caller.call("GET", "/readyz").status_code == 200
     again = send(
         caller, "afterwards", Input("What is the total revenue?", {"s.csv": lambda: TABLE})

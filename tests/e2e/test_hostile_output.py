@@ -89,12 +89,7 @@ COMMANDS = [
     "keys revoke {evil}",
     "credits show {evil}",
 ]
-PRINTERS = {
-    "errors.py",
-    "printing.py",
-    "show.py",
-    "tables.py",
-}
+PRINTERS = {"errors.py", "printing.py", "show.py", "tables.py"}
 ELSEWHERE = {
     "serve": "its log: packages/server/tests/observability",
     "dev": "as serve",
@@ -182,27 +177,22 @@ def is_run(result: Result) -> bool:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_drives_the_terminal(
+def test_nothing_drives_the_terminal_and_json_stays_json(
     server: AgentServer, names: dict[str, str], command: str
 ) -> None:
-    words = [word.format(**names) for word in command.split()]
-    result = run(server, *words)
-    assert is_run(result), result.output
-    assert HIDDEN.findall(result.output) == []
-
-
-@pytest.mark.parametrize("command", [each for each in COMMANDS if "--curl" not in each])
-def test_json_stays_json(server: AgentServer, names: dict[str, str], command: str) -> None:
     """With the same values, since the characters are escaped."""
-    result = run(server, *(word.format(**names) for word in command.split()), "--json")
-    assert is_run(result), result.output
-    assert HIDDEN.findall(result.output) == []
-    is_indented = result.stdout[1:2] == "\n"
-    values = [result.stdout] if is_indented else result.stdout.splitlines()
-    for value in values:
-        json.loads(value)
-    if command == "messages show {message}":
-        assert json.loads(values[0])["reply"] == EVIL
+    words = [word.format(**names) for word in command.split()]
+    ways = [words] if "--curl" in words else [words, [*words, "--json"]]
+    for way in ways:
+        result = run(server, *way)
+        assert is_run(result), result.output
+        assert HIDDEN.findall(result.output) == []
+    if "--curl" not in words:
+        is_indented = result.stdout[1:2] == "\n"
+        values = [result.stdout] if is_indented else result.stdout.splitlines()
+        read = [json.loads(value) for value in values]
+        if command == "messages show {message}":
+            assert read[0]["reply"] == EVIL
 
 
 def test_there_is_no_other_way_to_print() -> None:

@@ -16,7 +16,7 @@ from tests.e2e.server import AgentServer
 from tests.e2e.test_agents import (
     test_a_broken_step_fails_the_job_and_costs_nothing,
     test_a_job_hears_what_is_said_to_it,
-    test_an_exception_fails_the_job,
+    test_an_exception_fails_the_turn_or_the_job,
     test_memory_is_kept_only_when_the_turn_ends_well,
 )
 from tests.e2e.test_logs import lines, soon
@@ -26,7 +26,7 @@ from tests.waiting import eventually
 __all__ = [
     "test_a_broken_step_fails_the_job_and_costs_nothing",
     "test_a_job_hears_what_is_said_to_it",
-    "test_an_exception_fails_the_job",
+    "test_an_exception_fails_the_turn_or_the_job",
     "test_memory_is_kept_only_when_the_turn_ends_well",
 ]
 """Of the tests of the same agent in the server's own process, those that cost nothing."""
@@ -144,9 +144,6 @@ def test_it_logs_as_in_the_servers_own_process(server: AgentServer, caller: Call
     story = json.dumps(server.command("explain", message["id"]))
     assert "printed" in story
     assert "LookupError: the shop is closed (misbehaving.py, line " in story
-
-
-def test_outside_runs_it_logs_what_libraries_warn_of(server: AgentServer) -> None:
     eventually(lambda: "loud outside runs" in server.log_file.read_text(), what="the warning")
     assert "quiet outside runs" not in server.log_file.read_text()
 
@@ -165,18 +162,13 @@ def test_what_comes_of_a_try_too_late_is_not_taken(server: AgentServer, caller: 
 def test_it_has_no_secret_and_the_server_has_not_its_code(
     server: AgentServer, caller: Caller
 ) -> None:
+    """Nor does it import what draws tracebacks, a third of what is imported at each start."""
     names = json.loads(caller.send("environment")["reply"])
     assert "TEST_TRACE" in names
     assert [name for name in names if name.startswith("AGENTPOST_")] == []
     assert server.pid not in pids(server, "imported")
-
-
-def test_it_starts_without_what_draws_tracebacks(caller: Caller) -> None:
-    """A third of what is imported at each start of an agent process."""
-    assert [caller.send(f"loaded {name}")["reply"] for name in ("structlog", "rich")] == [
-        "True",
-        "False",
-    ]
+    loaded = [caller.send(f"loaded {name}")["reply"] for name in ("structlog", "rich")]
+    assert loaded == ["True", "False"]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from tests.e2e.fixtures import ServerMaker
 from tests.e2e.hooks import Hooks
 from tests.e2e.receivers import ReceiverMaker
 from tests.e2e.server import AgentServer
-from tests.servers import Postgres
 from tests.waiting import eventually
 
 Lines = list[Json]
@@ -64,11 +63,15 @@ def printed_lines(server: AgentServer, message_id: str, *, until_line: str) -> d
 
 # --- what happens ---------------------------------------------------------------------------------
 def test_a_message_and_its_turn(server: AgentServer, caller: Caller) -> None:
-    answer = caller.post("hello", metadata={"token": "tok_never_logged"})
+    """A repeated call is no message."""
+    answer = caller.post("hello", key="once", metadata={"token": "tok_never_logged"})
     message_id = answer.json()["id"]
+    again = caller.post("hello", key="once", metadata={"token": "tok_never_logged"})
+    assert (answer.status_code, again.status_code) == (201, 200)
     (ended,) = soon(server, "turn_ended", message_id=message_id)
     (accepted,) = soon(server, "message_accepted", message_id=message_id)
     assert accepted["request_id"] == answer.headers["request-id"]
+    assert not lines(server, request_id=again.headers["request-id"])
     assert accepted["level"] == ended["level"] == "info"
     assert accepted["account_id"] == ended["account_id"]
     assert accepted["key_id"].startswith("key_")
@@ -78,14 +81,6 @@ def test_a_message_and_its_turn(server: AgentServer, caller: Caller) -> None:
     text = server.log_file.read_text()
     assert "hello" not in text
     assert "tok_never_logged" not in text
-
-
-def test_a_repeated_call_is_no_message(server: AgentServer, caller: Caller) -> None:
-    first = caller.post("again", key="the-same")
-    second = caller.post("again", key="the-same")
-    assert (first.status_code, second.status_code) == (201, 200)
-    soon(server, "message_accepted", message_id=first.json()["id"])
-    assert not lines(server, request_id=second.headers["request-id"])
 
 
 def test_a_turn_that_fails_has_its_traceback_with_the_ids(
@@ -98,30 +93,10 @@ def test_a_turn_that_fails_has_its_traceback_with_the_ids(
     assert "RuntimeError: the turn is broken" in failed["exception"]
 
 
-def test_a_job_and_its_file(server: AgentServer, caller: Caller) -> None:
-    message_id, job_id = job_of(caller, "write")
-    (ended,) = soon(server, "job_ended", job_id=job_id)
-    (started,) = soon(server, "job_started", job_id=job_id)
-    (written,) = soon(server, "file_written", job_id=job_id)
-    assert {line["message_id"] for line in (started, ended, written)} == {message_id}
-    assert started["function"] == "tests.e2e.talkative:work"
-    assert (ended["outcome"], ended["reason"], ended["calls"]) == ("completed", None, 2)
-    assert 0 <= ended["ms"] < 60_000
-    assert (written["call"], written["bytes"]) == (2, 6)
-    assert written["file_id"].endswith("/note.txt")
-
-
-def test_a_job_that_is_stopped(server: AgentServer, caller: Caller) -> None:
-    message = caller.send("job sleep")
-    (job,) = message["jobs"]
-    caller.call("POST", f"/v1/work/{job['work_id']}/stop")
-    (ended,) = soon(server, "job_ended", job_id=job["job_id"])
-    assert (ended["outcome"], ended["reason"]) == ("stopped", "stopped")
-
-
-def test_a_job_without_credits_waits_and_goes_on(
+def test_a_job_from_its_queue_to_its_end(
     server: AgentServer, callers: Callable[..., Caller]
 ) -> None:
+    """The command that adds credits starts it: that logs nothing, since its output is its own."""
     server.command("accounts", "create", "--email", "poor@example.com")
     key = server.command("keys", "create", "--account", "poor@example.com", "--name", "first")
     poor = callers(server, key["key"])
@@ -132,17 +107,32 @@ def test_a_job_without_credits_waits_and_goes_on(
     assert not lines(server, "job_started", job_id=job_id)
     server.command("credits", "add", "poor@example.com", "100")
     poor.final(message["id"])
-    # The command is what started it: it logs nothing, since its output is its own.
-    soon(server, "job_ended", job_id=job_id)
+    (ended,) = soon(server, "job_ended", job_id=job_id)
+    (written,) = soon(server, "file_written", job_id=job_id)
+    assert {line["message_id"] for line in (queued, ended, written)} == {message["id"]}
+    assert (ended["outcome"], ended["reason"], ended["calls"]) == ("completed", None, 2)
+    assert 0 <= ended["ms"] < 60_000
+    assert (written["call"], written["bytes"]) == (2, 6)
+    assert written["file_id"].endswith("/note.txt")
+
+
+def test_a_job_that_is_stopped(server: AgentServer, caller: Caller) -> None:
+    message = caller.send("job sleep")
+    (job,) = message["jobs"]
+    (started,) = soon(server, "job_started", job_id=job["job_id"])
+    assert started["message_id"] == message["id"]
+    assert started["function"] == "tests.e2e.talkative:work"
+    caller.call("POST", f"/v1/work/{job['work_id']}/stop")
+    (ended,) = soon(server, "job_ended", job_id=job["job_id"])
+    assert (ended["outcome"], ended["reason"]) == ("stopped", "stopped")
 
 
 def test_a_step_that_is_tried_again(server: AgentServer, caller: Caller) -> None:
     message_id, job_id = job_of(caller, "retried")
     retried = soon(server, "step_retried", count=2, job_id=job_id)
     assert [line["attempt"] for line in retried] == [1, 2]
-    assert {(line["message_id"], line["call"], line["retries"]) for line in retried} == {
-        (message_id, 2, 3)
-    }
+    about = {(line["message_id"], line["call"], line["retries"]) for line in retried}
+    assert about == {(message_id, 2, 3)}
     assert retried[0]["function"] == "tests.e2e.talkative:fail_twice"
     assert retried[0]["reason"] == "ConnectionError: the service is away"
 
@@ -214,13 +204,9 @@ def test_calls_beside_each_other_keep_their_numbers(server: AgentServer, caller:
     calls = {line: about["call"] for line, about in printed.items()}
     assert calls["first printed"] == calls["first in a thread"] == 2
     assert calls["second printed"] == calls["second in a thread"] == 3
-
-
-def test_a_line_printed_outside_any_call_is_left_as_it_is(
-    server: AgentServer, caller: Caller
-) -> None:
-    job_of(caller, "outside")
-    eventually(lambda: "from a thread of its own" in server.log_lines())
+    of_no_call = "from a thread of its own"
+    eventually(lambda: of_no_call in server.log_file.read_text(), what="a line of no call")
+    assert not lines(server, "agent_output", message_id=message_id, line=of_no_call)
 
 
 def test_an_exception_of_a_step_has_the_ids(server: AgentServer, caller: Caller) -> None:
@@ -255,12 +241,6 @@ def test_a_long_line_is_cut(server: AgentServer, caller: Caller) -> None:
     assert dropped["bytes"] == 100_000 - 2048
 
 
-def test_control_characters_are_logged_as_data(server: AgentServer, caller: Caller) -> None:
-    message_id, _ = job_of(caller, "terminal")
-    printed_lines(server, message_id, until_line="\x1b[2J\x1b[31mred")
-    assert "\x1b" not in server.log_file.read_text()
-
-
 def test_a_program_that_outlives_its_step_is_bounded_and_disturbs_no_other(
     server: AgentServer, caller: Caller
 ) -> None:
@@ -271,19 +251,7 @@ def test_a_program_that_outlives_its_step_is_bounded_and_disturbs_no_other(
     assert {line["job_id"] for line in lines(server, "agent_output", line="still here")} >= {job_id}
 
 
-# --- the server itself ----------------------------------------------------------------------------
-def test_a_node_that_comes_and_goes(
-    start_server: ServerMaker, postgres: Postgres, fresh_postgres: Callable[..., str]
-) -> None:
-    for settings in ({}, {"database_url": fresh_postgres(postgres.schema())}):
-        server = start_server(**settings)
-        (joined,) = soon(server, "node_joined")
-        assert joined["role"] == "all"
-        assert server.stop() == 0
-        (left,) = soon(server, "node_left")
-        assert left["node"] == joined["node"]
-
-
+# --- other settings -------------------------------------------------------------------------------
 def test_the_level_of_the_setting_holds(
     start_server: ServerMaker, callers: Callable[..., Caller]
 ) -> None:
@@ -295,17 +263,20 @@ def test_the_level_of_the_setting_holds(
     assert {line["level"] for line in lines(server)} <= {"warning", "error"}
 
 
-def test_a_console_has_the_same_lines_for_people(
-    start_server: ServerMaker, callers: Callable[..., Caller]
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_control_characters_are_data_in_a_log_for_programs_and_for_people(
+    start_server: ServerMaker, callers: Callable[..., Caller], log_format: str
 ) -> None:
-    server = start_server(agent="tests.e2e.talkative:agent", log_format="console")
+    server = start_server(agent="tests.e2e.talkative:agent", log_format=log_format)
     message_id, job_id = job_of(callers(server), "terminal")
-    eventually(lambda: "agent_output" in server.log_file.read_text())
-    eventually(lambda: "job_ended" in server.log_file.read_text())
+    wanted = ("node_joined", "message_accepted", "agent_output", "job_ended")
+    eventually(lambda: all(event in server.log_file.read_text() for event in wanted))
+    assert server.stop() == 0
     text = server.log_file.read_text()
     (accepted,) = [line for line in text.splitlines() if "message_accepted" in line]
-    assert f"message_id={message_id}" in accepted
+    assert message_id in accepted
     (printed,) = [line for line in text.splitlines() if "agent_output" in line]
-    assert f"job_id={job_id}" in printed
+    assert job_id in printed
     assert "\x1b" not in text
-    assert "\\x1b[31mred" in printed
+    assert ("\\x1b[31mred" if log_format == "console" else "\\u001b[31mred") in printed
+    assert text.count("node_joined") == text.count("node_left") == 1

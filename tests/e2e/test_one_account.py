@@ -114,7 +114,8 @@ class Played:
 def test_a_transaction_touches_one_account(
     start_server: ServerMaker, receivers: ReceiverMaker
 ) -> None:
-    server = start_server(agent="tests.e2e.traced:agent", egress_allow="127.0.0.1/32")
+    settings = {"egress_allow": "127.0.0.1/32", "agent_processes": 0}  # the server imports it
+    server = start_server(agent="tests.e2e.traced:agent", **settings)
     server.command("accounts", "create", "--email", "b@example.com", "--credits", "100")
     key = server.command("keys", "create", "--account", "b@example.com", "--name", "second")["key"]
     with closing(Caller(server)) as one, closing(Caller(server, key)) as other:

@@ -16,7 +16,11 @@ from tests.waiting import eventually
 
 __all__ = ["cluster"]
 
-SETTINGS: dict[str, Any] = {"agent": "tests.e2e.poisoned:agent", "running_jobs_max": 100}
+SETTINGS: dict[str, Any] = {
+    "agent": "tests.e2e.poisoned:agent",
+    "agent_processes": 0,  # it ends the server's own
+    "running_jobs_max": 100,
+}
 INNOCENT = [f"{kind} innocent{n}" for kind in ("job", "turn") for n in range(3)]
 CULPRITS = ["job culprit", "turn culprit"]
 DEATHS_MAX = 6
@@ -67,9 +71,7 @@ class Callers:
                     return call(caller)
             return None
 
-        answer = eventually(ask, SECONDS_MAX, "an answer")
-        assert answer is not None
-        return answer
+        return eventually(ask, SECONDS_MAX, "an answer")
 
     def final(self, message_id: str) -> Json:
         """The message when it is final."""
@@ -78,9 +80,7 @@ class Callers:
             message = self.ask(lambda caller: caller.get(message_id))
             return message if message["final"] else None
 
-        message = eventually(look, SECONDS_MAX, f"the end of {message_id}")
-        assert message is not None
-        return message
+        return eventually(look, SECONDS_MAX, f"the end of {message_id}")
 
 
 def check_that_only_the_culprits_fail(

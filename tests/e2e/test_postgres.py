@@ -9,12 +9,12 @@ import httpx2
 import pytest
 
 from tests.e2e.caller import Caller, Json
-from tests.e2e.cluster import Cluster, cluster
-from tests.e2e.server import ACCOUNT
+from tests.e2e.cluster import Cluster, cluster, shared_cluster
+from tests.e2e.server import ACCOUNT, AgentServer
 from tests.freezing import freeze
 from tests.waiting import PATIENCE, PROMPT, eventually
 
-__all__ = ["cluster"]
+__all__ = ["cluster", "shared_cluster"]
 CallerMaker = Callable[..., Caller]
 
 
@@ -26,8 +26,11 @@ def sent_job(caller: Caller, *script: list[object]) -> Json:
 
 
 def test_a_job_of_an_api_node_runs_on_a_worker(cluster: Cluster, callers: CallerMaker) -> None:
-    """Which serves no API; a call that waits on the one hears of the end on the other."""
-    caller = callers(cluster.start("api"))
+    """Which serves no API. A call that waits on the one hears of the end on the other, a stop
+    reaches the node that runs the job, and another worker takes up a killed one's job."""
+    api = cluster.start("api")
+    assert "limits_per_node" in api.log_tail(), "there is no Redis in which to count"
+    caller = callers(api)
     message = sent_job(caller, ["gate", "g"], ["return", "ok"])
     worker = cluster.start("worker")  # the job waited for one
     assert callers(worker).http.get("/healthz").status_code == 200
@@ -39,30 +42,23 @@ def test_a_job_of_an_api_node_runs_on_a_worker(cluster: Cluster, callers: Caller
     assert caller.get(message["id"], wait=25)["status"] == "completed"
     opener.join()
 
-
-def test_stop_reaches_the_node_that_runs_the_job(cluster: Cluster, callers: CallerMaker) -> None:
-    caller, worker = callers(cluster.start("api")), cluster.start("worker")
-    message = sent_job(caller, ["step_gate", "one", "g"], ["step", "two"])
-    worker.await_gate("g")
+    message = sent_job(caller, ["step_gate", "stopped", "s"], ["step", "never"])
+    worker.await_gate("s")
     work_id = message["jobs"][0]["work_id"]
     assert caller.call("POST", f"/v1/work/{work_id}/stop").status_code == 200
     assert caller.get(message["id"])["jobs"][0]["status"] == "cancelled"
     eventually(lambda: "job_aborted" in worker.log_tail(), PROMPT, "the end of the job's task")
-    assert len(worker.trace()) == 1
 
-
-def test_another_worker_takes_up_a_killed_one_s_job(cluster: Cluster, callers: CallerMaker) -> None:
-    caller, first = callers(cluster.start("api")), cluster.start("worker")
-    steps: list[list[object]] = [["step", "one"], ["step_gate", "two", "g"], ["step", "three"]]
+    steps: list[list[object]] = [["step", "one"], ["step_gate", "two", "k"], ["step", "three"]]
     message = sent_job(caller, *steps, ["return", "ok"])
-    first.await_gate("g")
+    worker.await_gate("k")
     second = cluster.start("worker")
-    first.kill()
-    second.open_gate("g")
+    worker.kill()
+    second.open_gate("k")
     assert caller.final(message["id"], PROMPT)["status"] == "completed"
-    assert second.steps() == ["one", "two", "two", "three"]
+    assert second.steps() == ["stopped", "one", "two", "two", "three"]
     # The step in flight is told by its key that it runs again.
-    assert len(set(second.trace())) == 3
+    assert len(set(second.trace())) == 4
     eventually(lambda: cluster.rows("SELECT count(*) FROM nodes") == [(2,)])
 
 
@@ -82,42 +78,19 @@ def test_another_node_takes_up_a_killed_one_s_turn(cluster: Cluster, callers: Ca
     assert second.steps() == ["one", "two", "two"]
 
 
-@pytest.mark.rule("listMessageEvents.one-wait")
-def test_a_log_is_waited_for_once_over_all_nodes(cluster: Cluster, callers: CallerMaker) -> None:
-    first, second = cluster.start("api"), callers(cluster.start("api"))
-    message = sent_job(callers(first), ["return", "ok"])  # nobody runs it
-    path = f"/v1/messages/{message['id']}/events"
-    cursor = second.events(message["id"])["cursor"]
-    holder = threading.Thread(target=_wait_in_vain, args=(callers(first), f"{path}?wait=25"))
-    holder.start()
-
-    def taken() -> Json:
-        answer = second.call("GET", f"{path}?cursor={cursor}")
-        body: Json = answer.json()
-        return body if answer.status_code == 409 else {}
-
-    refused = eventually(taken)
-    assert (refused["error"], refused["cursor"]) == ("poll_in_progress", cursor)
-    first.kill()  # its hold goes with it
-    holder.join()
-    eventually(lambda: second.call("GET", path).status_code == 200, PROMPT)
+# --- one node -------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def node(shared_cluster: Cluster) -> AgentServer:
+    return shared_cluster.start()
 
 
-def _wait_in_vain(caller: Caller, path: str) -> None:
-    def wait_on() -> None:
-        while True:  # the test looks in between; then it is this one that is refused
-            caller.http.get(path)
-
-    with pytest.raises(httpx2.TransportError):
-        wait_on()
-
-
-def test_it_survives_losing_every_connection(cluster: Cluster, callers: CallerMaker) -> None:
-    node = cluster.start()
+def test_it_survives_losing_every_connection(
+    shared_cluster: Cluster, node: AgentServer, callers: CallerMaker
+) -> None:
     caller = callers(node)
     running = sent_job(caller, ["gate", "g"], ["step", "one"], ["return", "ok"])
     node.await_gate("g")
-    cluster.rows(
+    shared_cluster.rows(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
@@ -127,20 +100,19 @@ def test_it_survives_losing_every_connection(cluster: Cluster, callers: CallerMa
     node.open_gate("g")
     for message in (running, later):
         assert caller.final(message["id"])["status"] == "completed"
-    assert len(node.trace()) == 1
+    assert node.steps().count("one") == 1
 
 
 def test_a_commit_that_breaks_is_not_the_job_s_failure(
-    cluster: Cluster, callers: CallerMaker
+    shared_cluster: Cluster, node: AgentServer, callers: CallerMaker
 ) -> None:
     """The server goes away in the middle of COMMIT: nobody knows what became of the call."""
-    node = cluster.start()
     caller = callers(node)
-    cluster.run(
+    shared_cluster.run(
         "CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
         " PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$"
     )
-    cluster.run(
+    shared_cluster.run(
         "CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON calls DEFERRABLE INITIALLY DEFERRED"
         " FOR EACH ROW WHEN (NEW.n = 2) EXECUTE FUNCTION cut()"
     )
@@ -148,17 +120,34 @@ def test_a_commit_that_breaks_is_not_the_job_s_failure(
     message = sent_job(caller, *script)
     node.await_gate("c.1")
     assert caller.get(message["id"])["status"] == "processing"
-    cluster.run("DROP TRIGGER cut ON calls")
+    shared_cluster.run("DROP TRIGGER cut ON calls")
+    shared_cluster.run("DROP FUNCTION cut")
     final = caller.final(message["id"], PATIENCE)
     assert (final["status"], final["reason"]) == ("completed", None)
-    steps = node.steps()
+    steps = [step for step in node.steps() if step.startswith("c.")]
     assert (steps.count("c.0"), set(steps)) == (1, {"c.0", "c.1"})
+
+
+def test_commands_work_beside_the_server(
+    shared_cluster: Cluster, node: AgentServer, callers: CallerMaker
+) -> None:
+    caller = callers(node)
+    message = sent_job(caller, ["charge", 1000], ["step", "paid", 5], ["return", "ok"])
+    caller.until_message(message["id"], status="blocked")
+    node.command("credits", "add", ACCOUNT, "10")
+    assert caller.final(message["id"])["status"] == "completed"
+    assert node.steps().count("paid") == 1
+    assert node.stop() == 0
+    assert '"node_left"' in node.log_tail()
+    assert shared_cluster.rows("SELECT count(*) FROM nodes") == [(0,)]
+    node.start()
 
 
 def test_a_database_that_hangs_does_not_keep_the_server_from_ending(
     cluster: Cluster, callers: CallerMaker
 ) -> None:
-    node = cluster.start()
+    hasty = {"agentpost.tasks.shutdown._ALL_SECONDS": 0.0}  # each part has a second
+    node = cluster.start(constants=hasty)
     caller = callers(node)
     message = sent_job(caller, ["gate", "g"], ["return", "ok"])
     node.await_gate("g")
@@ -177,16 +166,3 @@ def test_a_database_that_hangs_does_not_keep_the_server_from_ending(
     node.open_gate("g")
     node.start()
     assert caller.final(message["id"], PATIENCE)["status"] == "completed"
-
-
-def test_commands_work_beside_the_server(cluster: Cluster, callers: CallerMaker) -> None:
-    node = cluster.start()
-    caller = callers(node)
-    spend: list[object] = [["charge", 1000], ["step", "one", 5], ["return", "ok"]]
-    message = sent_job(caller, *spend)  # type: ignore[arg-type]
-    caller.until_message(message["id"], status="blocked")
-    node.command("credits", "add", ACCOUNT, "10")
-    assert caller.final(message["id"])["status"] == "completed"
-    assert len(node.trace()) == 1
-    assert node.stop() == 0
-    assert cluster.rows("SELECT count(*) FROM nodes") == [(0,)]

@@ -39,10 +39,10 @@ def refusal_line(node: AgentServer) -> str:
     return line
 
 
-def test_a_second_node_with_a_folder_of_its_own(
+def test_a_node_with_a_folder_of_its_own_does_not_start(
     node: Maker, postgres: Postgres, fresh_postgres: Callable[..., str]
 ) -> None:
-    """Whatever its role."""
+    """Whatever its role. A folder may move; one that is replaced is adopted by the operator."""
     url = fresh_postgres(postgres.schema())
     first = node("first", database_url=url).start()
     second = node("second", database_url=url, role="worker")
@@ -50,38 +50,38 @@ def test_a_second_node_with_a_folder_of_its_own(
     assert f"{second.home}/data/blobs is not the one that holds the files" in line
     assert "the same AGENTPOST_DATA_DIR" in line
     assert "AGENTPOST_STORAGE_URL" in line
-    (second.home / "data").rename(second.home / "own")
+    shutil.rmtree(second.home / "data")
     (second.home / "data").symlink_to(first.home / "data")
     second.start()
-    shared = node("third", database_url=url, role="api")
     Caller(first).send("hello", files=FILE)
-    assert "is not the one" in refusal_line(shared), "there are files now that it does not have"
-
-
-def test_a_folder_that_moves_and_one_that_is_replaced(
-    node: Maker, postgres: Postgres, fresh_postgres: Callable[..., str]
-) -> None:
-    url = fresh_postgres(postgres.schema())
-    first = node("first", database_url=url).start()
-    Caller(first).send("hello", files=FILE)
-    first.stop()
-    second = node("second", database_url=url)
-    shutil.copytree(first.home / "data" / "blobs", second.home / "data" / "blobs")
-    second.start()
-    second.stop()
-    shutil.rmtree(second.home / "data" / "blobs" / "storage-id")
-    second.start()
-    second.stop()
-    shutil.rmtree(second.home / "data" / "blobs")
-    assert "agentpost db adopt-storage" in refusal_line(second)
-    assert second.run("doctor")[0] == 1
-    assert second.run("db", "adopt-storage")[0] == 0
-    second.start()
+    for each in (first, second):
+        each.stop()
+    third = node("third", database_url=url, role="api")
+    assert "is not the one" in refusal_line(third), "there are files now that it does not have"
+    moved = third.home / "data" / "blobs"
+    shutil.rmtree(moved)
+    shutil.copytree(first.home / "data" / "blobs", moved)
+    shutil.rmtree(moved / "storage-id")
+    third.start()
+    third.stop()
+    shutil.rmtree(moved)
+    assert "agentpost db adopt-storage" in refusal_line(third)
+    assert third.run("doctor")[0] == 1
+    assert third.run("db", "adopt-storage")[0] == 0
+    third.start()
 
 
 def test_a_database_restored_beside_other_files(node: Maker) -> None:
-    """With SQLite it is told and not refused: nobody else can be using the right ones."""
-    first = node("first").start()
+    """With SQLite it is told and not refused: nobody else can be using the right ones. Folders of
+    files that others may read are made private at the start."""
+    first = node("first")
+    blobs = first.home / "data" / "blobs"
+    (blobs / "incoming" / "tmp").mkdir(parents=True)
+    (blobs / "ab" / "cd").mkdir(parents=True)
+    for folder in (blobs, *blobs.rglob("*")):
+        folder.chmod(0o755)
+    first.start()
+    assert {oct(path.stat().st_mode & 0o777) for path in (blobs, *blobs.rglob("*"))} == {"0o700"}
     Caller(first).send("hello", files=FILE)
     assert first.run("backup", str(first.home / "backup"))[0] == 0
     first.stop()
@@ -101,18 +101,6 @@ def test_a_database_restored_beside_other_files(node: Maker) -> None:
     shutil.copytree(first.home / "data" / "blobs", second.home / "data" / "blobs")
     second.start()
     assert second.run("doctor")[0] == 0
-
-
-def test_folders_of_files_that_others_may_read_are_made_private(node: Maker) -> None:
-    server = node("first")
-    blobs = server.home / "data" / "blobs"
-    for folder in (blobs / "incoming" / "tmp", blobs / "ab" / "cd"):
-        folder.mkdir(parents=True)
-    for folder in (blobs, *blobs.rglob("*")):
-        folder.chmod(0o755)
-    server.start()
-    found = {path: oct(path.stat().st_mode & 0o777) for path in (blobs, *blobs.rglob("*"))}
-    assert set(found.values()) == {"0o700"}, found
 
 
 def test_a_wrong_bucket_is_named_and_the_right_one_taken_afterwards(

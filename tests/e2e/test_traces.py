@@ -90,16 +90,3 @@ def test_a_message_with_its_job_and_webhook_is_one_trace(
         assert 0 < span.start_time_unix_nano <= span.end_time_unix_nano
     said = {each.key for span in spans.values() for each in span.attributes}
     assert {"agentpost.message_id", "agentpost.job_id", "agentpost.event_id"} <= said
-
-
-def test_without_a_trace_of_the_caller_the_trace_has_the_message_s_id(
-    caller: Caller, collector: Collector
-) -> None:
-    sent = caller.send([["start", "Work", [["broken_step"]]]])
-    assert caller.final(sent["id"])["status"] == "failed"
-    trace = sent["id"].removeprefix("msg_")
-    eventually(lambda: "job tests.e2e.agents:work" in collector.of(trace))
-    spans = collector.of(trace)
-    assert spans["message"].parent_span_id == b""
-    failed = spans["job tests.e2e.agents:work"].status
-    assert (failed.code, failed.message) == (2, "execution_failed")

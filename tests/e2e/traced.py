@@ -28,8 +28,10 @@ class TracedTx:
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
-        self.after, self.facts = tx.after, tx.facts
         self.values: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tx, name)
 
     def execute_nowait(self, sql: str, params: Params = ()) -> None:
         self._keep(params)
@@ -42,15 +44,6 @@ class TracedTx:
     def execute(self, sql: str, params: Params = ()) -> int:
         self._keep(params)
         return self._tx.execute(sql, params)
-
-    def lock(self, sql: str, params: Params) -> None:
-        self._tx.lock(sql, params)
-
-    def prefetch(self, sql: str, params: tuple[Any, ...]) -> None:
-        self._tx.prefetch(sql, params)
-
-    def exclude_from_changes(self) -> None:
-        self._tx.exclude_from_changes()
 
     def one(self, sql: str, params: Params = ()) -> Row | None:
         row = self._tx.one(sql, params)

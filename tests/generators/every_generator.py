@@ -13,15 +13,7 @@ import pytest
 
 from tests.e2e.fixtures import new_database, plain_server
 from tests.e2e.server import AgentServer
-from tests.generators.generated import (
-    BIN,
-    RESULTS,
-    Generator,
-    python,
-    results,
-    succeed,
-    typescript,
-)
+from tests.generators.generated import BIN, RESULTS, Generator, python, results, succeed, typescript
 
 __all__ = ["new_database", "plain_server"]
 
@@ -74,10 +66,7 @@ OTHERS = (
         ),
     ),
     python(
-        "openapi-generator python",
-        "python.py",
-        "openapi_client",
-        *openapi_generator("python", "."),
+        "openapi-generator python", "python.py", "openapi_client", *openapi_generator("python", ".")
     ),
     python(
         "datamodel-code-generator",

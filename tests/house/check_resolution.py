@@ -8,17 +8,13 @@ that was current when this was written.
 """
 
 import os
-import subprocess
 
 import pytest
 
+from tests import programs
 from tests.house.tree import ROOT, uv
 
-FRAMEWORKS = {
-    "crewai": (1, 15),
-    "semantic-kernel": (1, 45),
-    "instructor": (1, 17),
-}
+FRAMEWORKS = {"crewai": (1, 15), "semantic-kernel": (1, 45), "instructor": (1, 17)}
 """The oldest release, as major and minor version, that an installation beside the server may take.
 Those that have an adapter are in the dev group: uv.lock holds them beside the server."""
 
@@ -32,28 +28,13 @@ DISTRIBUTIONS = {
 
 def resolved(*requirements: str) -> dict[str, str]:
     """The versions by package that these requirements lead to, without installing them."""
-    command = [
-        uv(),
-        "pip",
-        "compile",
-        "--quiet",
-        "--no-header",
-        "--no-annotate",
-        "--system-certs",
-        "-",
-    ]
+    command = [uv(), "pip", "compile", "--quiet", "--no-header", "--no-annotate"]
     ours = [f"{name} @ {(ROOT / folder).as_uri()}" for name, folder in DISTRIBUTIONS.items()]
     # The tests' own variable would have uv trust no index.
     environment = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}
-    done = subprocess.run(
-        [*command, "--python-version", "3.12"],
-        env=environment,
-        input="\n".join([*ours, *requirements]),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    options = ("--system-certs", "-", "--python-version", "3.12")
+    named = "\n".join([*ours, *requirements])
+    done = programs.run(*command, *options, env=environment, input=named)
     if "Failed to fetch" in done.stderr or "error sending request" in done.stderr:
         pytest.skip(f"the package index cannot be reached: {done.stderr[-200:]}")
     assert done.returncode == 0, done.stderr

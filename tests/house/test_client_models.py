@@ -1,65 +1,16 @@
-"""The client's records are what their script makes of the server's classes, and read its
-answers."""
+"""The client's records are what their script makes of the server's classes."""
 
-import json
 import runpy
 from datetime import datetime
 from typing import Any
 
-import pytest
-
 from agentpost.accounts.shapes import AgentShape
 from agentpost.contract.shape import Maybe, Time, schemas
 from agentpost.messages.shapes import MessageShape
-from agentpost_client import models
 from agentpost_client.records import Record
-from tests.house.tree import CLIENT, DOCS, ROOT, document
+from tests.house.tree import DOCS
 
 SCRIPT = runpy.run_path(str(DOCS / "client_models.py"))
-SYNC = runpy.run_path(str(DOCS / "client_sync.py"))
-SENT = {
-    "message": models.Message,
-    "file": models.File,
-    "events": models.EntryPage,
-    "work": models.Work,
-    "works": models.WorkList,
-    "upload created": models.UploadTicket,
-    "upload ready": models.Upload,
-    "account": models.Account,
-    "error": models.ErrorBody,
-}
-"""How the names of what was recorded begin -> what reads it."""
-
-
-@pytest.mark.parametrize("name", SCRIPT["files"]())
-def test_a_file_is_up_to_date(name: str) -> None:
-    assert document(CLIENT / name) == SCRIPT["files"]()[name], "python docs/client_models.py"
-
-
-def test_the_blocking_client_is_made_from_the_other() -> None:
-    for name in SYNC["names"]():
-        made = SYNC["text"](name)
-        assert document(CLIENT / "_sync" / name) == made, "python docs/client_sync.py"
-    written = {path.name for path in (CLIENT / "_sync").glob("*.py")}
-    assert written == {*SYNC["names"](), *SYNC["BY_HAND"]}
-
-
-def answers() -> list[tuple[str, type[Record]]]:
-    recorded = json.loads(document(ROOT / "packages/server/tests/contract/wire.json"))
-    found = [
-        (text, SENT[name])
-        for key, text in recorded.items()
-        for name in (key, key.partition(" ")[0])
-        if name in SENT and "deleted" not in key
-    ]
-    assert {model for _, model in found} == set(SENT.values())
-    return found
-
-
-@pytest.mark.parametrize(("text", "model"), answers())
-def test_every_field_of_an_answer_is_read(text: str, model: type[Record]) -> None:
-    value = json.loads(text)
-    assert plain(model.read(value)) == without_nulls(value)
 
 
 def plain(read: Any) -> Any:

@@ -131,10 +131,6 @@ def test_every_rule_names_the_code_that_keeps_it() -> None:
     assert {rule.name for rule in RULES if rule.keeps_nothing} == OPEN
 
 
-def test_the_page_names_the_tests_of_today() -> None:
-    assert tool().updated(PAGE) == PAGE, "python docs/contract.py"
-
-
 def test_every_mark_names_a_rule() -> None:
     known = {rule.name for rule in RULES} - OPEN
     assert {rule: tests for rule, tests in tool().marks().items() if rule not in known} == {}
@@ -172,11 +168,7 @@ def test_a_row_is_written_as_it_was_read() -> None:
         ("services/limits.py::PROBLEMS_MAX", False, "domain/limits.py::PROBLEMS_MAX"),
         ("domain/limits.py::NOWHERE_AT_ALL", False, None),
         ("services/anywhere.py::OPERATIONS", False, None),
-        (
-            "messages/shapes.py::MessageShape.reply",
-            True,
-            "messages/shapes.py::MessageShape.reply",
-        ),
+        ("messages/shapes.py::MessageShape.reply", True, "messages/shapes.py::MessageShape.reply"),
     ],
 )
 def test_a_symbol_that_moved_is_found_when_there_is_one(

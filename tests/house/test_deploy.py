@@ -22,6 +22,7 @@ from pydantic import SecretStr
 
 from agentpost.domain import limits
 from agentpost.settings import NOT_OURS, PREFIX, Settings
+from tests import programs
 from tests.e2e.receivers import receiving
 from tests.house.tree import DOCS, ROOT, SERVER, SRC, document, uv
 
@@ -160,21 +161,12 @@ def test_the_image_is_built_from_what_is_copied(tmp_path: Path) -> None:
         (first.replace("uv sync", "uv sync --dry-run"), named, extras[1]),
         (second, whole, ""),
     ):
-        done = subprocess.run(
-            ["sh", "-e", "-c", command.replace("uv sync", f"{uv()} sync")],
-            cwd=folder,
-            env={**os.environ, "EXTRAS": asked, "UV_PROJECT_ENVIRONMENT": str(environment)},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-    shown = subprocess.run(
-        [environment / "bin/agentpost", "--version"], capture_output=True, text=True, check=False
-    )
+        variables = {"EXTRAS": asked, "UV_PROJECT_ENVIRONMENT": str(environment)}
+        command = command.replace("uv sync", f"{uv()} sync")
+        programs.printed("sh", "-e", "-c", command, cwd=folder, env={**os.environ, **variables})
     version = tomllib.loads(document(SERVER / "pyproject.toml"))["project"]["version"]
-    assert shown.stdout == f"agentpost {version}\n", shown.stderr
+    shown = programs.printed(environment / "bin/agentpost", "--version")
+    assert shown == f"agentpost {version}\n"
 
 
 def copy_context(target: Path) -> None:
@@ -302,23 +294,14 @@ def test_proxies_fit_the_limits() -> None:
 @pytest.mark.skipif(not shutil.which("caddy"), reason="Caddy is not installed")
 def test_caddy_takes_its_file(tmp_path: Path) -> None:
     """As Debian's package of Caddy reads it, where that is the one installed."""
-    done = subprocess.run(
-        ["caddy", "validate", "--adapter", "caddyfile", "--config", PROXIES[0]],
-        env={**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": ""}
+    command = ("caddy", "validate", "--adapter", "caddyfile", "--config", PROXIES[0])
+    programs.printed(*command, env={**os.environ, **environment})
 
 
 def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
     program = Path(sys.executable).with_name("hadolint")
-    done = subprocess.run(
-        [program, ROOT / "Dockerfile"], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert programs.printed(program, ROOT / "Dockerfile") == ""
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="this system has no systemd")
@@ -326,12 +309,6 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / UNIT.name
     # The program is not installed here.
     unit.write_text(document(UNIT).replace("/opt/agentpost/bin/agentpost", sys.executable))
-    done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", unit],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = programs.run("systemd-analyze", "verify", "--man=no", unit)
     found = [line for line in done.stderr.splitlines() if UNIT.name in line]
     assert (done.returncode, found) == (0, [])

@@ -6,7 +6,6 @@ environments of their own and measures those.
 """
 
 import re
-import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from email.parser import Parser
@@ -27,12 +26,13 @@ from agentpost.domain import limits
 from agentpost.extras import MODULES
 from agentpost.version import __version__
 from agentpost_client import limits as client_limits
+from tests import programs
 from tests.house.tree import AGENTS, CLIENT, OFFLINE, ROOT, SERVER, SRC, VERIFY, uv
 
-CLIENT_PROJECT = ROOT / "clients/python"
-AGENTS_PROJECT = ROOT / "packages/agents"
-OFFLINE_PROJECT = ROOT / "packages/offline"
-VERIFY_PROJECT = ROOT / "packages/verify"
+CLIENT_PROJECT, AGENTS_PROJECT, OFFLINE_PROJECT, VERIFY_PROJECT = (
+    ROOT / name
+    for name in ("clients/python", "packages/agents", "packages/offline", "packages/verify")
+)
 MEGABYTE = 1_000_000
 BUDGETS = {
     "agentpost-client": 2 * MEGABYTE,
@@ -252,28 +252,15 @@ def exported() -> list[Requirement]:
     command = [uv(), "export", "--quiet", "--locked", "--offline", "--no-emit-workspace"]
     command += ["--all-packages", "--all-extras", "--all-groups"]
     command += ["--no-hashes", "--no-annotate", "--no-header"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return [Requirement(line) for line in done.stdout.splitlines()]
+    return [Requirement(line) for line in programs.printed(*command, cwd=ROOT).splitlines()]
 
 
 def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
     """As they are published, from the sources alone."""
-    command = [uv(), "build", "--all-packages", "--wheel", "--out-dir", str(tmp_path)]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    command = (uv(), "build", "--all-packages", "--wheel", "--out-dir", tmp_path)
+    programs.printed(*command, cwd=ROOT)
     wheels = {path.name.split("-")[0]: path for path in tmp_path.glob("*.whl")}
-    assert sorted(wheels) == [
-        "agentpost",
-        "agentpost_agents",
-        "agentpost_client",
-        "agentpost_offline",
-        "agentpost_verify",
-    ]
+    assert wheels.keys() == {name.replace("-", "_") for name in OWN}
     server, agents, client, offline, verify = (content(wheels[name]) for name in sorted(wheels))
     assert any(text.startswith("agentpost-client") for text in server["requires"])
     assert client["requires"] == [
@@ -283,10 +270,7 @@ def test_a_wheel_of_each_is_built(tmp_path: Path) -> None:
         "httpx2>=2.14;extra=='httpx2'",
         "httpcore2[socks]>=2.14;extra=='socks'",
     ]
-    assert (server["version"], client["version"]) == (
-        __version__,
-        agentpost_client.__version__,
-    )
+    assert (server["version"], client["version"]) == (__version__, agentpost_client.__version__)
     for wheel in (agents, client, offline, verify):
         assert any(name.endswith("/py.typed") for name in wheel["names"])
     for wheel in (server, agents, client, offline, verify):

@@ -4,13 +4,7 @@ import ast
 
 import pytest
 
-from tests.house.names import (
-    absent_arguments,
-    absent_names,
-    bound,
-    functions,
-    is_participle,
-)
+from tests.house.names import absent_arguments, absent_names, bound, functions, is_participle
 
 
 @pytest.mark.parametrize("name", ["found", "given", "_made", "started", "opened"])

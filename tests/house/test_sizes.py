@@ -33,10 +33,7 @@ def test_functions_are_short() -> None:
 
 @pytest.mark.parametrize(
     ("lines", "reports"),
-    [
-        (FUNCTION_LINES_MAX, []),
-        (FUNCTION_LINES_MAX + 1, ["sample.py::work has 71 lines"]),
-    ],
+    [(FUNCTION_LINES_MAX, []), (FUNCTION_LINES_MAX + 1, ["sample.py::work has 71 lines"])],
 )
 def test_the_check_sees_long_functions(lines: int, reports: list[str]) -> None:
     text = "async def work():\n" + "    pass\n" * (lines - 1)

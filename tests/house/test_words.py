@@ -9,17 +9,8 @@ import pytest
 
 from tests.house.banned_turns import banned
 from tests.house.old_words import OLD_NAMES
-from tests.house.texts import page_texts, texts
-from tests.house.tree import (
-    DOCS,
-    Source,
-    client,
-    document,
-    dotted,
-    package,
-    parse,
-    sources,
-)
+from tests.house.texts import texts
+from tests.house.tree import DOCS, Source, client, document, dotted, package, parse, sources
 
 GRAB_BAGS = {"common", "helper", "helpers", "misc", "util", "utils"}
 UNDONE = re.compile(r"\b(TODO|FIXME|XXX|HACK|(raise|return) NotImplementedError)\b")
@@ -108,7 +99,7 @@ def test_no_old_name_comes_back() -> None:
 def test_texts_for_users_have_the_words_of_the_trade() -> None:
     """Create, edit, delete, retry, pending, permissions: no words that we made up for them.
     Subject, verb, object; the fact, not the aphorism."""
-    shown = sorted({*texts(), *page_texts()})
+    shown = sorted(set(texts()))
     assert len(shown) > 1_500
     assert [f"{each} ({turn})" for each in shown for turn in banned(each.partition(": ")[2])] == []
 

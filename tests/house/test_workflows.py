@@ -18,10 +18,7 @@ from tests.house.tree import ROOT, SERVER, document
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 PATHS = pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-SCHEMAS = (
-    "vendor/github-workflows.json",
-    "custom/github-workflows-require-timeout.json",
-)
+SCHEMAS = ("vendor/github-workflows.json", "custom/github-workflows-require-timeout.json")
 
 
 def workflow(path: Path) -> dict[str, Any]:

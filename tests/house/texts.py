@@ -20,18 +20,18 @@ PAGES = (
     "packages/server/src/agentpost/contract/reasons.py",
     "packages/server/src/agentpost/operations/doctor_rows.py",
     "packages/server/src/agentpost/operations/doctor.py",
+    "packages/server/src/agentpost/mail/actions.py",
+    "packages/server/src/agentpost/sessions/mail.py",
 )
-"""Files whose constants are all texts for people; their SQL is left out."""
+"""Files whose constants are all texts for people, as those of the pages' modules; their SQL is left
+out."""
 
 TEMPLATES = [path for path in SRC.rglob("*.html") if "api" not in path.parts]
 """The pages' templates: all that is neither a tag nor an expression is a text."""
 MARKUP = re.compile(r"{#.*?#}|{%.*?%}|{{.*?}}|<[^>]*>", re.DOTALL)
 COMMENT = re.compile(r"{#.*?#}", re.DOTALL)
 QUOTED = re.compile(r'"([^"<>{}]{6,})"')
-MAILS = (
-    "packages/server/src/agentpost/mail/actions.py",
-    "packages/server/src/agentpost/sessions/mail.py",
-)
+PAGE_MODULES = r"packages/server/src/agentpost/(web/|.*pages\.py$)"
 SQL = re.compile(r"\b(SELECT|DELETE|UPDATE|INSERT|FROM|WHERE|ORDER BY)\b")
 
 
@@ -57,7 +57,7 @@ def is_sentence(text: str) -> bool:
 
 def of(source: Source) -> Iterator[tuple[int, str]]:
     """Line and text of what this file shows to people."""
-    if source.path in PAGES:
+    if source.path in PAGES or re.match(PAGE_MODULES, source.path):
         own = docstrings(source.tree)
         for node in source.nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in own:
@@ -79,37 +79,12 @@ def of(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def in_templates() -> Iterator[str]:
-    """``path: text`` of the pages."""
-    for path in sorted(TEMPLATES):
-        for text in MARKUP.sub("\n", path.read_text("utf-8")).split("\n"):
-            if is_sentence(text):
-                yield f"{path.name}: {' '.join(text.split())}"
-
-
-def is_page(source: Source) -> bool:
-    """Whether its texts stand on pages."""
-    return source.path.startswith("packages/server/src/agentpost/web/") or source.path.endswith(
-        "pages.py"
-    )
-
-
-def page_texts() -> Iterator[str]:
-    """``path: text`` of everything the pages and mails show: in templates, also in what is handed
-    to macros, and in their modules."""
+    """``path: text`` of the pages' templates, also of what is handed to macros."""
     for path in sorted(TEMPLATES):
         template = COMMENT.sub("", path.read_text("utf-8"))
-        parts = [*MARKUP.sub("\n", template).split("\n"), *QUOTED.findall(template)]
-        for text in parts:
-            if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", text):
+        for text in (*MARKUP.sub("\n", template).split("\n"), *QUOTED.findall(template)):
+            if is_sentence(text):
                 yield f"{path.name}: {' '.join(text.split())}"
-    for source in package():
-        if is_page(source) or source.path in MAILS:
-            own = docstrings(source.tree)
-            for node in source.nodes:
-                if not isinstance(node, ast.Constant) or node in own:
-                    continue
-                if isinstance(node.value, str) and is_sentence(node.value):
-                    yield f"{source.path}:{node.lineno}: {' '.join(node.value.split())}"
 
 
 def texts() -> Iterator[str]:

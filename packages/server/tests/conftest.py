@@ -9,6 +9,7 @@ door.
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.e2e.fixtures import (
@@ -57,9 +58,12 @@ def new_database(request: pytest.FixtureRequest) -> NewDatabase:
 
 
 @pytest.fixture(scope="module")
-def server(plain_server: AgentServer) -> AgentServer:
-    """Of a module that has none of its own: the one with the default settings."""
-    return plain_server
+def server(request: pytest.FixtureRequest, new_database: NewDatabase) -> AgentServer:
+    """See `tests.e2e.fixtures.server`; on each database of the module."""
+    wanted = "start_server" if hasattr(request.module, "SETTINGS") else "plain_server"
+    found = request.getfixturevalue(wanted)
+    server: AgentServer = found(**request.module.SETTINGS) if callable(found) else found
+    return server
 
 
 @pytest.fixture
@@ -80,4 +84,18 @@ async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
 def site(tmp_path: Path) -> Iterator[Site]:
     """Pages over plain HTTP, a clock that stands still."""
     with open_site(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def browser(site: Site) -> Iterator[httpx2.Client]:
+    """Signed in to the site as the owner of its account."""
+    with site.browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def stranger(site: Site) -> Iterator[httpx2.Client]:
+    """A browser that is not signed in."""
+    with site.stranger() as opened:
         yield opened

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import subprocess
 import sys
 import weakref
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from agentpost_client import AsyncClient, Client, ConfigError
+from tests import programs
 from tests.client.scripted import KEY, served
 
 END = 'id: c1\nevent: progress\ndata: {"seq": 1, "type": "progress"}\n\nevent: end\ndata: {}\n\n'
@@ -105,10 +105,7 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_a_forked_process_opens_its_own_connections(url: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FORKING, url], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    programs.printed(sys.executable, "-c", FORKING, url)
 
 
 def test_threads_share_a_client(url: str) -> None:

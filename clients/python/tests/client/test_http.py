@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import inspect
-import subprocess
 import sys
 import tarfile
 import threading
@@ -38,6 +37,7 @@ from agentpost_client.decoding import Decoding
 from agentpost_client.sse import Lines
 from agentpost_client.version import __version__
 from agentpost_client.wire import Fault, NoAnswer, read_fault, timeout
+from tests import programs
 from tests.client.scripted import KEY, Wire, http
 from tests.client.test_upload import TICKET, ready
 
@@ -99,14 +99,11 @@ def test_an_upload_says_its_length(call: Call, wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("coding", "body"),
     [
-        ("gzip", gzip.compress(ME)),
         ("GZip", gzip.compress(ME)),
-        ("deflate", zlib.compress(ME)),
-        ("deflate", zlib.compress(ME)[2:-4]),
         ("gzip, deflate", zlib.compress(gzip.compress(ME))),
         ("of-tomorrow", ME),
     ],
-    ids=["gzip", "upper case", "deflate", "without head", "both", "unknown"],
+    ids=["upper case", "both", "unknown"],
 )
 def test_compressed_answers_are_read(call: Call, wire: Wire, coding: str, body: bytes) -> None:
     wire.script = [http(body, Content_ENCODING=coding)]
@@ -270,6 +267,7 @@ def test_lines_end_as_they_like() -> None:
     assert [line for data in sent for line in lines.feed(data)] == (
         ["a", "b", "", "c\u00e4", "", "\u2028d\ufffd"]
     )
+    assert Lines().feed("\ufeffid: 1\n".encode()) == ["id: 1"], "a mark of byte order is none of it"
 
 
 def test_authorities_of_the_environment_are_trusted(
@@ -295,10 +293,7 @@ print(Client(sys.argv[1], "key", max_retries=0).me().user_id, "idna" in sys.modu
 
 def test_httpx2_is_not_needed(wire: Wire) -> None:
     wire.script = [http(ME)]
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, wire.url], capture_output=True, text=True, check=False
-    )
-    assert done.stdout == "usr_1 False\n", done.stderr
+    assert programs.printed(sys.executable, "-c", WITHOUT, wire.url) == "usr_1 False\n"
 
 
 @pytest.mark.parametrize("target", ["http://a..b/", "file:///etc/x"])
@@ -341,7 +336,3 @@ def test_a_compressed_body_that_ends_too_early_is_seen(name: str) -> None:
     list(decoding.decode(BODIES[name][:-3]))
     with pytest.raises(httpcore2.RemoteProtocolError):
         decoding.close()
-
-
-def test_a_mark_of_byte_order_is_no_part_of_an_event() -> None:
-    assert Lines().feed("\ufeffid: 1\n".encode()) == ["id: 1"]

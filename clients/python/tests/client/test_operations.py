@@ -17,7 +17,7 @@ import pytest
 from agentpost_client import Attachment, Client, Message, RemoteFile, models
 from agentpost_client.records import Record
 from agentpost_client.sse import MEDIA_TYPE
-from tests.client.scripted import Talk, answer
+from tests.client.scripted import KEY, Talk, answer
 from tests.house.test_client_models import SCRIPT, plain, without_nulls
 from tests.house.tree import DOCS, document
 
@@ -178,9 +178,11 @@ async def test_a_method_passes_on_and_reads_everything(
     result = await talk(marked()[name], **example.arguments)
     (request,) = talk.asked
     assert (request.method, request.url.path) == (method, example.path)
+    assert request.headers["Authorization"] == f"Bearer {KEY}"
     assert dict(request.url.params) == example.query
     assert {key: request.headers.get(key) for key in example.headers} == example.headers
     if example.body is not None:
+        assert request.headers["Content-Type"] == "application/json"
         check_body(json.loads(request.content), example.body)
     check_result(result, value)
 
@@ -209,13 +211,14 @@ def check_result(result: Any, value: Any) -> None:
         assert [plain(item) for item in result] == without_nulls(items)
 
 
-def test_every_word_of_the_api_is_known() -> None:
-    """A field with an enumeration is read as a member of one, and there is a record for all."""
+def test_every_field_and_word_of_the_api_is_known() -> None:
+    """There is a record for all; a field with an enumeration is read as a member of one."""
     words = 0
     for name, schema in description()["components"]["schemas"].items():
         if name.endswith("In"):  # of a request
             continue
         read = getattr(models, SCRIPT["client_name"](name)).read(sample(schema))
+        assert plain(read) == without_nulls(sample(schema)), name
         for field, part in schema["properties"].items():
             if "enum" in resolved(part):
                 assert isinstance(getattr(read, field), StrEnum), f"{name}.{field}"

@@ -34,12 +34,8 @@ FULL: dict[str, Any] = {
 @pytest.mark.rule("Versioning 2")
 def test_unknown_fields_and_words_and_nulls_are_taken() -> None:
     read = Message.read(FULL)
-    assert (read.status, read.reason, read.reply, read.running) == (
-        "pondering",
-        "moon_phase",
-        None,
-        (),
-    )
+    values = (read.status, read.reason, read.reply, read.running)
+    assert values == ("pondering", "moon_phase", None, ())
     assert read.jobs[0].status == "paused"
     assert read.jobs[0].queued is False
     assert read.created_at is not None
@@ -116,8 +112,6 @@ def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPat
         ("", "k", "set AGENTPOST_URL"),
         ("http://h", "", "set AGENTPOST_KEY"),
         ("localhost:8000", "k", "AGENTPOST_URL"),
-        ("http://", "k", "AGENTPOST_URL"),
-        ("http://h:99999", "k", "AGENTPOST_URL"),
         ("http://ex ample", "k", "AGENTPOST_URL"),
         ("http://h\n", "", "AGENTPOST_KEY"),
         ("http://user:pass@h", "k", "AGENTPOST_URL"),

@@ -19,41 +19,14 @@ def sparse(path: Path, size: int = 400 * 2**20) -> Path:
 BUSY = message("failed", reason="agent_busy", retry_after_seconds=15)
 
 
-async def test_the_request_has_the_text_and_what_was_given(talk: Talk) -> None:
-    talk.script = [answer(message(reply="Hello."), 201)]
-    sent = await talk(
-        "send",
-        "Hi",
-        conversation="customer-7",
-        metadata={"order": "1"},
-        webhook_endpoint_id="whe_1",
-    )
-    (request,) = talk.asked
-    assert (request.method, str(request.url)) == ("POST", "http://server.test/v1/messages")
-    assert request.headers["Authorization"] == "Bearer svc_key_secret"
-    assert request.headers["Content-Type"] == "application/json"
-    assert talk.bodies == [
-        {
-            "message": "Hi",
-            "conversation": "customer-7",
-            "metadata": {"order": "1"},
-            "webhook_endpoint_id": "whe_1",
-        }
-    ]
-    assert (sent.id, sent.reply, sent.final) == ("msg_1", "Hello.", True)
-
-
 async def test_files_travel_as_base64_with_name_and_type(talk: Talk, tmp_path: Path) -> None:
     csv = tmp_path / "sales.csv"
     csv.write_bytes(b"a,b\n1,2\n")
     talk.script = [answer(message(), 201)]
     await talk("send", "Chart", [csv, Attachment("raw", b"\0\1", "application/x-own")])
+    encoded = base64.b64encode(b"a,b\n1,2\n").decode()
     assert talk.bodies[0]["files"] == [
-        {
-            "name": "sales.csv",
-            "base64": base64.b64encode(b"a,b\n1,2\n").decode(),
-            "content_type": "text/csv",
-        },
+        {"name": "sales.csv", "base64": encoded, "content_type": "text/csv"},
         {"name": "raw", "base64": "AAE=", "content_type": "application/x-own"},
     ]
 
@@ -97,9 +70,7 @@ async def test_an_agent_that_stays_busy_is_reported_as_it_is(talk: Talk) -> None
 async def test_a_file_that_cannot_be_sent_is_refused_before_anything_is(
     talk: Talk, tmp_path: Path
 ) -> None:
-    big = tmp_path / "big.bin"
-    with big.open("wb") as stream:
-        stream.truncate(500 * 2**20 + 1)
+    big = sparse(tmp_path / "big.bin", 500 * 2**20 + 1)
     for files, text in [
         ([tmp_path / "missing.csv"], "no file"),
         ([tmp_path], "folder"),

@@ -3,9 +3,10 @@
 pyright does it in every run; `make typing` asks mypy too, which takes seven seconds of CPU.
 """
 
-import subprocess
 import sys
 from pathlib import Path
+
+from tests import programs
 
 PROGRAM = """
 from collections.abc import AsyncIterator
@@ -107,15 +108,7 @@ with Client("http://127.0.0.1:8080", "svc_key_1", on_retry=reported) as client:
 def check(folder: Path, *command: str) -> None:
     """It is checked outside of this tree, so it sees what an installed package shows."""
     (folder / "shop.py").write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, "-m", *command, "shop.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    programs.printed(sys.executable, "-m", *command, "shop.py", cwd=folder)
 
 
 def test_pyright_takes_a_strict_project(tmp_path: Path) -> None:

@@ -46,12 +46,6 @@ def test_a_signed_event_is_read(value: Any, kind: type) -> None:
     assert (event.type, event.id, event.raw) == (value["type"], "evt_1", value)
 
 
-def test_the_data_are_records() -> None:
-    event = webhooks.unwrap(*signed(MESSAGE), SECRET, now=NOW)
-    assert isinstance(event, webhooks.MessageEvent)
-    assert (event.data.reply, event.data.final) == ("Héllo", True)
-
-
 def message_of(headers: dict[str, str]) -> HTTPMessage:
     """As http.server has them."""
     parsed = HTTPMessage()

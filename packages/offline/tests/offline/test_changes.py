@@ -149,9 +149,9 @@ async def test_values_are_numbered_between_two(
 
 async def test_columns_stand_and_bars_may_lie(tmp_path: Path) -> None:
     source = csv_file(tmp_path, ORDERS)
-    standing = await changed(source, "total by channel as column chart, biggest first")
-    lying = await changed(source, "total by channel as bar chart, biggest first")
-    assert (standing.style.chart, lying.style.chart) == ("column", "bar")
+    columns = await changed(source, "total by channel as column chart, biggest first")
+    bars = await changed(source, "total by channel as bar chart, biggest first")
+    assert (columns.style.chart, bars.style.chart) == ("column", "bar")
 
 
 async def test_from_a_year_is_since_where_rows_are_years(tmp_path: Path) -> None:

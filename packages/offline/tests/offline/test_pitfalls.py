@@ -64,6 +64,12 @@ HARVEST = """day,crop,kg,price per kg
 2026-06-02,Bean,20,2
 2026-07-01,Leek,5,3
 """
+SHIRTS = """order,club,qty,price,total,status
+1,Ajax,1,80,80,returned
+2,Ajax,2,80,160,delivered
+3,Celtic,1,90,90,delivered
+4,Celtic,1,90,90,delivered
+"""
 CARE = """child,day,late (min),picked up
 K1,2026-05-01,10,17:40
 K2,2026-05-01,0,16:00
@@ -250,6 +256,8 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (SHIFTS, "list the late ones by date", "- B, 1 May 2026\n- A, 3 May 2026\n"),
         (SHOP, "total takings by item", "- Tree: 30\n- Pot: 8"),
         (SHOP, "total sales in may", "Total Amount: 8."),
+        (SHIRTS, "return rate per club in %", "- Ajax: 50%\n- Celtic: 0%"),
+        (SHIRTS, "turnover by club", "- Ajax: 240\n- Celtic: 180"),
         (HARVEST, "kg by crop", "Total Kg:\n- Bean: 30\n- Leek: 5"),
         (HARVEST, "average price per kg by crop", "Average Price per kg:"),
         (HARVEST, "standard deviation of kg", "Standard deviation of Kg: 7.64."),

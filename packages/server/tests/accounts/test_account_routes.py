@@ -5,13 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(bootstrap_credits=12.5, running_jobs_max=3, requests_per_minute=500)
+SETTINGS = {"bootstrap_credits": 12.5, "running_jobs_max": 3, "requests_per_minute": 500}
 
 
 @pytest.mark.rule(
@@ -48,10 +44,11 @@ def test_credits_on_hold_are_not_left(caller: Caller, server: AgentServer) -> No
 
 
 @pytest.mark.rule("Account.user_id", "Account.key")
-def test_each_key_is_named(caller: Caller, server: AgentServer) -> None:
+def test_each_key_is_named(
+    caller: Caller, server: AgentServer, callers: Callable[..., Caller]
+) -> None:
     made = server.command("keys", "create", "--account", "owner@localhost", "--name", "Zoë")
-    second = Caller(server, made["key"])
-    account = second.call("GET", "/v1/me").json()
+    account = callers(server, made["key"]).call("GET", "/v1/me").json()
     scopes = ["send", "read", "admin"]
     assert account["key"] == {
         "id": made["id"],
@@ -60,7 +57,6 @@ def test_each_key_is_named(caller: Caller, server: AgentServer) -> None:
         "max_credits_per_day": None,
     }
     assert account["user_id"] == caller.call("GET", "/v1/me").json()["user_id"]
-    second.close()
 
 
 @pytest.mark.rule("Account.name")

@@ -1,7 +1,5 @@
 """Failures have one shape (spec: Errors; design: Keys and ids)."""
 
-import re
-
 import pytest
 
 from tests.e2e.caller import Caller
@@ -28,33 +26,6 @@ def test_an_unknown_route_is_a_404(server: AgentServer) -> None:
             assert (answer.status, answer.body["error"]) == (404, "not_found"), (method, path)
             assert set(answer.body) == {"error", "message", "request_id", "docs"}
             assert answer.body["request_id"] == answer.headers["request-id"]
-
-
-@pytest.mark.rule("Additions error-codes")
-@pytest.mark.parametrize(
-    ("method", "path", "allowed"),
-    [
-        ("DELETE", "/v1/messages", {"GET", "POST"}),
-        ("GET", "/v1/uploads", {"POST"}),
-        ("POST", "/v1/messages/msg_0", {"GET", "DELETE"}),
-        ("PUT", "/v1/me", {"GET"}),
-        ("PATCH", "/v1/work", {"GET"}),
-        ("GET", "/v1/work/chat_0/stop", {"POST"}),
-        ("POST", "/openapi.json", {"GET"}),
-        ("FOO", "/v1/me", {"GET"}),
-        ("OPTIONS", "/v1/me", {"GET"}),
-    ],
-)
-def test_a_wrong_method_is_a_405(
-    server: AgentServer, method: str, path: str, allowed: set[str]
-) -> None:
-    answer = raw(server, head(method, path, "Content-Length: 0"))
-    if method == "FOO":  # no method at all: refused before it becomes a request
-        assert answer.status in (400, 405)
-        return
-    assert (answer.status, answer.body["error"]) == (405, "method_not_allowed")
-    head_too = {"HEAD"} if "GET" in allowed else set()
-    assert set(re.split(", *", answer.headers["allow"])) == allowed | head_too
 
 
 def test_an_unknown_id_is_a_404(caller: Caller) -> None:

@@ -5,20 +5,16 @@ import pytest
 from agentpost.record.events import TEST_EVENT, EventName
 from tests.e2e.caller import Caller
 
-OPERATIONS = {
-    "createMessage": ("post", "/v1/messages", {"200", "201", "400", "401", "404", "409", "413"}),
-    "getMessage": ("get", "/v1/messages/{message_id}", {"200", "304", "400", "401", "404"}),
-    "listMessageEvents": (
-        "get",
-        "/v1/messages/{message_id}/events",
-        {"200", "400", "401", "404", "409"},
-    ),
-    "listWork": ("get", "/v1/work", {"200", "400", "401"}),
-    "getWork": ("get", "/v1/work/{work_id}", {"200", "400", "401", "404"}),
-    "getFile": ("get", "/v1/files/{file_id}", {"200", "401", "404"}),
-    "getAccount": ("get", "/v1/me", {"200", "401"}),
+SUCCESS = {
+    "createMessage": {"200", "201"},
+    "getMessage": {"200", "304"},
+    "listMessageEvents": {"200"},
+    "listWork": {"200"},
+    "getWork": {"200"},
+    "getFile": {"200"},
+    "getAccount": {"200"},
 }
-EVERYWHERE = {"429", "500", "503"}
+"""Errors are those that can come: test_catalogue.py."""
 
 
 @pytest.mark.rule("Versioning 1")
@@ -32,13 +28,11 @@ def test_it_is_valid(caller: Caller) -> None:
 
 
 @pytest.mark.rule("getMessage.answers", "Errors success")
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", SUCCESS)
 def test_an_operation_of_the_specification(caller: Caller, name: str) -> None:
-    method, path, statuses = OPERATIONS[name]
-    described = caller.contract.document["paths"][path][method]
-    assert described["operationId"] == name
-    refused = {"403"}  # an addition: scopes and networks of a key
-    assert set(described["responses"]) == statuses | EVERYWHERE | refused
+    paths = caller.contract.document["paths"].values()
+    [described] = [op for ops in paths for op in ops.values() if op["operationId"] == name]
+    assert {status for status in described["responses"] if status < "400"} == SUCCESS[name]
     assert described["summary"]
 
 
@@ -66,14 +60,3 @@ def test_operation_ids_are_unique_and_need_a_key(caller: Caller) -> None:
     ids = [op["operationId"] for ops in document["paths"].values() for op in ops.values()]
     assert len(ids) == len(set(ids))
     assert document["security"] == [{"key": []}]
-
-
-@pytest.mark.rule("getMessage.wait")
-def test_the_parameters_say_their_limits(caller: Caller) -> None:
-    paths = caller.contract.document["paths"]
-    [wait] = [
-        p for p in paths["/v1/messages/{message_id}"]["get"]["parameters"] if p["name"] == "wait"
-    ]
-    assert wait["schema"] == {"type": "integer", "minimum": 0, "maximum": 45, "default": 0}
-    names = {p["name"] for p in paths["/v1/messages"]["post"]["parameters"]}
-    assert "Idempotency-Key" in names

@@ -11,7 +11,7 @@ from agentpost.api.app import OPERATIONS
 from agentpost.api.operation import Operation, Text
 from agentpost.domain import ids
 from tests.e2e.caller import Caller, Json
-from tests.e2e.server import ACCOUNT, AgentServer
+from tests.e2e.server import AgentServer
 from tests.waiting import eventually
 
 CallerMaker = Callable[..., Caller]
@@ -29,8 +29,7 @@ def stranger(server: AgentServer, callers: CallerMaker) -> Caller:
 @pytest.fixture
 def colleague(server: AgentServer, callers: CallerMaker) -> Caller:
     """Another key of the first key's account."""
-    named = ("--account", ACCOUNT, "--name", "colleague")
-    made: Caller = callers(server, server.command("keys", "create", *named)["key"])
+    made: Caller = callers(server, server.another_key("colleague"))
     return made
 
 
@@ -126,8 +125,7 @@ def test_what_others_have_is_no_place(caller: Caller, stranger: Caller, colleagu
 def test_a_key_that_sees_its_own_requests_goes_on_at_those(
     server: AgentServer, caller: Caller, callers: CallerMaker
 ) -> None:
-    scopes = ("--name", "reader", "--scopes", "read")
-    reader = callers(server, server.command("keys", "create", "--account", ACCOUNT, *scopes)["key"])
+    reader = callers(server, server.another_key("reader", "read"))
     place = Text("before", "")
     other = caller.call("GET", "/v1/me").headers["request-id"]
     assert eventually(lambda: refusal(reader, "/v1/requests", place, other)) == "before"

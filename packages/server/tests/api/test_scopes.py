@@ -8,23 +8,16 @@ import pytest
 from agentpost.accounts.scope_rules import Scope
 from agentpost.api.app import OPERATIONS
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import head, raw
 from tests.e2e.server import AgentServer
 
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server()
+SETTINGS: dict[str, object] = {}
 
 
 @pytest.fixture(scope="module")
 def keys(server: AgentServer) -> dict[Scope, str]:
     """A key with only this scope, for each."""
-    create = ("keys", "create", "--account", "owner@localhost")
-    return {
-        scope: server.command(*create, "--name", scope, "--scopes", scope)["key"] for scope in Scope
-    }
+    return {scope: server.another_key(scope, scope) for scope in Scope}
 
 
 def ask(caller: Caller, method: str, path: str) -> httpx2.Response:

@@ -5,16 +5,14 @@ Each test has an account of its own with room for ten bytes; in the end the doct
 
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 
 from tests.e2e.caller import Caller, Json
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.posting import announce, complete, post
+from tests.e2e.receivers import receiving
 from tests.e2e.server import ACCOUNT, AgentServer
 
 MOST = 10
@@ -25,26 +23,12 @@ ADVICE = (
 )
 
 
-class Origin(BaseHTTPRequestHandler):
-    """A site whose every path is a file of six bytes."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", "6")
-        self.end_headers()
-        self.wfile.write(b"six..6")
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing on the console."""
-
-
 @pytest.fixture(scope="module")
 def origin() -> Iterator[str]:
-    site = ThreadingHTTPServer(("127.0.0.1", 0), Origin)
-    threading.Thread(target=site.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{site.server_port}"
-    site.shutdown()
-    site.server_close()
+    """A site whose every path is a file of six bytes."""
+    with receiving() as site:
+        site.body = b"six..6"
+        yield site.url.removesuffix("/hook")
 
 
 @pytest.fixture(scope="module")

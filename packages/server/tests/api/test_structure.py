@@ -78,9 +78,3 @@ def test_such_a_body_is_refused_and_holds_up_nobody(plain_server: AgentServer, i
     [problem] = answer.body["problems"]
     assert problem == {"field": None, "problem": "the body holds more than 15,000 values"}
     assert answer.seconds < PROMPT
-
-
-def test_a_text_full_of_commas_is_still_too_long(plain_server: AgentServer) -> None:
-    body = json.dumps({"message": "," * SIZE}).encode()
-    answer = raw(plain_server, head("POST", "/v1/messages", f"Content-Length: {len(body)}") + body)
-    assert (answer.status, answer.body["error"]) == (400, "too_long")

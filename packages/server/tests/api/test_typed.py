@@ -1,13 +1,13 @@
 """Typed questions and structured output over HTTP (design: Typed questions)."""
 
 import json
+import uuid
 from typing import Any
 
 import pytest
 
 from agentpost.domain.schema_drafts import DRAFT
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 
 # What an answer has to be is decided before the database. The tests for both are those that keep
@@ -20,24 +20,14 @@ SCHEMA: Json = {
     "required": ["rows"],
     "additionalProperties": False,
 }
+SETTINGS = {"turn_reply_seconds": 30}
 
 
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(turn_reply_seconds=30)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def names() -> list[str]:
-    """A conversation for each question, so that they do not disturb each other."""
-    return [f"typed-{n}" for n in range(100)]
-
-
-def ask(caller: Caller, names: list[str], wanted: Json | None = None, *, job: bool = False) -> Json:
+def ask(caller: Caller, wanted: Json | None = None, *, job: bool = False) -> Json:
     """A message that asks, in a conversation of its own."""
     ask: list[list[Any]] = [["ask", "Which?", wanted or CHOICES]]
     script = [["start", "Work", [*ask, ["return", "Done."]]]] if job else ask
-    message = caller.send(script, conversation=names.pop())
+    message = caller.send(script, conversation=uuid.uuid4().hex)
     return caller.final(message["id"])
 
 
@@ -73,9 +63,9 @@ def test_a_wrong_question_is_the_agents_mistake(caller: Caller) -> None:
 )
 @BOTH
 def test_a_question_says_what_its_answer_has_to_be_and_the_agent_gets_it(
-    caller: Caller, names: list[str], wanted: Json, answer: Any, value: str, job: bool
+    caller: Caller, wanted: Json, answer: Any, value: str, job: bool
 ) -> None:
-    message = ask(caller, names, wanted, job=job)
+    message = ask(caller, wanted, job=job)
     assert (message["status"], message["question"]) == ("needs_input", "Which?")
     assert message["answer_format"] == wanted
 
@@ -91,9 +81,9 @@ def test_a_question_says_what_its_answer_has_to_be_and_the_agent_gets_it(
     [(CHOICES, "LINE", '"Line"'), ({"schema": SCHEMA}, '{"rows": 3}', '{"rows": 3}')],
 )
 def test_a_follow_up_that_fits_is_the_answer(
-    caller: Caller, names: list[str], wanted: Json, text: str, value: str
+    caller: Caller, wanted: Json, text: str, value: str
 ) -> None:
-    message = ask(caller, names, wanted)
+    message = ask(caller, wanted)
     answered = caller.send(text, conversation=message["conversation"])
     assert answered["reply"] == f'["{message["id"]}", {value}]'
 
@@ -111,10 +101,8 @@ def test_a_follow_up_that_fits_is_the_answer(
         ({"schema": SCHEMA}, "null"),
     ],
 )
-def test_any_other_follow_up_is_a_message(
-    caller: Caller, names: list[str], wanted: Json, text: str
-) -> None:
-    message = ask(caller, names, wanted)
+def test_any_other_follow_up_is_a_message(caller: Caller, wanted: Json, text: str) -> None:
+    message = ask(caller, wanted)
     sent = caller.send(text, conversation=message["conversation"])
     assert sent["reply"] == f"You said: {text}"
 
@@ -124,15 +112,15 @@ def test_any_other_follow_up_is_a_message(
 
 @pytest.mark.rule("Additions typedQuestions-2")
 @BOTH
-def test_the_text_and_the_answer_may_both_be_given(caller: Caller, names: list[str]) -> None:
-    message = ask(caller, names)
+def test_the_text_and_the_answer_may_both_be_given(caller: Caller) -> None:
+    message = ask(caller)
     answered = caller.send([["answer"]], answer_to=message["id"], answer="bar")
     assert answered["reply"] == f'["{message["id"]}", "Bar"]'
 
 
 @pytest.mark.rule("Additions typedQuestions-3")
-def test_an_answer_that_does_not_fit_is_refused(caller: Caller, names: list[str]) -> None:
-    message = ask(caller, names)
+def test_an_answer_that_does_not_fit_is_refused(caller: Caller) -> None:
+    message = ask(caller)
     where = {"answer_to": message["id"]}
     assert problem(caller, **where, answer="pie") == (
         "answer",
@@ -144,37 +132,37 @@ def test_an_answer_that_does_not_fit_is_refused(caller: Caller, names: list[str]
     elsewhere = problem(caller, **where, answer="Bar", conversation="elsewhere")
     assert elsewhere == ("conversation", "the question is of another one")
 
-    typed = ask(caller, names, {"schema": SCHEMA})
+    typed = ask(caller, {"schema": SCHEMA})
     said = problem(caller, answer_to=typed["id"], answer={"rows": "3"})
     assert said == ("answer", 'at $.rows: "3" is not of type "integer"')
     assert caller.send(answer_to=typed["id"], answer={"rows": 3})["status"] == "completed"
 
 
 @pytest.mark.rule("Additions typedQuestions-3")
-def test_only_a_message_that_asks_can_be_answered(caller: Caller, names: list[str]) -> None:
+def test_only_a_message_that_asks_can_be_answered(caller: Caller) -> None:
     for unknown in ("msg_" + "0" * 32, "nothing"):
         body = {"answer_to": unknown, "answer": "Bar"}
         caller.refusal(404, "not_found", "POST", "/v1/messages", json=body)
-    plain = caller.send("hello", conversation=names.pop())
+    plain = caller.send("hello", conversation=uuid.uuid4().hex)
     assert problem(caller, answer_to=plain["id"], answer="Bar")[0] == "answer_to"
 
 
 @pytest.mark.rule("Additions typedQuestions-3")
-def test_an_answer_may_be_a_long_list(caller: Caller, names: list[str]) -> None:
-    message = ask(caller, names, {"schema": {"type": "array", "items": {"type": "integer"}}})
+def test_an_answer_may_be_a_long_list(caller: Caller) -> None:
+    message = ask(caller, {"schema": {"type": "array", "items": {"type": "integer"}}})
     answer = list(range(1_000))
     assert caller.send(answer_to=message["id"], answer=answer)["status"] == "completed"
 
 
 @BOTH
 def test_a_question_with_a_pattern_that_is_refused_by_now_is_answered(
-    caller: Caller, server: AgentServer, names: list[str]
+    caller: Caller, server: AgentServer
 ) -> None:
     """Earlier versions took dearer patterns: a new schema with one is refused, a stored one is not,
     for its question could never be answered and its conversation would be stuck."""
     schema: Json = {"type": "object", "properties": {"name": {"pattern": r"\w" * 50}}}
     assert problem(caller, message="go", response_schema=schema)[0] == "response_schema"
-    message = ask(caller, names, {"schema": SCHEMA})
+    message = ask(caller, {"schema": SCHEMA})
     stored = json.dumps({"schema": schema})
     server.execute(
         f"UPDATE messages SET answer_format_json = '{stored}' WHERE id = '{message['id']}'"
@@ -187,8 +175,8 @@ def test_a_question_with_a_pattern_that_is_refused_by_now_is_answered(
 
 @pytest.mark.rule("Additions typedQuestions-5")
 @BOTH
-def test_a_question_is_answered_once(caller: Caller, names: list[str]) -> None:
-    message = ask(caller, names)
+def test_a_question_is_answered_once(caller: Caller) -> None:
+    message = ask(caller)
     fields = {"answer_to": message["id"], "answer": "Bar"}
     first = caller.post(**fields, key="once")
     again = caller.post(**fields, key="once")
@@ -201,27 +189,25 @@ def test_a_question_is_answered_once(caller: Caller, names: list[str]) -> None:
 
 @pytest.mark.rule("Additions typedQuestions-5")
 @BOTH
-def test_an_answer_that_came_to_nothing_may_be_given_again(
-    caller: Caller, names: list[str]
-) -> None:
-    message = ask(caller, names)
+def test_an_answer_that_came_to_nothing_may_be_given_again(caller: Caller) -> None:
+    message = ask(caller)
     fields = {"answer_to": message["id"], "answer": "Bar"}
     assert caller.send([["leak", "error"]], **fields)["status"] == "failed"
     assert caller.send([["answer"]], **fields)["reply"] == f'["{message["id"]}", "Bar"]'
 
 
 @pytest.mark.rule("Additions typedQuestions-2")
-def test_a_plain_question_takes_any_answer(caller: Caller, names: list[str]) -> None:
-    message = caller.send([["ask", "Which?"]], conversation=names.pop())
+def test_a_plain_question_takes_any_answer(caller: Caller) -> None:
+    message = caller.send([["ask", "Which?"]], conversation=uuid.uuid4().hex)
     answered = caller.send([["answer"]], answer_to=message["id"], answer=[1])
     assert answered["reply"] == f'["{message["id"]}", [1]]'
 
 
 @pytest.mark.rule("Additions typedQuestions-1", "Additions structuredOutput-1")
-def test_a_schema_of_an_earlier_draft_is_taken(caller: Caller, names: list[str]) -> None:
+def test_a_schema_of_an_earlier_draft_is_taken(caller: Caller) -> None:
     draft = {"$schema": "http://json-schema.org/draft-07/schema#"}
     pair: Json = {**draft, "items": [{"type": "integer"}, {"type": "string"}]}
-    message = ask(caller, names, {"schema": pair})
+    message = ask(caller, {"schema": pair})
     schema = message["answer_format"]["schema"]
     assert schema == {"$schema": DRAFT, "prefixItems": pair["items"]}
     fields = {"message": "go", "answer_to": message["id"], "answer": ["x"]}
@@ -294,8 +280,8 @@ def test_an_output_that_is_missing_is_a_failure(caller: Caller) -> None:
 
 @pytest.mark.rule("Additions structuredOutput-3")
 @pytest.mark.parametrize("ask", [["ask", "Which?"], ["start", "W", [["ask", "Which?"]]]])
-def test_who_asks_needs_no_output_yet(caller: Caller, names: list[str], ask: list[Any]) -> None:
-    message = caller.send([ask], response_schema=SCHEMA, conversation=names.pop())
+def test_who_asks_needs_no_output_yet(caller: Caller, ask: list[Any]) -> None:
+    message = caller.send([ask], response_schema=SCHEMA, conversation=uuid.uuid4().hex)
     done = caller.final(message["id"])
     assert (done["status"], done["output"]) == ("needs_input", None)
 

@@ -2,20 +2,13 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from agentpost.api.app import OPERATIONS
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.receivers import receiving
 from tests.e2e.server import AgentServer
 
 ACTIONS = {each.action for each in OPERATIONS if each.action}
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(egress_allow="127.0.0.1/32")
+SETTINGS = {"egress_allow": "127.0.0.1/32"}
 
 
 def test_each_operation_that_administers_is_recorded(

@@ -80,6 +80,8 @@ async def test_what_is_restored_is_what_was_there(ctx: AppContext, tmp_path: Pat
     folder = tmp_path / "backup"
     first, copying = await backups.make(ctx, folder)
     assert (copying.copied, first.blobs, copying.problems) == (3, 3, [])
+    copied = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".jsonl"]
+    assert first.bytes == sum(path.stat().st_size for path in copied)
     gone = copy_of(folder, await key_of(ctx, "b.txt"))
 
     def remove(tx: Tx) -> None:

@@ -58,7 +58,7 @@ async def test_a_file_whose_bytes_are_gone(ctx: AppContext, account: str, full: 
 
 
 @pytest.mark.parametrize("full", [False, True])
-async def test_bytes_that_nothing_names(ctx: AppContext, account: str, full: bool) -> None:
+async def test_bytes_that_nothing_names(ctx: AppContext, full: bool) -> None:
     await ctx.storage.put(KEY, b"x")
     assert await findings(ctx, full=full) == [], "a commit may be on its way"
     path = path_of(ctx, KEY)

@@ -1,9 +1,6 @@
-"""`agentpost limits`, `maintenance`, `explain` and `backup` beside a server and without one."""
+"""`agentpost limits` and `explain`, without a server."""
 
-import sqlite3
 import subprocess
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -99,20 +96,3 @@ def test_explain_tells_what_happened_in_order(server: AgentServer) -> None:
     assert message_id in text
     assert "Progressed" in text
     assert run(server, "explain", "msg_none").returncode == 1
-
-
-def test_a_backup_is_a_folder_with_a_whole_database(server: AgentServer, tmp_path: Path) -> None:
-    folder = tmp_path / "backup"
-    made = server.command("backup", str(folder))
-    files = [path for path in folder.glob("blobs/*/*/*") if path.is_file()]
-    [copy] = folder.glob("database-*.db")
-    assert (made["blobs"], made["problems"]) == (len(files), [])
-    assert made["bytes"] == sum(path.stat().st_size for path in (copy, *files))
-    with closing(sqlite3.connect(copy)) as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        ids = database.execute("SELECT id FROM messages").fetchall()
-    assert ids == [((server.home / "message").read_text(),)]
-    assert server.command("backup", str(folder), "--verify")["problems"] == []
-    for elsewhere in ("s3://bucket/prefix", "copy.db"):
-        refused = run(server, "backup", elsewhere)
-        assert (refused.returncode, "name a folder" in refused.stderr) == (2, True)

@@ -41,82 +41,86 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("case", BROKEN)
-def test_an_agent_that_cannot_be_imported_is_reported_with_its_line(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text, place, message = BROKEN[case]
-    module = f"broken_{case}"
-    file = tmp_path / f"{module}.py"
-    file.write_text(text)
+GRAPH = """
+from typing import TypedDict
+from langgraph.graph import START, StateGraph
+{}
+builder = StateGraph(State).add_node('n', lambda s: s).add_edge(START, 'n')
+agent = builder.compile()
+"""
+LACKING = [
+    ("WORKER_IMPORTS = 'csv'", "WORKER_IMPORTS must be a list of names"),
+    ("WORKER_IMPORTS = [1]", "WORKER_IMPORTS must be a list of names"),
+    *((f"WARM_UP = {each}", "WARM_UP must be a coroutine function") for each in ("len", "'load'")),
+    *(
+        (f"EXAMPLES = {each}", "EXAMPLES must be a list of messages")
+        for each in ("'Weather?'", "[1]", "[' ']", "{'Weather?'}")
+    ),
+    (
+        GRAPH.format("class State(TypedDict):\n    messages: list\nCHARGE = 3"),
+        "its CHARGE must be a function",
+    ),
+    (
+        GRAPH.format("class State(TypedDict):\n    a: str\n    b: str"),
+        "has the fields a, b, and no field is",
+    ),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the author stands, who imports from it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    return tmp_path
+
+
+def resolved(folder: Path, code: str) -> Agent:
+    """The agent of a module with this code."""
+    name = f"agent_of_{folder.name}"  # a module is imported once in a process
+    (folder / f"{name}.py").write_text(code)
+    return resolve(f"{name}:agent")
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_an_agent_that_cannot_be_imported_is_reported_with_its_line(
+    case: str, folder: Path
+) -> None:
+    text, place, message = BROKEN[case]
     with pytest.raises(UnknownAgent) as raised:
-        resolve(f"{module}:agent")
+        resolved(folder, text)
     first, *shown, last = str(raised.value).splitlines()
+    (file,) = folder.glob("*.py")
     marks = {" ", "^", "~"}  # newer interpreters mark the place in the line as well
-    assert first == f"AGENTPOST_AGENT='{module}:agent' cannot be imported:"
+    assert first == f"AGENTPOST_AGENT='{file.stem}:agent' cannot be imported:"
     kept = [line for line in shown if case == "syntax" or set(line) - marks]
     assert kept == [line.replace("{file}", str(file)) for line in place]
     assert last.startswith(message)
 
 
-def test_an_import_that_is_missing_in_a_package_is_not_taken_for_the_agent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = tmp_path / "shop_of_tests"
+def test_an_import_that_is_missing_in_a_package_is_not_taken_for_the_agent(folder: Path) -> None:
+    package = folder / "shop_of_tests"
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "support.py").write_text("import shop_of_tests.stock\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(UnknownAgent, match=r"import shop_of_tests\.stock"):
         resolve("shop_of_tests.support:agent")
 
 
 @pytest.mark.parametrize(
-    ("line", "names"),
-    [("", ()), ("WORKER_IMPORTS = ['csv', 'json.tool']", ("csv", "json.tool")),
-     ("WORKER_IMPORTS = 'csv'", None), ("WORKER_IMPORTS = [1]", None)],
-)  # fmt: skip
+    ("line", "names"), [("", ()), ("WORKER_IMPORTS = ['csv', 'json.tool']", ("csv", "json.tool"))]
+)
 def test_an_agent_names_what_its_steps_import(
-    line: str, names: tuple[str, ...] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    line: str, names: tuple[str, ...], folder: Path
 ) -> None:
-    module = f"naming_agent_{abs(hash(line))}"
-    (tmp_path / f"{module}.py").write_text(f"{line}\nasync def agent(turn): ...\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    if names is None:
-        with pytest.raises(UnknownAgent, match="WORKER_IMPORTS must be a list of names"):
-            resolve(f"{module}:agent")
-    else:
-        assert resolve(f"{module}:agent").worker_imports == names
+    agent = resolved(folder, f"{line}\nasync def agent(turn): ...\n")
+    assert agent.worker_imports == names
 
 
-@pytest.mark.parametrize("value", ["load", "'load'", "[load]"])
-def test_what_warms_an_agent_up_is_a_coroutine_function(
-    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = f"warming_agent_{abs(hash(value))}"
-    code = f"async def agent(turn): ...\ndef load(): ...\nWARM_UP = {value}\n"
-    (tmp_path / f"{module}.py").write_text(code)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    with pytest.raises(UnknownAgent, match="WARM_UP must be a coroutine function"):
-        resolve(f"{module}:agent")
-
-
-@pytest.mark.parametrize("value", ["'Weather?'", "[1]", "[' ']", "{'Weather?'}"])
-def test_examples_are_a_list_of_messages(
-    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = f"agent_with_examples_{abs(hash(value))}"
-    code = f"async def agent(turn): ...\nEXAMPLES = {value}\n"
-    (tmp_path / f"{module}.py").write_text(code)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    with pytest.raises(UnknownAgent, match="EXAMPLES must be a list of messages"):
-        resolve(f"{module}:agent")
+@pytest.mark.parametrize(("code", "reported"), LACKING)
+def test_what_a_module_lacks_is_told(code: str, reported: str, folder: Path) -> None:
+    with pytest.raises(UnknownAgent, match=reported):
+        resolved(folder, f"async def agent(turn): ...\n{code}\n")
 
 
 def test_workers_of_the_built_in_agent_import_what_is_there() -> None:
@@ -141,11 +145,8 @@ def test_workers_of_the_built_in_agent_import_what_is_there() -> None:
         ("json:decoder", "is a builtins.module; it must be a coroutine function"),
     ],
 )
-def test_a_name_of_no_agent_is_one_line(
-    spec: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
+@pytest.mark.usefixtures("folder")
+def test_a_name_of_no_agent_is_one_line(spec: str, reported: str) -> None:
     with pytest.raises(UnknownAgent) as raised:
         resolve(spec)
     assert reported in str(raised.value)
@@ -178,31 +179,6 @@ def wire_up(agent: Agent, secret: str) -> None:
     settings = load_settings(agent_secret=secret)
     assert agent.attach is not None
     agent.attach(surroundings(settings, way_out(settings)))
-
-
-@pytest.mark.parametrize(
-    ("code", "reported"),
-    [
-        ("State = dict\nCHARGE = 3", "its CHARGE must be a function"),
-        ("class State(TypedDict):\n    a: str\n    b: str", "has the fields a, b, and no field is"),
-    ],
-)
-def test_what_a_graph_lacks_is_told(
-    code: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = f"graph_agent_{abs(hash(code))}"
-    if "dict" in code:
-        code = code.replace("State = dict", "class State(TypedDict):\n    messages: list")
-    whole = (
-        f"from typing import TypedDict\nfrom langgraph.graph import START, StateGraph\n{code}\n"
-        "builder = StateGraph(State).add_node('n', lambda s: s).add_edge(START, 'n')\n"
-        "agent = builder.compile()\n"
-    )
-    (tmp_path / f"{module}.py").write_text(whole)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    with pytest.raises(UnknownAgent, match=reported):
-        resolve(f"{module}:agent")
 
 
 def test_an_object_of_a_package_with_a_framework_s_name_is_none_of_it() -> None:

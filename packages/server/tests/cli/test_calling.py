@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -356,35 +357,15 @@ def test_a_server_that_was_killed_is_waited_for(server: AgentServer) -> None:
             "agentpost.cli.printing.print_json", lambda entry: got.append(entry["type"])
         )
         patched.setattr("agentpost.cli.connection.say", reported.append)
-        follower = Background(lambda: run("follow", sent["id"], "--json"))
-        eventually(lambda: "progress" in got, what="the first entries")
-        server.await_gate("kill")
-        server.kill()
-        eventually(lambda: reported, what="a line about the retry")
-        server.open_gate("kill")
-        server.start()
-        follower.join()
+        with ThreadPoolExecutor(1) as beside:
+            follower = beside.submit(run, "follow", sent["id"], "--json")
+            eventually(lambda: "progress" in got, what="the first entries")
+            server.await_gate("kill")
+            server.kill()
+            eventually(lambda: reported, what="a line about the retry")
+            server.open_gate("kill")
+            server.start()
+            follower.result()
     assert reported[0].startswith("retrying in ")
     assert "server unreachable" in " ".join(reported) or "stream ended" in " ".join(reported)
     assert got == ["agent_reply", "progress", "result"]
-
-
-class Background(threading.Thread):
-    """A call in a thread; `join` raises what it raised."""
-
-    def __init__(self, call: Callable[[], object]) -> None:
-        super().__init__()
-        self._call = call
-        self._error: BaseException | None = None
-        self.start()
-
-    def run(self) -> None:
-        try:
-            self._call()
-        except BaseException as error:
-            self._error = error
-
-    def join(self, timeout: float | None = None) -> None:
-        super().join(timeout)
-        if self._error is not None:
-            raise self._error

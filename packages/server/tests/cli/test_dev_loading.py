@@ -142,9 +142,7 @@ def test_a_key_that_was_given_is_neither_shown_nor_written(tmp_path: Path, first
     key = SimpleNamespace(secret="sk_secret_of_the_author")
     made = SimpleNamespace(key=key, login=None) if first else None
     settings = SimpleNamespace(
-        public_url="http://127.0.0.1:1",
-        data_path=tmp_path,
-        bootstrap_api_key=SecretStr(key.secret),
+        public_url="http://127.0.0.1:1", data_path=tmp_path, bootstrap_api_key=SecretStr(key.secret)
     )
     greeting = development._Developing(cast("Any", SimpleNamespace(spec="agent:agent"))).greeting(
         cast("Any", SimpleNamespace(first=made)), cast("Any", settings)

@@ -13,7 +13,6 @@ from agentpost.cli.proxied_http import open_http
 from agentpost_client import ConfigError, RetryPolicy
 from tests.cli.scripted import Server, message, run, server
 from tests.client.scripted import Wire, http
-from tests.servers import free_port
 
 __all__ = ["server"]
 
@@ -58,20 +57,6 @@ def test_2_and_7_what_the_server_refuses(server: Server) -> None:
     found = [(*case[:2], run("messages", "show", case[1]).exit_code) for case in cases]
     assert found == cases
     assert run("messages", "show", "proxy").exit_code == 7
-
-
-def test_7_no_server_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AGENTPOST_URL", raising=False)
-    monkeypatch.delenv("AGENTPOST_KEY", raising=False)
-    assert run("me").exit_code == 7
-    monkeypatch.setenv("AGENTPOST_PROFILE", "nobody")
-    assert run("me").exit_code == 7
-
-
-def test_2_an_address_that_login_is_given_and_7_a_server_that_is_away() -> None:
-    give = ("login", "--key-stdin", "--url")
-    assert run(*give, "ftp://x", stdin="k").exit_code == 2
-    assert run(*give, f"http://127.0.0.1:{free_port()}", stdin="k").exit_code == 7
 
 
 def test_1_what_could_not_be_done(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ Modules are named, not seconds, which depend on the machine.
 """
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import pytest
 
 from agentpost.cli import main
 from agentpost.cli.commands import _DECLARED, PLACES, Commands
+from tests import programs
 
 SERVER = {
     "agentpost.bootstrap",
@@ -73,16 +73,11 @@ class Called(NamedTuple):
 
 def call_each(*calls: tuple[dict[str, str], str]) -> list[Called]:
     """What comes of each call, of its environment and words, one after the other in one process."""
-    done = subprocess.run(
-        [sys.executable, "-c", CALLS, json.dumps([(e, words.split()) for e, words in calls])],
-        env={"AGENTPOST_URL": "nowhere", "AGENTPOST_KEY": "k"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    ended = [each.partition("\nMODULES ")[::2] for each in done.stdout.split("\nEND\n")[:-1]]
-    assert len(ended) == len(calls), done.stderr
+    asked = json.dumps([(environment, words.split()) for environment, words in calls])
+    environment = {"AGENTPOST_URL": "nowhere", "AGENTPOST_KEY": "k"}
+    printed = programs.printed(sys.executable, "-c", CALLS, asked, env=environment)
+    ended = [each.partition("\nMODULES ")[::2] for each in printed.split("\nEND\n")[:-1]]
+    assert len(ended) == len(calls)
     split = [(printed, *rest.split(" ", 1)) for printed, rest in ended]
     return [Called(printed, int(code), set(names.split())) for printed, code, names in split]
 
@@ -94,10 +89,7 @@ def test_the_program_answers_before_it_imports_anything_large() -> None:
 
 
 def test_no_help_of_a_command_imports_anything_large() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", EVERY_HELP], capture_output=True, text=True, timeout=60, check=True
-    )
-    helps, _, modules = done.stdout.rpartition("MODULES ")
+    helps, _, modules = programs.printed(sys.executable, "-c", EVERY_HELP).rpartition("MODULES ")
     shown = {line.removeprefix("HELP ") for line in helps.splitlines() if line[:5] == "HELP "}
     assert shown >= {*PLACES, "accounts create", "db upgrade", "limits set", "files get"}
     assert sorted(set(modules.split()) & (SERVER | COMMAND)) == []
@@ -156,12 +148,7 @@ def test_every_command_is_where_its_place_says() -> None:
     assert list(Commands()) == list(PLACES)
     for name, command in Commands().items():
         assert command.name == name
-
-
-def test_no_command_is_left_out() -> None:
-    for name in Commands():
-        Commands()[name]
-    assert {words.split()[0] for words in _DECLARED} == set(PLACES)
+    assert {words.split()[0] for words in _DECLARED} == set(PLACES), "none is left out"
 
 
 def test_the_programs_help_fits_a_terminal() -> None:

@@ -115,12 +115,7 @@ def test_login_takes_an_address_without_a_scheme(alone: Server) -> None:
     [
         ("", b"<html>", 404, "is not an agentpost server (it answered 404)"),
         ("", {"hello": 1}, 200, "is not an agentpost server (its answer is not one of this API)"),
-        (
-            "/dashboard",
-            {"error": "not_found", "message": "No."},
-            404,
-            "without its path",
-        ),
+        ("/dashboard", {"error": "not_found", "message": "No."}, 404, "without its path"),
     ],
 )
 def test_a_key_is_not_sent_to_what_is_no_agentpost(
@@ -196,11 +191,15 @@ def test_a_key_is_not_sent_to_another_address(
     assert "set AGENTPOST_KEY" in result.stderr
 
 
-def test_without_a_server_it_says_how_to_get_one(alone: Server) -> None:
+def test_without_a_server_it_says_how_to_get_one(
+    alone: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = run("me")
     assert (result.exit_code, result.stdout) == (7, "")
     assert "run `agentpost login`" in result.stderr
     assert "agentpost login --profile w" in run("me", "--profile", "w").stderr
+    monkeypatch.setenv("AGENTPOST_PROFILE", "nobody")
+    assert run("me").exit_code == 7
 
 
 def test_a_broken_file_is_one_line(alone: Server) -> None:

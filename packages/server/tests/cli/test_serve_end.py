@@ -1,8 +1,9 @@
 """The end of `agentpost serve` when a thread of the event loop's pool hangs in a call."""
 
-import subprocess
 import sys
 from pathlib import Path
+
+from tests import programs
 
 HANGING = """
 import asyncio, sys, time
@@ -19,12 +20,6 @@ process.run({"port": 0, "data_dir": sys.argv[1]})
 
 
 def test_the_process_does_not_wait_for_it(tmp_path: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", HANGING, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    ended = programs.run(sys.executable, "-c", HANGING, tmp_path, seconds=120)
     assert ended.returncode == 1, "not everything could be brought to an end"
     assert "threads_not_ended" in ended.stderr

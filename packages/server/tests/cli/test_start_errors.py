@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -35,18 +37,34 @@ WRONG = {
 }
 
 
+SERVE, SHOW = ["serve", "--port", "0"], ["config", "show"]
+ONLY_SERVE = {"nobody", "folder", "agent"}
+"""What only the disk, the network or the agent's own code can tell."""
+
+
+def run(
+    folder: Path, command: list[str], without: Sequence[str] = (), **settings: str
+) -> "subprocess.CompletedProcess[str]":
+    environment = {f"AGENTPOST_{name}": value for name, value in settings.items()}
+    data = {"AGENTPOST_DATA_DIR": str(folder / "data")}
+    return forking.run(
+        command, env={**os.environ, **data, **environment}, cwd=folder, without=without
+    )
+
+
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_setting_is_one_clear_line(case: str, tmp_path: Path) -> None:
+    """When it is served and when it is shown."""
     settings, wanted = WRONG[case]
-    environment = {**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path / "data")}
-    environment.update({f"AGENTPOST_{name}": value for name, value in settings.items()})
-    ended = forking.run(["serve", "--port", "0"], env=environment, cwd=tmp_path)
-    lines = [line for line in ended.stderr.splitlines() if line.startswith("agentpost: ")]
-    assert ended.returncode == 1, ended.stderr
-    assert len(lines) == 1
-    assert wanted in lines[0]
-    assert "Traceback" not in ended.stderr
-    assert "hush" not in ended.stderr + ended.stdout
+    for command in (SERVE,) if case in ONLY_SERVE else (SERVE, SHOW):
+        ended = run(tmp_path, command, **settings)
+        lines = [line for line in ended.stderr.splitlines() if line.startswith("agentpost: ")]
+        assert ended.returncode == 1, ended.stderr
+        assert len(lines) == 1
+        assert wanted in lines[0]
+        assert command == SERVE or ended.stderr.splitlines() == lines
+        assert "Traceback" not in ended.stderr
+        assert "hush" not in ended.stderr + ended.stdout
 
 
 EXTRAS = {
@@ -59,7 +77,7 @@ EXTRAS = {
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-@pytest.mark.parametrize("command", [["serve", "--port", "0"], ["accounts", "list"]])
+@pytest.mark.parametrize("command", [SERVE, ["accounts", "list"]])
 def test_a_missing_extra_is_one_line_with_its_installation(
     extra: str, command: list[str], tmp_path: Path
 ) -> None:
@@ -67,16 +85,7 @@ def test_a_missing_extra_is_one_line_with_its_installation(
     settings, module, wanted = EXTRAS[extra]
     (tmp_path / "data").mkdir()
     shutil.copyfile(empty_sqlite(), tmp_path / "data" / "agentpost.db")
-    ended = forking.run(
-        command,
-        env={
-            **os.environ,
-            "AGENTPOST_DATA_DIR": str(tmp_path / "data"),
-            **{f"AGENTPOST_{name}": value for name, value in settings.items()},
-        },
-        cwd=tmp_path,
-        without=[module],
-    )
+    ended = run(tmp_path, command, without=[module], **settings)
     if command[0] == "accounts" and extra in ("offline", "extraction"):
         assert ended.returncode == 0, "no agent is needed to list accounts: " + ended.stderr
         return
@@ -145,14 +154,14 @@ def test_a_command_names_its_database_and_warns_of_another_server(
 
 def test_a_database_that_fails_during_the_start_is_one_line(tmp_path: Path) -> None:
     """As on a disk that is full: a service manager starts the server again."""
-    shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
-    with closing(sqlite3.connect(tmp_path / "agentpost.db")) as database:
+    (tmp_path / "data").mkdir()
+    shutil.copyfile(empty_sqlite(), tmp_path / "data" / "agentpost.db")
+    with closing(sqlite3.connect(tmp_path / "data" / "agentpost.db")) as database:
         database.execute(
             "CREATE TRIGGER full BEFORE INSERT ON accounts BEGIN"
             " SELECT RAISE(ABORT, 'database or disk is full'); END"
         )
-    environment = {**os.environ, "AGENTPOST_DATA_DIR": str(tmp_path)}
-    ended = forking.run(["serve", "--port", "0"], env=environment, cwd=tmp_path)
+    ended = run(tmp_path, SERVE)
     assert ended.returncode == 1
     assert "agentpost: the database failed: database or disk is full\n" in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -164,29 +173,17 @@ def test_a_backup_that_cannot_be_written_is_one_line(
     monkeypatch.setenv("AGENTPOST_DATA_DIR", str(tmp_path))
     shutil.copyfile(empty_sqlite(), tmp_path / "agentpost.db")
     (tmp_path / "nowhere").touch()
-    with pytest.raises(SystemExit) as ended:
-        app(["backup", str(tmp_path / "nowhere")])
-    assert ended.value.code == 1
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("agentpost: ")
-    assert "nowhere" in last
-
-
-@pytest.mark.parametrize("case", sorted(WRONG.keys() - {"nobody", "folder", "agent"}))
-def test_a_setting_that_serve_refuses_is_refused_when_it_is_shown(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All but what only the disk, the network or the agent's own code can tell."""
-    settings, wanted = WRONG[case]
-    monkeypatch.chdir(tmp_path)
-    for name, value in settings.items():
-        monkeypatch.setenv(f"AGENTPOST_{name}", value)
-    result = CliRunner().invoke(app, ["config", "show"])
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("agentpost: ")
-    assert wanted in line
-    assert "hush" not in result.output
+    for place, code, reported in (
+        (str(tmp_path / "nowhere"), 1, "nowhere"),
+        ("s3://bucket/prefix", 2, "name a folder"),
+        ("copy.db", 2, "name a folder"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            app(["backup", place])
+        assert ended.value.code == code
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith("agentpost: ")
+        assert reported in last
 
 
 def test_settings_that_are_hardly_meant_are_reported_and_allowed(

@@ -7,7 +7,6 @@ import ctypes
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -17,7 +16,7 @@ import psycopg
 import pytest
 
 from agentpost.db import migrate
-from tests import forking
+from tests import forking, programs
 from tests.servers import Postgres, empty_sqlite
 
 COMMANDS = (["serve", "--port", "0"], ["db", "upgrade"], ["accounts", "list"])
@@ -29,24 +28,12 @@ def run(
     folder: Path, *arguments: str, url: str = "", before: Callable[[], None] | None = None
 ) -> str:
     """What it complains of: the only line it prints to standard error."""
-    environment = {
-        **os.environ,
-        "AGENTPOST_DATA_DIR": str(folder),
-        "AGENTPOST_DATABASE_URL": url,
-    }
+    environment = {**os.environ, "AGENTPOST_DATA_DIR": str(folder), "AGENTPOST_DATABASE_URL": url}
     if before is None:
         ended = forking.run(arguments, env=environment, cwd=folder.parent, timeout=120)
     else:
-        ended = subprocess.run(
-            [sys.executable, "-m", "agentpost", *arguments],
-            env=environment,
-            cwd=folder.parent,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            preexec_fn=before,
-        )
+        program = (sys.executable, "-m", "agentpost", *arguments)
+        ended = programs.run(*program, env=environment, cwd=folder.parent, preexec_fn=before)
     assert ended.returncode == 1, ended.stderr + ended.stdout
     assert "Traceback" not in ended.stderr
     [line] = [line for line in ended.stderr.splitlines() if line.startswith("agentpost: ")]
@@ -74,56 +61,83 @@ DEVELOPMENT = [
     f"CREATE TABLE {name} (id TEXT)"
     for name in ("alembic_version", "accounts", "messages", "message_jobs", "ledger")
 ]
+NEWER = ["UPDATE agentpost_schema SET version = 9999, serves_from = 9998"]
+FOREIGN = ["CREATE TABLE bookmarks (url TEXT)"]
+WITH_VERSIONS = [*FOREIGN, "CREATE TABLE alembic_version (version_num TEXT)"]
+WITH_VERSIONS.append("INSERT INTO alembic_version VALUES ('a1b2c3')")
+FOREIGN_TABLES = "belongs to another program: it has the tables {}."
+
+
+UPGRADE = COMMANDS[1:2]
+UNUSABLE = {
+    "development": (DEVELOPMENT, COMMANDS, [
+        "was made by a development version of agentpost, before the first release",
+        "To start afresh, name another folder with AGENTPOST_DATA_DIR",
+        "agentpost accounts export",
+    ]),
+    "newer": (NEWER, COMMANDS, [
+        "made by a newer version of agentpost (its schema is 9999",
+        "Start that version, or restore a backup",
+    ]),
+    "foreign": (FOREIGN, UPGRADE, [
+        FOREIGN_TABLES.format("bookmarks"), "name another folder with AGENTPOST_DATA_DIR",
+    ]),
+    "with versions": (WITH_VERSIONS, UPGRADE, [
+        FOREIGN_TABLES.format("alembic_version, bookmarks"),
+    ]),
+}  # fmt: skip
+"""What was run in a database, the commands that refuse it, and what they say."""
 
 
 def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     return connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
-def test_a_database_of_a_development_version_is_refused(folder: Path, arguments: list[str]) -> None:
-    with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
-        for statement in DEVELOPMENT:
+@pytest.mark.parametrize(
+    ("case", "command"),
+    [(case, command) for case, (_, commands, _) in UNUSABLE.items() for command in commands],
+)
+def test_a_file_that_cannot_be_used_is_said_and_left_alone(
+    case: str, command: list[str], folder: Path, template: bytes
+) -> None:
+    statements, _, reported = UNUSABLE[case]
+    path = folder / "agentpost.db"
+    if statements is NEWER:
+        path.write_bytes(template)
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
             connection.execute(statement)
+        connection.commit()
         before = schema_of(connection)
-    line = run(folder, *arguments)
-    assert "was made by a development version of agentpost, before the first release" in line
-    assert "To start afresh, name another folder with AGENTPOST_DATA_DIR" in line
-    assert "agentpost accounts export" in line
-    with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
+    line = run(folder, *command)
+    assert [text for text in reported if text not in line] == [], line
+    with closing(sqlite3.connect(path)) as connection:
         assert schema_of(connection) == before
 
 
-def test_a_postgresql_database_of_a_development_version_is_refused(
-    folder: Path, fresh_postgres: Callable[..., str]
+@pytest.mark.parametrize(
+    ("case", "advice"),
+    [
+        ("development", "name an empty database"),
+        ("newer", "Start that version"),
+        ("foreign", "AGENTPOST_DATABASE_URL"),
+    ],
+)
+def test_a_postgresql_database_that_cannot_be_used_is_said_and_left_alone(
+    case: str, advice: str, folder: Path, fresh_postgres: Callable[..., str], postgres: Postgres
 ) -> None:
-    url = fresh_postgres()
+    statements, _, (reported, *_) = UNUSABLE[case]
+    url = fresh_postgres(*([postgres.schema()] if statements is NEWER else []))
+    tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1"
     with psycopg.connect(url) as connection:
-        connection.execute("; ".join(DEVELOPMENT).encode())
+        connection.execute("; ".join(statements).encode())
+        before = connection.execute(tables.encode()).fetchall()
     line = run(folder, "db", "upgrade", url=url)
-    assert "was made by a development version of agentpost, before the first release" in line
-    assert "To start afresh, name an empty database" in line
+    assert reported in line
+    assert advice in line
     assert url not in line
-
-
-@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
-def test_a_newer_database_is_said(folder: Path, template: bytes, arguments: list[str]) -> None:
-    (folder / "agentpost.db").write_bytes(template)
-    with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
-        connection.execute("UPDATE agentpost_schema SET version = 9999, serves_from = 9998")
-        connection.commit()
-    line = run(folder, *arguments)
-    assert "made by a newer version of agentpost (its schema is 9999" in line
-    assert "Start that version, or restore a backup" in line
-
-
-def test_a_newer_postgresql_database_is_said(
-    folder: Path, fresh_postgres: Callable[..., str], postgres: Postgres
-) -> None:
-    url = fresh_postgres(postgres.schema())
     with psycopg.connect(url) as connection:
-        connection.execute("UPDATE agentpost_schema SET version = 9999, serves_from = 9998")
-    assert "made by a newer version of agentpost" in run(folder, "db", "upgrade", url=url)
+        assert connection.execute(tables.encode()).fetchall() == before
 
 
 @pytest.mark.parametrize("what", ["text", "header", "middle"])
@@ -140,37 +154,6 @@ def test_a_damaged_file_is_said(folder: Path, template: bytes, what: str) -> Non
         assert "damaged" in line
         assert "estore a backup" in line
     assert (folder / "agentpost.db").read_bytes() == damaged[what]
-
-
-@pytest.mark.parametrize("own_versions", [False, True])
-def test_a_file_of_another_program_is_said(folder: Path, own_versions: bool) -> None:
-    with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
-        connection.execute("CREATE TABLE bookmarks (url TEXT)")
-        if own_versions:
-            connection.execute("CREATE TABLE alembic_version (version_num TEXT)")
-            connection.execute("INSERT INTO alembic_version VALUES ('a1b2c3')")
-        connection.commit()
-        before = schema_of(connection)
-    line = run(folder, "db", "upgrade")
-    tables = "alembic_version, bookmarks" if own_versions else "bookmarks"
-    assert f"belongs to another program: it has the tables {tables}." in line
-    assert "name another folder with AGENTPOST_DATA_DIR" in line
-    with closing(sqlite3.connect(folder / "agentpost.db")) as connection:
-        assert schema_of(connection) == before
-
-
-def test_a_postgresql_database_of_another_program_is_said(
-    folder: Path, fresh_postgres: Callable[..., str]
-) -> None:
-    url = fresh_postgres()
-    with psycopg.connect(url) as connection:
-        connection.execute("CREATE TABLE bookmarks (url TEXT)")
-    line = run(folder, "db", "upgrade", url=url)
-    assert "belongs to another program: it has the tables bookmarks" in line
-    assert "AGENTPOST_DATABASE_URL" in line
-    with psycopg.connect(url) as connection:
-        tables = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
-        assert connection.execute(tables.encode()).fetchall() == [("bookmarks",)]
 
 
 def test_a_schema_of_our_own_beside_another_program(fresh_postgres: Callable[..., str]) -> None:

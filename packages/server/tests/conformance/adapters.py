@@ -164,6 +164,15 @@ async def pair(scaled: Scaled) -> AsyncIterator[list[Node]]:
         yield made
 
 
+@pytest.fixture
+async def postgres_db(scaled: Scaled) -> AsyncIterator[PostgresDatabase]:
+    """An open database with its schema, for what only PostgreSQL has."""
+    database = PostgresDatabase(scaled.url)
+    database.open()
+    yield database
+    database.close()
+
+
 @asynccontextmanager
 async def _connected(backend: Backend) -> AsyncIterator[list[Node]]:
     made = backend.nodes()

@@ -9,9 +9,9 @@ import pytest
 from agentpost.storage.base import Storage
 from agentpost.storage.local import LocalStorage
 from agentpost.storage.s3 import S3Storage
-from tests.conformance.adapters import backend, db, nodes, pair, scaled, upgraded
+from tests.conformance.adapters import backend, db, nodes, pair, postgres_db, scaled, upgraded
 
-__all__ = ["backend", "db", "nodes", "pair", "scaled", "upgraded"]
+__all__ = ["backend", "db", "nodes", "pair", "postgres_db", "scaled", "upgraded"]
 REGION = "eu-central-1"
 
 

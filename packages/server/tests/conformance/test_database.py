@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -38,20 +38,32 @@ def wait_for(event: threading.Event) -> None:
     assert event.wait(PATIENCE), "waited in vain"
 
 
+@pytest.fixture
+async def another(backend: Backend, db: Database) -> AsyncIterator[Database]:
+    """The same database, as another process would open it."""
+    opened = backend.database()
+    opened.open()
+    yield opened
+    await asyncio.to_thread(opened.close)
+
+
 # --- what a transaction gives ---------------------------------------------------------------------
-async def test_a_write_returns_its_value_and_is_seen(db: Database) -> None:
+async def test_a_write_returns_its_value_and_is_seen(db: Database, another: Database) -> None:
     assert await db.write(put("a", 1, "text")) == 1
-    assert await rows(db) == [("a", 1, "text")]
+    assert await rows(db) == await rows(another) == [("a", 1, "text")]
     assert db.read_now(lambda tx: tx.one(SELECT)) == ("a", 1, "text")
     assert await db.read(lambda tx: tx.one("SELECT id FROM samples WHERE n = ?", (2,))) is None
 
 
 async def test_the_number_of_changed_rows_is_reported(db: Database) -> None:
-    await db.write(put("a"))
-    assert await db.write(lambda tx: tx.execute(SET, (1, "a"))) == 1
-    assert await db.write(lambda tx: tx.execute(SET, (1, "b"))) == 0
     conflict = f"{INSERT} ON CONFLICT (id) DO NOTHING"
-    assert await db.write(lambda tx: tx.execute(conflict, ("a", 2, None))) == 0
+    for statement, values, changed in (
+        (conflict, ("a", 2, None), 1),
+        (conflict, ("a", 2, None), 0),
+        (SET, (1, "a"), 1),
+        (SET, (1, "b"), 0),
+    ):
+        assert await db.write(lambda tx, of=(statement, values): tx.execute(*of)) == changed  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -123,21 +135,20 @@ async def test_one_that_fails_does_not_hurt_the_others(db: Database) -> None:
 
 
 # --- what follows a commit ------------------------------------------------------------------------
-async def test_callbacks_run_after_the_commit_and_only_then(backend: Backend, db: Database) -> None:
+async def test_callbacks_run_after_the_commit_and_only_then(
+    db: Database, another: Database
+) -> None:
     seen: list[Any] = []
-    other = backend.database()
-    other.open()
 
     def good(tx: Tx) -> None:
         put("a")(tx)
-        tx.after(lambda: seen.append(other.read_now(lambda r: r.all(SELECT))))
+        tx.after(lambda: seen.append(another.read_now(lambda r: r.all(SELECT))))
 
     def bad(tx: Tx) -> None:
         tx.after(lambda: seen.append("bad"))
         raise Refused
 
     outcomes = await asyncio.gather(db.write(bad), db.write(good), return_exceptions=True)
-    other.close()
     assert isinstance(outcomes[0], Refused)
     assert seen == [[("a", 0, None)]]
 
@@ -208,33 +219,22 @@ async def test_a_failure_after_its_caller_was_cancelled_is_no_error_of_the_loop(
     assert seen == []
 
 
-async def test_closing_finishes_what_was_accepted(backend: Backend, db: Database) -> None:
-    second = backend.database()
-    second.open()
-    writes = [asyncio.create_task(second.write(put(f"{n:02}"))) for n in range(30)]
-    await asyncio.sleep(0)  # the tasks have begun: their writes are accepted
-    await asyncio.to_thread(second.close)
-    await asyncio.gather(*writes)
-    assert len(await names(db)) == 30
-
-
-async def test_a_closed_database_refuses(backend: Backend, db: Database) -> None:
-    second = backend.database()
-    second.open()
-    writes = [asyncio.create_task(second.write(put(f"{n:02}"))) for n in range(30)]
-    closing = asyncio.create_task(asyncio.to_thread(second.close))
+async def test_closing_finishes_what_was_accepted_and_refuses_more(
+    db: Database, another: Database
+) -> None:
+    writes = [asyncio.create_task(another.write(put(f"{n:02}"))) for n in range(30)]
+    closing = asyncio.create_task(asyncio.to_thread(another.close))
     while not closing.done():
-        writes.append(asyncio.create_task(second.write(put(f"{len(writes):02}"))))
+        writes.append(asyncio.create_task(another.write(put(f"{len(writes):02}"))))
         await asyncio.sleep(0)
     ends = await asyncio.gather(*writes, return_exceptions=True)
     done = [end for end in ends if end == 1]
     assert all(isinstance(end, DatabaseClosed) for end in ends if end != 1), ends
     assert len(await names(db)) == len(done) >= 30
     with pytest.raises(DatabaseClosed):
-        await second.write(put("late"))
+        await another.write(put("late"))
     with pytest.raises(DatabaseClosed):
-        await second.read(lambda tx: tx.one(SELECT))
-    second.close()
+        await another.read(lambda tx: tx.one(SELECT))
 
 
 # --- many at once ---------------------------------------------------------------------------------
@@ -355,18 +355,10 @@ async def test_it_serves_any_thread_and_any_loop(db: Database) -> None:
     assert await names(db) == ["a", "b", "c"]
 
 
-async def test_another_process_commits_are_seen(backend: Backend, db: Database) -> None:
-    other = backend.database()
-    other.open()
-    await other.write(put("a"))
-    assert await names(db) == ["a"]
-    other.close()
-
-
 # --- where the database is a server ---------------------------------------------------------------
-async def test_a_connection_that_breaks_before_the_commit_is_made_good(scaled: Scaled) -> None:
-    database = scaled.database()
-    database.open()
+async def test_a_connection_that_breaks_before_the_commit_is_made_good(
+    scaled: Scaled, postgres_db: Database
+) -> None:
     tries: list[int] = []
 
     def fn(tx: Tx) -> None:
@@ -376,8 +368,6 @@ async def test_a_connection_that_breaks_before_the_commit_is_made_good(scaled: S
             scaled.cut("agentpost")
         tx.one("SELECT 1")
 
-    await database.write(fn)
+    await postgres_db.write(fn)
     assert len(tries) == 2
-    found = await database.read(lambda tx: tx.all("SELECT name FROM meta"))
-    assert found == [("a",)]
-    database.close()
+    assert await postgres_db.read(lambda tx: tx.all("SELECT name FROM meta")) == [("a",)]

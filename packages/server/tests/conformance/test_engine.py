@@ -118,53 +118,55 @@ async def test_a_stopped_engine_gives_out_no_more(nodes: list[Node], executor: R
 
 
 # --- several nodes --------------------------------------------------------------------------------
-async def _start(pair: list[Node]) -> list[Recorder]:
-    workers = [Recorder(), Recorder()]
-    for node, executor in zip(pair, workers, strict=True):
-        await node.engine.start(executor)
-    return workers
+@pytest.fixture
+async def apart(pair: list[Node]) -> tuple[Node, Recorder]:
+    """A node that only places, and what the worker on the other one is told."""
+    pair[0].engine.ask_for_workers(lambda: ["node_1"])
+    worker = Recorder()
+    await pair[1].engine.start(worker)
+    return pair[0], worker
 
 
-async def test_a_job_goes_to_a_worker_that_lives(pair: list[Node]) -> None:
-    placing, working = pair
-    placing.engine.ask_for_workers(lambda: ["node_1"])
+async def test_a_job_goes_to_a_worker_that_lives(
+    apart: tuple[Node, Recorder], pair: list[Node]
+) -> None:
+    placing, worker = apart
     await placing.engine.start(None)
-    executor = Recorder()
-    await working.engine.start(executor)
     assert await dispatch(placing, "job_a") is None
-    await executor.until_ran("job_a")
-    assert executor.ran == [("job_a", None)]
-    await working.engine.stop()
+    await worker.until_ran("job_a")
+    assert worker.ran == [("job_a", None)]
+    await pair[1].engine.stop()
     await eventually_async(lambda: placing.engine.workers() == [])  # type: ignore[attr-defined]
 
 
 async def test_one_node_gets_a_job_and_every_node_the_abort(pair: list[Node]) -> None:
-    workers = await _start(pair)
+    workers = [Recorder(), Recorder()]
+    for node, worker in zip(pair, workers, strict=True):
+        await node.engine.start(worker)
     jobs = [f"job_{n}" for n in range(30)]
     await asyncio.gather(*(dispatch(pair[0], job_id) for job_id in jobs))
     await workers[0].until_ran(*jobs)
     assert (sorted(workers[0].jobs), workers[1].jobs) == (sorted(jobs), [])
     await abort(pair[0], "job_0")
-    for executor in workers:
-        await executor.until_aborted("job_0")
+    for worker in workers:
+        await worker.until_aborted("job_0")
 
 
-async def test_the_workers_that_live_take_turns(pair: list[Node]) -> None:
-    placing, working = pair
+async def test_the_workers_that_live_take_turns(apart: tuple[Node, Recorder]) -> None:
+    placing, worker = apart
     placing.engine.ask_for_workers(lambda: ["node_1", "node_2"])
-    executor = Recorder()
-    await working.engine.start(executor)
     await asyncio.gather(*(dispatch(placing, f"job_{n}") for n in range(10)))
     await dispatch(placing, "job_a")
     await dispatch(placing, "job_b")
-    await eventually_async(lambda: {"job_a", "job_b"} & set(executor.jobs))
-    assert len(executor.jobs) == 6
+    await eventually_async(lambda: {"job_a", "job_b"} & set(worker.jobs))
+    assert len(worker.jobs) == 6
 
 
-async def test_a_transaction_that_places_a_job_changes_nothing(pair: list[Node]) -> None:
+async def test_a_transaction_that_places_a_job_changes_nothing(
+    apart: tuple[Node, Recorder],
+) -> None:
     """The commit of one that notifies takes a lock that all of the server's databases share."""
-    placing, _ = pair
-    placing.engine.ask_for_workers(lambda: ["node_1"])
+    placing, _ = apart
 
     def place(tx: Tx) -> None:
         placing.engine.dispatch(tx, "job_a", 1)
@@ -175,29 +177,23 @@ async def test_a_transaction_that_places_a_job_changes_nothing(pair: list[Node])
 
 
 async def test_notices_go_on_after_every_connection_was_lost(
-    pair: list[Node], scaled: Scaled
+    apart: tuple[Node, Recorder], scaled: Scaled
 ) -> None:
     """A job whose notice was lost is the sweep's."""
-    placing, working = pair
-    placing.engine.ask_for_workers(lambda: ["node_1"])
-    executor = Recorder()
-    await working.engine.start(executor)
+    placing, worker = apart
     scaled.cut()
 
     async def has_arrived() -> bool:
         await dispatch(placing, "job_a")
-        return "job_a" in executor.jobs
+        return "job_a" in worker.jobs
 
     await eventually_awaited(has_arrived)
 
 
 async def test_a_lost_connection_while_placing_is_made_good(
-    pair: list[Node], scaled: Scaled
+    apart: tuple[Node, Recorder], scaled: Scaled
 ) -> None:
-    placing, working = pair
-    placing.engine.ask_for_workers(lambda: ["node_1"])
-    executor = Recorder()
-    await working.engine.start(executor)
+    placing, worker = apart
     tries: list[int] = []
 
     def fn(tx: Tx) -> None:
@@ -210,5 +206,5 @@ async def test_a_lost_connection_while_placing_is_made_good(
 
     await placing.db.write(fn)
     assert len(tries) == 2
-    await executor.until_ran("job_a")
-    assert executor.jobs == ["job_a"]
+    await worker.until_ran("job_a")
+    assert worker.jobs == ["job_a"]

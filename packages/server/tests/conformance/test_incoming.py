@@ -40,13 +40,12 @@ class Store:
 @pytest.fixture(params=["local", "s3"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "local":
-        blobs = LocalStorage(tmp_path)
-        local = LocalIncoming(blobs, PolicySigner(b"secret"), "http://here")
+        local: LocalIncoming = request.getfixturevalue("local")
 
         async def put(upload_id: str, data: bytes) -> None:
             await local.receive(upload_id, arriving(data))
 
-        return Store(local, blobs, put)
+        return Store(local, LocalStorage(tmp_path), put)
     url = request.getfixturevalue("s3_url")
     s3 = S3Incoming(url)
 
@@ -68,6 +67,11 @@ async def arriving(*pieces: bytes) -> AsyncIterator[bytes]:
 
 async def form_for(incoming: Incoming, upload_id: str) -> PostForm:
     return await incoming.form(upload_id, "text/csv", 1_000, 2_000_000_000 * SECOND, 900)
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LocalIncoming:
+    return LocalIncoming(LocalStorage(tmp_path), PolicySigner(b"secret"), "http://here")
 
 
 @pytest.mark.rule("Upload.url", "Upload.fields")
@@ -107,9 +111,7 @@ async def test_a_taken_upload_stays_whatever_comes_later(store: Store) -> None:
     assert await store.read(KEPT) == b"first"
 
 
-async def test_taking_what_is_not_there_any_more(
-    store: Store, request: pytest.FixtureRequest
-) -> None:
+async def test_taking_what_is_not_there_any_more(store: Store) -> None:
     await store.post(store.upload_id, b"first")
     found = await store.incoming.find(store.upload_id)
     assert found is not None
@@ -120,17 +122,15 @@ async def test_taking_what_is_not_there_any_more(
         await store.storage.size(KEPT)
 
 
-async def test_local_takes_only_the_version_found(tmp_path: Path) -> None:
+async def test_local_takes_only_the_version_found(local: LocalIncoming, tmp_path: Path) -> None:
     """Of S3 the store itself holds this (If-Match on the source), which the tests' one ignores."""
-    blobs = LocalStorage(tmp_path)
-    local = LocalIncoming(blobs, PolicySigner(b"secret"), "http://here")
     upload_id = new_id(ids.UPLOAD, 1)
     found = await local.receive(upload_id, arriving(b"first"))
     await local.receive(upload_id, arriving(b"other"))
     with pytest.raises(Replaced):
         await local.snapshot(upload_id, found, KEPT)
     with pytest.raises(BlobMissing):
-        await blobs.size(KEPT)
+        await LocalStorage(tmp_path).size(KEPT)
 
 
 async def test_deleting_nothing_is_no_error(store: Store) -> None:
@@ -138,8 +138,7 @@ async def test_deleting_nothing_is_no_error(store: Store) -> None:
     await store.incoming.tidy()
 
 
-async def test_a_discarded_file_never_was(tmp_path: Path) -> None:
-    local = LocalIncoming(LocalStorage(tmp_path), PolicySigner(b"secret"), "http://here")
+async def test_a_discarded_file_never_was(local: LocalIncoming, tmp_path: Path) -> None:
     upload_id = new_id(ids.UPLOAD, 1)
 
     async def break_off() -> AsyncIterator[bytes]:
@@ -152,8 +151,7 @@ async def test_a_discarded_file_never_was(tmp_path: Path) -> None:
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-async def test_broken_off_posts_are_tidied_away(tmp_path: Path) -> None:
-    local = LocalIncoming(LocalStorage(tmp_path), PolicySigner(b"secret"), "http://here")
+async def test_broken_off_posts_are_tidied_away(local: LocalIncoming, tmp_path: Path) -> None:
     folder = tmp_path / "incoming" / "tmp"
     new, old = folder / "new", folder / "old"
     for path in (new, old):
@@ -163,9 +161,10 @@ async def test_broken_off_posts_are_tidied_away(tmp_path: Path) -> None:
     assert list(folder.iterdir()) == [new]
 
 
-async def test_a_file_that_arrives_slowly_is_not_tidied_away(tmp_path: Path) -> None:
+async def test_a_file_that_arrives_slowly_is_not_tidied_away(
+    local: LocalIncoming, tmp_path: Path
+) -> None:
     """Nothing may be written for a long time: it is kept in memory until it is worth a write."""
-    local = LocalIncoming(LocalStorage(tmp_path), PolicySigner(b"secret"), "http://here")
     upload_id = new_id(ids.UPLOAD, 1)
 
     async def arrive_slowly() -> AsyncIterator[bytes]:
@@ -179,9 +178,9 @@ async def test_a_file_that_arrives_slowly_is_not_tidied_away(tmp_path: Path) -> 
 
 
 async def test_parts_of_a_blob_that_broke_off_are_tidied_away(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    s3_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    s3 = S3Incoming(request.getfixturevalue("s3_url"))
+    s3 = S3Incoming(s3_url)
     client, bucket = s3._client, s3._location.bucket
     client.create_multipart_upload(Bucket=bucket, Key=s3._location.key("files/1"))
 

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agentpost.blobs import deletion_rows
 from agentpost.clock import new_id
 from agentpost.db.postgres import PostgresDatabase
 from agentpost.db.session import Database, Tx
 from agentpost.db.sqlite import SqliteDatabase
 from agentpost.domain import ids
 from agentpost.explain import timeline_rows
-from agentpost.explain.timeline_rows import AgentLine
 from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests, rows as request_rows
 from agentpost.requests.filter_rules import request_filter
@@ -48,27 +46,6 @@ def record(n: int, account_id: str | None = "acc_1") -> RequestRecord:
     return request_record(account_id, n, id=f"req_{n:032x}", key_id=None, **body, **outcome)
 
 
-async def test_the_lines_of_an_agent(db: Database) -> None:
-    lines = [AgentLine(n, n or None, "info", f"line {n}") for n in range(3)]
-    made = [new_id(ids.REQUEST, line.at) for line in lines]
-    await db.write(lambda tx: timeline_rows.insert(tx, "exe_1", made, lines))
-    kept = await db.read(lambda tx: timeline_rows.of_owner(tx, "exe_1", timeline_rows.ALL))
-    assert [tuple(row) for row in kept] == [
-        (0, None, "info", "line 0"),
-        (1, 1, "info", "line 1"),
-        (2, 2, "info", "line 2"),
-    ]
-    last = await db.read(lambda tx: timeline_rows.of_owner(tx, "exe_1", 2))
-    assert [row[3] for row in last] == ["line 1", "line 2"]
-    for output, total in ((False, 0), (True, 3)):
-        count = partial(timeline_rows.count, message_id="msg_1", owners=["exe_1"], output=output)
-        assert await db.read(count) == total
-    gone = [
-        await db.write(lambda tx: retention_rows.delete_job_parts(tx, "exe_1", 2)) for _ in range(2)
-    ]
-    assert gone == [2, 1]
-
-
 async def test_the_request_log(db: Database) -> None:
     made = [record(n) for n in range(70)]
     for batch in (made[:64], made[64:], made[60:]):  # a batch written twice is kept once
@@ -95,35 +72,6 @@ async def test_the_first_page_of_the_request_log_leaves_out_nothing(db: Database
     assert ([line.id for line in lines], end) == ([made.id], None)
 
 
-async def test_requests_are_filtered_by_all_conditions_at_once(db: Database) -> None:
-    """The signs that a search with LIKE reads otherwise stand for themselves."""
-    made = [
-        RequestRecord(**{**asdict(record(n)), "path": f"/v1/Files?n={n}_%!", "key_id": "key_1"})
-        for n in range(4)
-    ]
-    await db.write(lambda tx: request_rows.REQUESTS.insert_all(tx, made))
-    given = {"path": "files?n=2_%!", "error": "not_found", "status": "404"}
-    wanted = request_filter({**given, "method": "get", "key": "key_1", "since": "7d"}, made[0].at)
-    lines, _ = await requests.recent(db, "acc_1", wanted)
-    assert [line.id for line in lines] == [made[2].id]
-
-
-async def test_the_log_of_messages_is_walked_in_order(db: Database) -> None:
-    def fill(tx: Tx) -> None:
-        for message_id in ("msg_b", "msg_a"):
-            for seq in (2, 1):
-                entry = {"seq": seq, "at": seq * 10, "type": "state", "body_json": "{}"}
-                insert(tx, "entries", message_id=message_id, **entry)
-
-    await db.write(fill)
-    walk = await db.read(lambda tx: retention_rows.entries_page(tx, "msg_a", 1, "msg_c", 2))
-    assert walk == [("msg_a", 2, 20), ("msg_b", 1, 10)]
-    await db.write(lambda tx: retention_rows.delete_entries(tx, "msg_a", 1))
-    assert len(await db.read(lambda tx: timeline_rows.entries(tx, "msg_a", timeline_rows.ALL))) == 1
-    assert await db.write(lambda tx: retention_rows.delete_message_parts(tx, "msg_b", 1)) == 1
-    assert await db.write(lambda tx: retention_rows.delete_message_parts(tx, "msg_b", 9)) == 1
-
-
 async def test_the_end_of_a_log_and_the_longest_calls_are_read_alone(db: Database) -> None:
     def fill(tx: Tx) -> None:
         for n, at in enumerate((3, 20, 25), 1):
@@ -144,45 +92,6 @@ async def test_the_end_of_a_log_and_the_longest_calls_are_read_alone(db: Databas
 
     longest = [(3, 20, "call 2"), (20, 25, "call 3")]
     assert await db.read(read) == [[2, 3], [(3, 25, "call 3")], [], longest, 6]
-
-
-async def test_jobs_know_whether_another_message_lists_them(db: Database) -> None:
-    def fill(tx: Tx) -> None:
-        for message_id, job_id in (("msg_a", "exe_1"), ("msg_a", "exe_2"), ("msg_b", "exe_2")):
-            of = {"message_id": message_id, "job_id": job_id}
-            insert(tx, "message_jobs", role="execution", joined_at=0, **of)
-
-    await db.write(fill)
-    assert await db.read(lambda tx: retention_rows.jobs_of(tx, "msg_a")) == [
-        ("exe_1", False),
-        ("exe_2", True),
-    ]
-
-
-async def test_nothing_to_delete_is_no_error(db: Database) -> None:
-    def everything(tx: Tx) -> list[object]:
-        retention_rows.delete_message(tx, "msg_a")
-        retention_rows.delete_work(tx, "wrk_a")
-        deletion_rows.forget(tx, "files/a")
-        retention_rows.delete_job(tx, "exe_a")
-        retention_rows.unlink(tx, "msg_a", "exe_a")
-        return [
-            retention_rows.page(tx, "", "msg_z", 5),
-            retention_rows.delete_job_parts(tx, "exe_a", 5),
-            retention_rows.delete_message_parts(tx, "msg_a", 5),
-            retention_rows.deleted_works(tx, 5),
-            retention_rows.detach_files(tx, "wrk_a", 5),
-            retention_rows.detach_attachments(tx, "msg_a", 5),
-            retention_rows.unlist_files(tx, "msg_a", 5),
-            deletion_rows.due(tx, 5, 5),
-            timeline_rows.signals(tx, "msg_a", timeline_rows.ALL),
-            timeline_rows.events(tx, "msg_a"),
-            timeline_rows.deliveries(tx, "evt_a"),
-            timeline_rows.attempts(tx, "evt_a"),
-            delivery_rows.attempts_of(tx, "whe_a", []),
-        ]
-
-    assert await db.write(everything) == [[], 0, 0, [], [], [], 0, [], [], [], [], [], {}]
 
 
 async def column(db: Database, table: str, name: str) -> list[object]:
@@ -243,6 +152,7 @@ async def test_attempts_count_as_rows_of_their_event(db: Database) -> None:
         "evt_2": [1, 2, 3, 4],
     }
     assert {each.response for log in logs.values() for each in log} == {"ok"}
+    assert await db.read(lambda tx: delivery_rows.attempts_of(tx, "whe_2", [])) == {}
     gone = [
         await db.write(lambda tx: retention_rows.delete_message_parts(tx, "msg_1", 10))
         for _ in "123"

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -25,11 +25,8 @@ class Refused(Exception):
 
 
 @pytest.fixture
-async def db(scaled: Scaled) -> AsyncIterator[PostgresDatabase]:
-    database = PostgresDatabase(scaled.url)
-    database.open()
-    yield database
-    database.close()
+def db(postgres_db: PostgresDatabase) -> PostgresDatabase:
+    return postgres_db
 
 
 def put(name: str) -> Callable[[Tx], str]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
 
 import psycopg
 import pytest
@@ -16,11 +15,8 @@ VALUE = "SELECT value FROM meta WHERE name = ?"
 
 
 @pytest.fixture
-async def db(scaled: Scaled) -> AsyncIterator[PostgresDatabase]:
-    database = PostgresDatabase(scaled.url)
-    database.open()
-    yield database
-    database.close()
+def db(postgres_db: PostgresDatabase) -> PostgresDatabase:
+    return postgres_db
 
 
 def backend(tx: Tx) -> int:

@@ -73,40 +73,27 @@ BEYOND = [(10, None), (10, 12), (11, None), (99, 100), (7, 3)]
 
 
 async def test_ranges(storage: Storage) -> None:
-    digits = b"0123456789"
+    digits, data = b"0123456789", os.urandom(MIB)
     await storage.put("digits", digits)
     for start, end in (*RANGES, *BEYOND):
         assert await read(storage, "digits", start, end) == digits[start:end], (start, end)
-
-
-async def test_range_in_a_large_blob(storage: Storage) -> None:
-    data = os.urandom(MIB)
     await storage.put("big", data)
     assert await read(storage, "big", 300_000, 900_001) == data[300_000:900_001]
 
 
-async def test_missing(storage: Storage) -> None:
-    for attempt in (
-        lambda: read(storage, "none"),
-        lambda: read(storage, "none", 3, 9),
-        lambda: read(storage, "none", 3, 3),
-        lambda: storage.size("none"),
-        lambda: storage.local("none"),
-    ):
-        with pytest.raises(BlobMissing):
-            await attempt()
-    await storage.delete("none")
-
-
-async def test_deleted_is_missing(storage: Storage) -> None:
-    await storage.put("key", b"data")
-    await storage.local("key")
-    await storage.delete("key")
-    with pytest.raises(BlobMissing):
-        await storage.size("key")
-    with pytest.raises(BlobMissing):
-        await storage.local("key")
-    await storage.delete("key")
+async def test_what_never_was_and_what_was_deleted_is_missing(storage: Storage) -> None:
+    await storage.put("deleted", b"data")
+    await storage.local("deleted")
+    await storage.delete("deleted")
+    for key in ("none", "deleted"):
+        attempts: tuple[Awaitable[object], ...] = (
+            *(read(storage, key), read(storage, key, 3, 9), read(storage, key, 3, 3)),
+            *(storage.size(key), storage.local(key)),
+        )
+        for attempt in attempts:
+            with pytest.raises(BlobMissing):
+                await attempt
+        await storage.delete(key)
 
 
 async def test_put_replaces(storage: Storage) -> None:
@@ -160,18 +147,13 @@ async def test_bad_keys(storage: Storage) -> None:
             pytest.fail(f"{key!r} was taken: {await attempt(key)!r}")
 
 
-async def test_good_keys(storage: Storage) -> None:
-    for key in GOOD_KEYS:
-        await storage.put(key, key.encode())
-        assert await read(storage, key) == key.encode()
-        assert (await storage.local(key)).read_bytes() == key.encode()
-
-
-async def test_similar_keys_keep_apart(storage: Storage) -> None:
-    keys = ["a", "A", "a/b", "a/B", "a.txt", "a%2Fb", "a b"]
+async def test_good_keys_also_similar_ones_keep_apart(storage: Storage) -> None:
+    keys = [*GOOD_KEYS, "A", "a/b", "a/B", "a.txt", "a%2Fb", "a b"]
     for key in keys:
         await storage.put(key, key.encode())
-    assert [await read(storage, key) for key in keys] == [key.encode() for key in keys]
+    for key in keys:
+        assert await read(storage, key) == key.encode()
+        assert (await storage.local(key)).read_bytes() == key.encode()
     await storage.delete("a")
     assert await read(storage, "a/b") == b"a/b"
 
@@ -234,39 +216,39 @@ def _files(folder: Path) -> list[str]:
 
 
 # What belongs to one adapter alone.
-
-
-async def test_local_files_are_private_and_fanned_out(tmp_path: Path) -> None:
+@pytest.fixture
+async def local(tmp_path: Path) -> AsyncIterator[LocalStorage]:
     storage = LocalStorage(tmp_path / "blobs")
-    await storage.put("key", b"data")
-    path = await storage.local("key")
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert len(path.relative_to(tmp_path / "blobs").parts) == 3
-    assert all(folder.stat().st_mode & 0o077 == 0 for folder in [path.parent, path.parents[1]])
-    assert list((tmp_path / "blobs" / "tmp").iterdir()) == []
+    yield storage
     await storage.aclose()
 
 
+async def test_local_files_are_private_and_fanned_out(local: LocalStorage) -> None:
+    await local.put("key", b"data")
+    path = await local.local("key")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert len(path.relative_to(local.folder).parts) == 3
+    assert all(folder.stat().st_mode & 0o077 == 0 for folder in [path.parent, path.parents[1]])
+    assert list((local.folder / "tmp").iterdir()) == []
+
+
 async def test_local_failure_leaves_no_rest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk is full when the bytes are to be made durable."""
-    storage = LocalStorage(tmp_path / "blobs")
 
     def fail(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="No space"):
-        await storage.put("key", b"data")
+        await local.put("key", b"data")
     assert _files(tmp_path) == []
-    await storage.aclose()
 
 
 async def test_local_bytes_are_on_the_disk_before_their_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage = LocalStorage(tmp_path / "blobs")
     done: list[str] = []
     fsync, replace = os.fsync, Path.replace
 
@@ -281,10 +263,9 @@ async def test_local_bytes_are_on_the_disk_before_their_name(
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
     monkeypatch.setattr(Path, "replace", noted_replace)
-    await storage.put("key", b"data")
+    await local.put("key", b"data")
     assert done[0] == "sync file"
     assert done[-2:] == ["rename", "sync folder"]
-    await storage.aclose()
 
 
 async def test_local_clears_up_after_a_crash(tmp_path: Path) -> None:

@@ -75,11 +75,12 @@ async def test_what_nobody_takes_is_lost(node: Node) -> None:
 
 
 # --- hints ----------------------------------------------------------------------------------------
-async def test_a_commit_wakes_who_waits(node: Node) -> None:
-    with node.wakeups.listen("a") as wait:
-        waiting = asyncio.create_task(wait.wait(PATIENCE))
-        await publish(node, "a")
-        assert await waiting
+async def test_a_commit_wakes_who_waits_on_any_node(nodes: list[Node]) -> None:
+    with nodes[0].wakeups.listen("a") as near, nodes[-1].wakeups.listen("a") as far:
+        for node in nodes:
+            waiting = [asyncio.create_task(wait.wait(PATIENCE)) for wait in (near, far)]
+            await publish(node, "a")
+            assert await asyncio.gather(*waiting) == [True, True]
 
 
 async def test_a_hint_as_the_time_ends_is_not_missed(node: Node) -> None:
@@ -163,23 +164,17 @@ async def test_a_closed_door_ends_all_waits(node: Node) -> None:
 
 
 # --- holds ----------------------------------------------------------------------------------------
-async def test_a_hold_is_one_at_a_time(node: Node) -> None:
-    async with node.wakeups.reader_lock("a") as ours:
+async def test_a_hold_is_one_at_a_time_over_all_nodes(nodes: list[Node]) -> None:
+    here, there = nodes[0].wakeups, nodes[-1].wakeups
+    async with here.reader_lock("a") as ours:
         assert ours
-        async with node.wakeups.reader_lock("a") as second, node.wakeups.reader_lock("b") as other:
-            assert not second
+        async with there.reader_lock("a") as theirs, there.reader_lock("b") as other:
+            assert not theirs
             assert other
-        async with node.wakeups.reader_lock("a") as third:
-            assert not third, "who was refused takes nothing away"
-    async with node.wakeups.reader_lock("a") as again:
-        assert again
-
-
-async def test_a_hold_ends_with_an_error(node: Node) -> None:
-    with pytest.raises(LookupError):
-        async with node.wakeups.reader_lock("a"):
-            raise LookupError
-    async with node.wakeups.reader_lock("a") as again:
+        for wakeups in (here, there):
+            async with wakeups.reader_lock("a") as third:
+                assert not third, "who was refused takes nothing away"
+    async with there.reader_lock("a") as again:
         assert again
 
 
@@ -203,17 +198,6 @@ async def _is_free(wakeups: Wakeups) -> bool:
 
 
 # --- several nodes --------------------------------------------------------------------------------
-async def test_a_commit_on_one_node_wakes_who_waits_on_another(pair: list[Node]) -> None:
-    here, there = pair
-    with here.wakeups.listen("a") as near, there.wakeups.listen("a") as far:
-        await publish(here, "a")
-        assert await near.wait(PATIENCE)
-        assert await far.wait(PATIENCE)
-        await publish(there, "a")
-        assert await near.wait(PATIENCE)
-        assert await far.wait(PATIENCE)
-
-
 async def test_what_only_calls_wait_for_goes_to_nodes_that_answer_some(
     pair: list[Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,20 +329,6 @@ async def test_a_listener_that_raises_does_not_end_the_listening(
         await heard.wait()
         await sender.stop()
     await notices.stop()
-
-
-async def test_a_hold_is_one_at_a_time_over_all_nodes(pair: list[Node]) -> None:
-    here, there = pair
-    async with here.wakeups.reader_lock("a") as ours:
-        assert ours
-        async with (
-            there.wakeups.reader_lock("a") as theirs,
-            there.wakeups.reader_lock("b") as other,
-        ):
-            assert not theirs
-            assert other
-    async with there.wakeups.reader_lock("a") as now_theirs:
-        assert now_theirs
 
 
 async def test_a_hold_ends_with_the_process_that_has_it(pair: list[Node], scaled: Scaled) -> None:

@@ -63,21 +63,19 @@ def test_admission(fees: bool, executing: int, available: int, reason: Reason | 
     assert decided is reason
 
 
-def test_a_hold_is_promised_and_stays_in_the_balance() -> None:
-    held = Wallet(10, 3).after(LedgerKind.HOLD, 7)
-    assert held == Wallet(10, 10)
-    assert held.available == 0
-
-
-def test_a_held_step_ends_in_a_charge_or_in_nothing() -> None:
-    released = Wallet(10, 7).after(LedgerKind.RELEASE, 7)
-    assert released == Wallet(10, 0)
-    assert released.after(LedgerKind.CHARGE, 7) == Wallet(3, 0)
-
-
-def test_a_grant_adds_and_a_negative_one_takes_back() -> None:
-    assert Wallet(10, 7).after(LedgerKind.GRANT, 5) == Wallet(15, 7)
-    assert Wallet(10, 7).after(LedgerKind.GRANT, -3) == Wallet(7, 7)
+@pytest.mark.parametrize(
+    ("wallet", "kind", "amount", "after"),
+    [
+        (Wallet(10, 3), LedgerKind.HOLD, 7, Wallet(10, 10)),  # promised, and still in the balance
+        (Wallet(10, 7), LedgerKind.RELEASE, 7, Wallet(10, 0)),
+        (Wallet(10, 0), LedgerKind.CHARGE, 7, Wallet(3, 0)),
+        (Wallet(10, 7), LedgerKind.GRANT, 5, Wallet(15, 7)),
+        (Wallet(10, 7), LedgerKind.GRANT, -3, Wallet(7, 7)),
+    ],
+)
+def test_what_a_move_leaves(wallet: Wallet, kind: LedgerKind, amount: int, after: Wallet) -> None:
+    assert wallet.after(kind, amount) == after
+    assert after.available == after.balance - after.held
 
 
 @pytest.mark.parametrize(

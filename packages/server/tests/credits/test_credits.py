@@ -8,7 +8,6 @@ from agentpost.accounts import actions as accounts
 from agentpost.credits import actions as credits
 from agentpost.db.session import Tx
 from agentpost.domain.errors import Fenced
-from agentpost.domain.times import DAY, iso
 from agentpost.jobs import actions as jobs
 from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.nodes import upkeep
@@ -79,38 +78,6 @@ async def test_follow_ups_do_not_pay(harness: Harness) -> None:
     assert harness.view(ticket.message.id)["credits_used"] == 0
 
 
-@pytest.mark.rule(
-    "Message.resume_by",
-    "Reasons out_of_credits",
-    "Message event log result",
-    "Webhook events job.blocked",
-)
-async def test_a_job_parks_in_the_middle_and_goes_on(harness: Harness) -> None:
-    """Blocked, queued for a day, continued by a top-up (design: Credits)."""
-    message_id, [job] = await harness.working("Chart")
-    started_at = harness.job(message_id)["started_at"]
-    with pytest.raises(OutOfCredits):
-        await hold(harness, job, 101)
-    shown = harness.view(message_id)
-    assert (shown["status"], shown["reason"]) == ("blocked", "out_of_credits")
-    assert (shown["final"], shown["resume"]) == (False, "add_credits")
-    assert shown["resume_by"] == iso(harness.clock.now() + DAY)
-    assert (shown["jobs"][0]["queued"], shown["jobs"][0]["settled_at"]) == (True, None)
-    assert harness.log(message_id)[-1]["outcome"] == "stalled_credits"
-    assert harness.names(message_id) == ["message.blocked", "job.blocked"]
-    assert harness.all("SELECT n FROM calls WHERE owner = ?", job.job_id) == []  # never journaled
-    with pytest.raises(Fenced):
-        await charge(harness, job, 1)
-    await add(harness, 1)
-    assert harness.job(message_id)["status"] == "running"
-    assert harness.job(message_id)["started_at"] == started_at
-    again = harness.owned(job.job_id)
-    assert harness.engine.placed[-1] == (job.job_id, again.epoch)
-    assert again.epoch == job.epoch + 1
-    await hold(harness, again, 101)
-    assert wallet(harness) == (101, 101)
-
-
 async def test_a_top_up_that_is_too_small_resumes_nothing(harness: Harness) -> None:
     message_id, [job] = await harness.working()
     with pytest.raises(OutOfCredits):
@@ -147,6 +114,8 @@ async def test_a_step_that_ends_after_its_job_was_parked_is_fenced(harness: Harn
     for failed in (False, True):
         with pytest.raises(Fenced):
             await settle(harness, job, n, 60, failed=failed)
+    with pytest.raises(Fenced):
+        await charge(harness, job, 1)
     held = harness.call(job.job_id, n=n)
     with pytest.raises(Fenced):
         await jobs.record_call(

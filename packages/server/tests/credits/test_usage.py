@@ -19,27 +19,37 @@ from agentpost.record.records import LedgerRecord, RequestRecord
 from agentpost.requests import rows as request_rows
 from tests.harness.databases import new_account
 
+Line = tuple[str, int, int, str | None]
+"""Of whom a charge is, how much, when, and of which key."""
+
+
+async def charge(ctx: AppContext, *lines: Line) -> None:
+    """Charges of a job that is gone."""
+
+    def write(tx: Tx) -> None:
+        for account_id, amount, at, key_id in lines:
+            id_ = new_id(ids.LEDGER, at)
+            line = LedgerRecord(id_, account_id, "charge", amount, at, "exe_gone", key_id=key_id)
+            account_rows.LEDGER.insert(tx, line)
+
+    await ctx.db.write(write)
+
+
+def reader(ctx: AppContext, account_id: str) -> Caller:
+    return Caller("key_any", "any", account_id, rules_of(ctx.settings))
+
 
 async def test_usage_is_summed_by_day_and_key(
     ctx: AppContext, account: str, clock: ManualClock
 ) -> None:
     other = await new_account(ctx, "bob@example.com")
     await credits.add(ctx, account, 10)
-
-    def charge(tx: Tx) -> None:
-        for owner, amount in ((account, 1_500_000), (account, 1), (other, 7_000_000)):
-            clock.advance(0.001)
-            at = clock.now()
-            line = LedgerRecord(new_id(ids.LEDGER, at), owner, "charge", amount, at, "exe_gone")
-            account_rows.LEDGER.insert(tx, line)
-
-    await ctx.db.write(charge)
+    for owner, amount in ((account, 1_500_000), (account, 1), (other, 7_000_000)):
+        clock.advance(0.001)
+        await charge(ctx, (owner, amount, clock.now(), None))
     found = await usage.statement(ctx, account)
-    assert [(line.credits, line.work_id) for line in found.lines] == [
-        (-0.000001, None),
-        (-1.5, None),
-        (10, None),
-    ]
+    listed = [(line.credits, line.work_id) for line in found.lines]
+    assert listed == [(-0.000001, None), (-1.5, None), (10, None)]
     assert found.usage is not None
     today = found.usage.days[-1]
     assert (today.credits, today.charges, today.messages) == (1.500001, 2, 0)
@@ -54,15 +64,9 @@ async def test_credits_count_when_they_were_charged_whatever_became_of_the_messa
     ctx: AppContext, account: str, clock: ManualClock
 ) -> None:
     noon = clock.now() // DAY * DAY + DAY // 2
-
-    def charge(tx: Tx) -> None:
-        for at in (noon - DAY, noon, noon + 1):
-            line = LedgerRecord(new_id(ids.LEDGER, at), account, "charge", 1, at, "exe_gone")
-            account_rows.LEDGER.insert(tx, line)
-
-    await ctx.db.write(charge)
+    await charge(ctx, *((account, 1, at, None) for at in (noon - DAY, noon, noon + 1)))
     bounds = (noon - 2 * DAY, noon + 1)  # the end does not count
-    caller = Caller("key_any", "any", account, rules_of(ctx.settings))
+    caller = reader(ctx, account)
     for group, expected in ((UsageGroup.DAY, [1, 1]), (UsageGroup.KEY, [2])):
         found, more = await usage.list_page(ctx, caller, group, *bounds, before=None, limit=10)
         assert ([line.millionths for line in found], more) == (expected, False)
@@ -102,17 +106,8 @@ async def test_an_operator_reads_the_whole_server(ctx: AppContext, account: str)
     assert [(node.record.id, node.record.started_at, node.is_here) for node in found.nodes] == [
         ("node_a", 5, False)
     ]
-    assert (
-        found.jobs,
-        found.open.turns_waiting.number,
-        found.open.deliveries.number,
-        found.open.delivery_due,
-    ) == (
-        0,
-        0,
-        0,
-        None,
-    )
+    waiting = (found.open.turns_waiting.number, found.open.deliveries.number)
+    assert (found.jobs, waiting, found.open.delivery_due) == (0, (0, 0), None)
     one = await server_overview.account(ctx, account)
     assert (one.running, one.queued, one.live_keys, one.stored_bytes) == (0, 0, 0, 0)
 
@@ -123,24 +118,10 @@ async def test_both_sums_say_the_same_of_a_charge_whose_message_is_deleted(
     """Its line names the key; one of an earlier version does not."""
     key = (await accounts.create_key(ctx, account, "nightly")).record.id
     at = clock.now()
-
-    def charge(tx: Tx) -> None:
-        for amount, named in ((3_000_000, key), (2_000_000, None)):
-            line = LedgerRecord(new_id(ids.LEDGER, at), account, "charge", amount, at, "exe_gone")
-            line.key_id = named
-            account_rows.LEDGER.insert(tx, line)
-
-    await ctx.db.write(charge)
+    await charge(ctx, (account, 3_000_000, at, key), (account, 2_000_000, at, None))
     shown = (await usage.statement(ctx, account)).usage
     assert shown is not None
     assert [(each.key_id, each.credits) for each in shown.keys] == [(key, 3), (None, 2)]
-    listed, _ = await usage.list_page(
-        ctx,
-        Caller(key, "named", account, rules_of(ctx.settings)),
-        UsageGroup.KEY,
-        at - DAY,
-        at + DAY,
-        before=None,
-        limit=10,
-    )
+    days, caller = (at - DAY, at + DAY), reader(ctx, account)
+    listed, _ = await usage.list_page(ctx, caller, UsageGroup.KEY, *days, before=None, limit=10)
     assert {each.id: each.millionths for each in listed} == {key: 3_000_000, "deleted": 2_000_000}

@@ -10,7 +10,7 @@ import resource
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -273,25 +273,6 @@ async def test_a_write_ahead_log_that_was_deleted_is_noticed(tmp_path: Path) -> 
     with capture_logs(), pytest.raises(StoreUnavailable, match=r"a\.db-wal was deleted"):
         await db.write(put())
     await asyncio.to_thread(db.close)
-
-
-async def test_time_in_the_queue_counts_when_another_program_has_the_lock(
-    db: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each write gives up on its own, not each one that much after the one before it."""
-    monkeypatch.setattr(sqlite_group, "BUSY_SECONDS", 1.0)
-    monkeypatch.setattr(sqlite_group, "_PATIENT_SECONDS", 0.0)
-    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with capture_logs():
-            async with asyncio.timeout(PATIENCE / 2):
-                ends = await asyncio.gather(
-                    *(db.write(put()) for _ in range(8)), return_exceptions=True
-                )
-        assert {str(end) for end in ends} == {
-            "The database was locked by another program for 1 seconds."
-        }
-    assert await db.write(put()) == 1
 
 
 async def test_the_log_is_copied_when_nobody_waits(

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.e2e.server import ACCOUNT, KEY, AgentServer
+from tests.e2e.server import KEY, AgentServer
 from tests.libraries import openai
 
 
 @pytest.fixture(scope="module")
-def server(start_server: Callable[..., AgentServer]) -> AgentServer:
-    """The module's server."""
-    return start_server()
+def server(request: pytest.FixtureRequest, start_server: Callable[..., AgentServer]) -> AgentServer:
+    """The module's server, with its `SETTINGS` where it has some."""
+    return start_server(**getattr(request.module, "SETTINGS", {}))
 
 
 @pytest.fixture(scope="module")
@@ -25,18 +25,9 @@ def client(server: AgentServer) -> Iterator[openai.OpenAI]:
 
 
 @pytest.fixture(scope="module")
-def second_key(server: AgentServer) -> str:
-    """Another key of the first key's account."""
-    made: str = server.command("keys", "create", "--account", ACCOUNT, "--name", "second")["key"]
-    return made
-
-
-@pytest.fixture(scope="module")
 def reading_key(server: AgentServer) -> str:
     """A key of the same account that may read only."""
-    named = ("--account", ACCOUNT, "--name", "reading", "--scopes", "read")
-    made: str = server.command("keys", "create", *named)["key"]
-    return made
+    return server.another_key("reading", "read")
 
 
 @pytest.fixture(scope="module")

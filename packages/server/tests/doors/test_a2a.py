@@ -12,19 +12,14 @@ import anyio
 import httpx2
 import pytest
 
-from tests.e2e.agents import Script
+from tests.doors.test_mcp import JOB
+from tests.doors.test_responses import script
 from tests.e2e.caller import Caller
 from tests.e2e.server import KEY, AgentServer
 from tests.libraries import a2a_client, a2a_errors, a2a_pb2 as a2a
 
 # Both databases where a chain of messages or a list of tasks is read, as no other door does.
 BOTH = pytest.mark.databases("sqlite", "postgres")
-
-JOB: Script = [
-    ["progress", "writing"],
-    ["write", "out/report.txt", "all is well"],
-    ["return", "It is done."],
-]
 
 
 @asynccontextmanager
@@ -40,8 +35,10 @@ async def connected(
             yield client
 
 
-def script(*operations: list[Any]) -> str:
-    return json.dumps(operations)
+@pytest.fixture
+async def client(server: AgentServer) -> AsyncIterator[a2a_client.Client]:
+    async with connected(server) as made:
+        yield made
 
 
 def request(
@@ -68,66 +65,64 @@ def texts(task: a2a.Task) -> list[str]:
     return [part.text for made in task.artifacts for part in made.parts if part.text]
 
 
-async def test_a_plain_answer_and_its_context(server: AgentServer, caller: Caller) -> None:
-    async with connected(server) as client:
-        task = await send(client, "good day", metadata={"case": "7"})
-        assert (task.status.state, texts(task)) == (
-            a2a.TASK_STATE_COMPLETED,
-            ["You said: good day"],
-        )
-        reported = task.metadata
-        assert (reported["case"], reported["agentpost"]["status"]) == ("7", "completed")
-        assert caller.get(task.id)["final"]
-        again = await client.get_task(a2a.GetTaskRequest(id=task.id, history_length=1))
-        assert texts(again) == texts(task)
-        assert again.history[0].parts[0].text == "good day"
-        later = await send(client, script(["see"]), context_id=task.context_id)
-        assert later.id != task.id
-        assert json.loads(texts(later)[0])["history"][0] == ["user", "good day"]
+async def test_a_plain_answer_and_its_context(client: a2a_client.Client, caller: Caller) -> None:
+    task = await send(client, "good day", metadata={"case": "7"})
+    assert (task.status.state, texts(task)) == (
+        a2a.TASK_STATE_COMPLETED,
+        ["You said: good day"],
+    )
+    reported = task.metadata
+    assert (reported["case"], reported["agentpost"]["status"]) == ("7", "completed")
+    assert caller.get(task.id)["final"]
+    again = await client.get_task(a2a.GetTaskRequest(id=task.id, history_length=1))
+    assert texts(again) == texts(task)
+    assert again.history[0].parts[0].text == "good day"
+    later = await send(client, script(["see"]), context_id=task.context_id)
+    assert later.id != task.id
+    assert json.loads(texts(later)[0])["history"][0] == ["user", "good day"]
 
 
-async def test_work_with_files_in_and_out(server: AgentServer) -> None:
-    async with connected(server) as client:
-        heard = await send(client, script(["read"]), a2a.Part(raw=b"now", filename="now.txt"))
-        assert texts(heard) == ["now"]
-        task = await send(client, script(["start", "Report", JOB]))
-        assert task.status.state == a2a.TASK_STATE_COMPLETED
-        assert [made.name for made in task.artifacts] == ["reply", "Report"]
-        (file,) = [part for part in task.artifacts[1].parts if part.url]
-        assert (file.filename, file.media_type) == ("report.txt", "text/plain")
-        assert httpx2.get(file.url, trust_env=False).text == "all is well"
+async def test_work_with_files_in_and_out(client: a2a_client.Client) -> None:
+    heard = await send(client, script(["read"]), a2a.Part(raw=b"now", filename="now.txt"))
+    assert texts(heard) == ["now"]
+    task = await send(client, script(["start", "Report", JOB]))
+    assert task.status.state == a2a.TASK_STATE_COMPLETED
+    assert [made.name for made in task.artifacts] == ["reply", "Report"]
+    (file,) = [part for part in task.artifacts[1].parts if part.url]
+    assert (file.filename, file.media_type) == ("report.txt", "text/plain")
+    assert httpx2.get(file.url, trust_env=False).text == "all is well"
 
 
 @BOTH
-async def test_a_question_is_answered_within_its_task(server: AgentServer) -> None:
-    async with connected(server) as client:
-        asked = await send(client, script(["ask", "Which year?"]))
-        assert asked.status.state == a2a.TASK_STATE_INPUT_REQUIRED
-        assert asked.status.message.parts[0].text == "Which year?"
-        answered = await send(client, "1999", task_id=asked.id)
-        assert (answered.id, answered.status.state) == (asked.id, a2a.TASK_STATE_COMPLETED)
-        said = [message.parts[0].text for message in answered.history]
-        assert said == [script(["ask", "Which year?"]), "Which year?", "1999"]
-        assert texts(answered) == ["You said: 1999"]
-        with pytest.raises(a2a_errors.UnsupportedOperationError, match="has ended"):
-            await send(client, "2000", task_id=asked.id)
-        other = await send(client, script(["ask", "And now?"]))
-        with pytest.raises(a2a_errors.InvalidParamsError, match="another contextId"):
-            await send(client, "x", task_id=other.id, context_id="elsewhere")
+async def test_a_question_is_answered_within_its_task(client: a2a_client.Client) -> None:
+    asked = await send(client, script(["ask", "Which year?"]))
+    assert asked.status.state == a2a.TASK_STATE_INPUT_REQUIRED
+    assert asked.status.message.parts[0].text == "Which year?"
+    answered = await send(client, "1999", task_id=asked.id)
+    assert (answered.id, answered.status.state) == (asked.id, a2a.TASK_STATE_COMPLETED)
+    said = [message.parts[0].text for message in answered.history]
+    assert said == [script(["ask", "Which year?"]), "Which year?", "1999"]
+    assert texts(answered) == ["You said: 1999"]
+    with pytest.raises(a2a_errors.UnsupportedOperationError, match="has ended"):
+        await send(client, "2000", task_id=asked.id)
+    other = await send(client, script(["ask", "And now?"]))
+    with pytest.raises(a2a_errors.InvalidParamsError, match="another contextId"):
+        await send(client, "x", task_id=other.id, context_id="elsewhere")
 
 
-async def test_an_answer_that_does_not_fit_its_question_is_refused(server: AgentServer) -> None:
-    async with connected(server) as client:
-        asked = await send(client, script(["ask", "Which?", {"choices": ["Bar", "Line"]}]))
-        with pytest.raises(a2a_errors.InvalidParamsError, match='"Bar", "Line"'):
-            await send(client, "pie", task_id=asked.id)
-        answered = await send(client, "line", task_id=asked.id)
-        assert answered.status.state == a2a.TASK_STATE_COMPLETED
-        schema = {"type": "object", "required": ["year"]}
-        asked = await send(client, script(["ask", "When?", {"schema": schema}]))
-        for text in ("soon", "{}"):
-            with pytest.raises(a2a_errors.InvalidParamsError, match="year"):
-                await send(client, text, task_id=asked.id)
+async def test_an_answer_that_does_not_fit_its_question_is_refused(
+    client: a2a_client.Client,
+) -> None:
+    asked = await send(client, script(["ask", "Which?", {"choices": ["Bar", "Line"]}]))
+    with pytest.raises(a2a_errors.InvalidParamsError, match='"Bar", "Line"'):
+        await send(client, "pie", task_id=asked.id)
+    answered = await send(client, "line", task_id=asked.id)
+    assert answered.status.state == a2a.TASK_STATE_COMPLETED
+    schema = {"type": "object", "required": ["year"]}
+    asked = await send(client, script(["ask", "When?", {"schema": schema}]))
+    for text in ("soon", "{}"):
+        with pytest.raises(a2a_errors.InvalidParamsError, match="year"):
+            await send(client, text, task_id=asked.id)
 
 
 async def test_a_stream_tells_steps_artifacts_and_the_end(server: AgentServer) -> None:
@@ -182,8 +177,9 @@ async def test_text_comes_in_chunks_while_it_is_written(server: AgentServer) -> 
 @BOTH
 async def test_a_task_in_the_background_is_found_again_subscribed_to_and_cancelled(
     server: AgentServer,
+    client: a2a_client.Client,
 ) -> None:
-    async with connected(server) as client, connected(server, streaming=True) as watcher:
+    async with connected(server, streaming=True) as watcher:
         gate = f"a2a-{uuid.uuid4().hex}"
         job = [["gate", gate], *JOB]
         task = await send(client, script(["start", "Report", job]), at_once=True)
@@ -225,49 +221,46 @@ async def test_an_account_subscribes_only_so_often(
 
 
 @BOTH
-async def test_tasks_are_listed_newest_first(server: AgentServer) -> None:
+async def test_tasks_are_listed_newest_first(client: a2a_client.Client) -> None:
     context = uuid.uuid4().hex
-    async with connected(server) as client:
-        made = [await send(client, f"number {n}", context_id=context) for n in range(3)]
-        question = await send(client, script(["ask", "Well?"]), context_id=context)
-        await send(client, script(["ask", "Yes?"]), task_id=question.id)
+    made = [await send(client, f"number {n}", context_id=context) for n in range(3)]
+    question = await send(client, script(["ask", "Well?"]), context_id=context)
+    await send(client, script(["ask", "Yes?"]), task_id=question.id)
 
-        async def page(token: str = "") -> a2a.ListTasksResponse:
-            wanted = a2a.ListTasksRequest(context_id=context, page_size=3, page_token=token)
-            return await client.list_tasks(wanted)
+    async def page(token: str = "") -> a2a.ListTasksResponse:
+        wanted = a2a.ListTasksRequest(context_id=context, page_size=3, page_token=token)
+        return await client.list_tasks(wanted)
 
-        first = await page()
-        assert [task.id for task in first.tasks] == [question.id, made[2].id, made[1].id]
-        assert first.total_size == 4
-        second = await page(first.next_page_token)
-        assert [task.id for task in second.tasks] == [made[0].id]
-        assert second.next_page_token == ""
-        asking = a2a.ListTasksRequest(
-            context_id=context, status=a2a.TASK_STATE_INPUT_REQUIRED, include_artifacts=True
-        )
-        assert [task.id for task in (await client.list_tasks(asking)).tasks] == [question.id]
+    first = await page()
+    assert [task.id for task in first.tasks] == [question.id, made[2].id, made[1].id]
+    assert first.total_size == 4
+    second = await page(first.next_page_token)
+    assert [task.id for task in second.tasks] == [made[0].id]
+    assert second.next_page_token == ""
+    asking = a2a.ListTasksRequest(
+        context_id=context, status=a2a.TASK_STATE_INPUT_REQUIRED, include_artifacts=True
+    )
+    assert [task.id for task in (await client.list_tasks(asking)).tasks] == [question.id]
 
 
-async def test_failed_work_says_why_and_what_to_do(server: AgentServer) -> None:
-    async with connected(server) as client:
-        job = [["fail", "There is no column 'price'."]]
-        task = await send(client, script(["start", "Sums", job]))
-        assert task.status.state == a2a.TASK_STATE_FAILED
-        assert task.status.message.parts[0].text.startswith("There is no column 'price'.")
+async def test_failed_work_says_why_and_what_to_do(client: a2a_client.Client) -> None:
+    job = [["fail", "There is no column 'price'."]]
+    task = await send(client, script(["start", "Sums", job]))
+    assert task.status.state == a2a.TASK_STATE_FAILED
+    assert task.status.message.parts[0].text.startswith("There is no column 'price'.")
 
 
 @BOTH
-async def test_sending_a_message_again_begins_nothing_twice(server: AgentServer) -> None:
-    async with connected(server) as client:
-        same = uuid.uuid4().hex
-        first = await send(client, "once", message_id=same)
-        assert (await send(client, "once", message_id=same)).id == first.id
+async def test_sending_a_message_again_begins_nothing_twice(client: a2a_client.Client) -> None:
+    same = uuid.uuid4().hex
+    first = await send(client, "once", message_id=same)
+    assert (await send(client, "once", message_id=same)).id == first.id
 
 
 @BOTH
-async def test_ten_messages_at_once_are_ten_tasks(server: AgentServer) -> None:
+async def test_ten_messages_at_once_are_ten_tasks(client: a2a_client.Client) -> None:
     """Also of a client that calls each of them the same."""
-    async with connected(server) as client, anyio.create_task_group() as tasks:
+    async with anyio.create_task_group() as tasks:
         made: dict[str, set[str]] = {"": set(), "1": set()}
 
         async def begin(text: str, message_id: str) -> None:
@@ -281,34 +274,21 @@ async def test_ten_messages_at_once_are_ten_tasks(server: AgentServer) -> None:
     assert [len(contexts) for contexts in made.values()] == [10, 10]
 
 
-async def test_errors(server: AgentServer, caller: Caller, second_key: str) -> None:
-    made = caller.final(caller.send([["start", "Report", JOB]])["id"])
-    async with (
-        connected(server, second_key) as client,
-        connected(server, second_key, streaming=True) as watcher,
-    ):
+async def test_errors(server: AgentServer, client: a2a_client.Client) -> None:
+    unknown = f"msg_{'0' * 32}"
+    async with connected(server, streaming=True) as watcher:
         with pytest.raises(a2a_errors.TaskNotFoundError):
-            await client.get_task(a2a.GetTaskRequest(id=made["id"]))
+            await client.get_task(a2a.GetTaskRequest(id=unknown))
         with pytest.raises(a2a_errors.TaskNotFoundError):
-            await client.cancel_task(a2a.CancelTaskRequest(id=made["id"]))
+            await client.cancel_task(a2a.CancelTaskRequest(id=unknown))
         with pytest.raises(a2a_errors.TaskNotFoundError):
-            async for _ in watcher.subscribe(a2a.SubscribeToTaskRequest(id=made["id"])):
+            async for _ in watcher.subscribe(a2a.SubscribeToTaskRequest(id=unknown)):
                 pass
         with pytest.raises(a2a_errors.TaskNotFoundError):
-            await send(client, "hello", task_id=made["id"])
-        assert not (await client.list_tasks(a2a.ListTasksRequest())).tasks
+            await send(client, "hello", task_id=unknown)
         with pytest.raises(a2a_errors.InvalidParamsError, match="20,000"):
             await send(client, "x" * 20_001)
         with pytest.raises(a2a_errors.PushNotificationNotSupportedError):
             await client.create_task_push_notification_config(
-                a2a.TaskPushNotificationConfig(task_id=made["id"], url="https://a.example")
+                a2a.TaskPushNotificationConfig(task_id=unknown, url="https://a.example")
             )
-
-
-async def test_a_key_that_may_only_read_sends_nothing(
-    server: AgentServer, reading_key: str
-) -> None:
-    async with connected(server, reading_key) as client:
-        with pytest.raises(a2a_errors.InvalidParamsError, match="lacks the scope 'send'"):
-            await send(client, "hello")
-        assert not (await client.list_tasks(a2a.ListTasksRequest())).tasks

@@ -127,15 +127,3 @@ def test_the_name_of_a_method_tells_the_version(server: AgentServer) -> None:
     call = {**CALL, "method": "SendMessage", "params": {"message": message}}
     assert rpc(server, call, None)["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
     assert rpc(server, call, "0.3")["error"]["code"] == -32009
-
-
-@pytest.mark.parametrize(
-    ("key", "status"), [(None, 401), ("svc_key_wrong", 401)], ids=["none", "wrong"]
-)
-def test_a_key_is_asked_for_before_the_body(
-    server: AgentServer, key: str | None, status: int
-) -> None:
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    url = f"{server.url}/a2a"
-    answer = httpx2.post(url, headers=headers, content=b"[" * 9_000, trust_env=False)
-    assert (answer.status_code, answer.headers["www-authenticate"]) == (status, "Bearer")

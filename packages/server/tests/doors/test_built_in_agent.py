@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.server import AgentServer
 from tests.libraries import openai
 
 TABLE = "month,revenue\nJanuary,100\nFebruary,250\nMarch,175"
@@ -23,11 +22,7 @@ HISTORY = [
 _LINK = re.compile(r"\]\(.*?\)")
 Answer = Callable[[Any, Any, str], str]
 """Of a client, to messages and instructions."""
-
-
-@pytest.fixture(scope="module")
-def server(start_server: Callable[..., AgentServer]) -> AgentServer:
-    return start_server(agent="offline", pool_workers=1)
+SETTINGS = {"agent": "offline", "pool_workers": 1}
 
 
 def by_chat(client: openai.OpenAI, messages: Any, instructions: str) -> str:

@@ -13,11 +13,7 @@ from tests.e2e.server import ACCOUNT, AgentServer
 from tests.waiting import eventually
 
 HERE, ELSEWHERE = "203.0.113.9", "198.51.100.7"
-
-
-@pytest.fixture(scope="module")
-def server(start_server: Callable[..., AgentServer]) -> AgentServer:
-    return start_server(trusted_proxies="127.0.0.1")
+SETTINGS = {"trusted_proxies": "127.0.0.1"}
 
 
 @pytest.fixture(scope="module")

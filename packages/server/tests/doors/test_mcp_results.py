@@ -9,45 +9,13 @@ import pytest
 
 from agentpost.api import openapi
 from agentpost.api.app import OPERATIONS
-from agentpost.contract.errors import CATALOGUE
 from agentpost.domain.limits import MCP_TEXT_CHARACTERS_MAX
-from agentpost.doors.mcp.backend import BackendError
-from agentpost.jobs.rules import Reason
-from agentpost.messages.rules import MessageStatus
 from tests.libraries import Later, mcp, mcp_tools
 
 if TYPE_CHECKING:
     from agentpost.doors.mcp import files, results
 else:
     files, results = Later("agentpost.doors.mcp.files"), Later("agentpost.doors.mcp.results")
-
-STEPS = [
-    ("processing", None, False, "follow_message"),
-    ("needs_input", None, True, "answer_question"),
-    ("completed", None, True, "It is done."),
-    ("partial", "execution_failed", True, "read the results"),
-    ("blocked", "out_of_credits", False, "it continues then"),
-    ("partial", "out_of_credits", False, "it continues then"),
-    ("blocked", "too_many_running", True, "stop_work"),
-    ("blocked", "hosting_fees", True, "hosting fees"),
-    ("failed", "agent_busy", True, "15 seconds"),
-    ("failed", "stopped", True, "start again"),
-    ("failed", "execution_failed", True, "change the message"),
-    ("failed", "a_reason_of_a_later_server", True, "change the message"),
-    ("a_later_status", None, True, "change the message"),
-    ("expired", "watch_expired", True, "recover_message"),
-    ("expired", "queue_expired", True, "No credits came"),
-]
-
-
-@pytest.mark.parametrize(("status", "reason", "final", "said"), STEPS)
-def test_the_next_step(status: str, reason: str | None, final: bool, said: str) -> None:
-    assert said in results.next_step(status, reason, final)
-
-
-def test_every_status_and_reason_leads_somewhere() -> None:
-    assert set(MessageStatus) <= {status for status, *_ in STEPS}
-    assert all(results.next_step("failed", reason, True) for reason in Reason)
 
 
 def test_a_long_text_is_cut() -> None:
@@ -90,14 +58,6 @@ def test_the_address_of_a_file_leads_back_to_it(file_id: str) -> None:
 
 def test_other_addresses_are_of_no_file() -> None:
     assert files.file_id_of("file:///etc/passwd") is None
-
-
-def test_refusals_have_a_number_of_the_protocol() -> None:
-    from agentpost.doors.mcp.server import code_of
-
-    for code in CATALOGUE:
-        theirs = code in ("internal", "unavailable")
-        assert code_of(BackendError(code, "", "")) == (-32603 if theirs else -32602), code
 
 
 NAMES = ("get_work", "list_messages", "list_work", "recover_message", "stop_work")

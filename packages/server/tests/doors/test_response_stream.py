@@ -13,7 +13,7 @@ from agentpost.jobs.rules import JobRole, JobState
 from agentpost.messages.rules import TurnState
 from agentpost.record.records import JobLink, Snapshot
 from tests.contract.test_shapes import JOB, LINKS
-from tests.doors.test_response_states import MESSAGE
+from tests.doors.test_states import MESSAGE
 
 TEXT = "".join(f"row {n} is fine. " for n in range(40)).strip()
 JOBS = ("exe_" + "1" * 32, "exe_" + "2" * 32)

@@ -56,13 +56,6 @@ async def test_a_missing_extra_is_named(name: str, monkeypatch: pytest.MonkeyPat
     assert refused.value.code is ErrorCode.NOT_FOUND
 
 
-def test_each_route_has_its_handler() -> None:
-    for door in DOORS.values():
-        for place in (*(place for place, _ in door.routes.values()), *door.public.values()):
-            module, _, name = f"agentpost.doors.{door.name}.{place}".rpartition(".")
-            assert callable(getattr(import_module(module), name))
-
-
 async def test_calls_of_what_is_loaded_freeze_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """What garbage there is at the first call of another function would stay for good."""
     import_module("agentpost.doors.openai.models")

@@ -104,10 +104,8 @@ def client_of(server: AgentServer, key: str) -> httpx2.Client:
     )
 
 
-@pytest.fixture(scope="module")
-def server(start_server: Callable[..., AgentServer]) -> AgentServer:
-    # Callbacks of uvloop cannot be timed.
-    return start_server(agent="tests.e2e.loop_probe:agent", without=("uvloop",))
+# Callbacks of uvloop cannot be timed.
+SETTINGS = {"agent": "tests.e2e.loop_probe:agent", "without": ("uvloop",)}
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from agentpost.domain.limits import FILE_NAME_BYTES_MAX
 from agentpost.egress.client import Download
 from agentpost.egress.errors import EgressRefused, FetchFailed, FetchTooLarge
 from tests.egress.calls import fetch, leaks
-from tests.egress.conftest import MakeEgress, Serve
+from tests.egress.conftest import Fetched, MakeEgress, Serve
 from tests.egress.hostile import ENDLESS, OK, Answer, bomb, drips, floods, replies, says
 from tests.waiting import PROMPT
 
@@ -22,8 +22,8 @@ from tests.waiting import PROMPT
 async def test_fetch(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
     headers = {"Content-Type": "Text/CSV; charset=utf-8"}
     server = await serve(replies(b"a,b\n", headers=headers))
-    fetched = await fetch(egress(server.entry), server.url("/x/my%20table.csv?y"), tmp_path / "f")
-    assert fetched == Download("my table.csv", "text/csv", 4)
+    file = await fetch(egress(server.entry), server.url("/x/my%20table.csv?y"), tmp_path / "f")
+    assert file == Download("my table.csv", "text/csv", 4)
     assert (tmp_path / "f").read_bytes() == b"a,b\n"
 
 
@@ -50,13 +50,9 @@ async def test_fetch(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
         ("/a.csv", "attachment", "a.csv"),
     ],
 )
-async def test_file_name(
-    egress: MakeEgress, serve: Serve, tmp_path: Path, path: str, disposition: str | None, name: str
-) -> None:
+async def test_file_name(fetched: Fetched, path: str, disposition: str | None, name: str) -> None:
     headers = {} if disposition is None else {"Content-Disposition": disposition}
-    server = await serve(replies(b"x", headers=headers))
-    fetched = await fetch(egress(server.entry), server.url(path), tmp_path / "f")
-    assert fetched.name == name
+    assert (await fetched(replies(b"x", headers=headers), path)).name == name
 
 
 @pytest.mark.parametrize(
@@ -76,69 +72,47 @@ async def test_file_name(
         'attachment; filename="' + "\u0301\u0316" * 1_500 + '"',
     ],
 )
-async def test_an_odd_disposition_is_no_fault(
-    egress: MakeEgress, serve: Serve, tmp_path: Path, disposition: str
-) -> None:
-    server = await serve(replies(b"x", headers={"Content-Disposition": disposition}))
-    fetched = await fetch(egress(server.entry), server.url("/a.csv"), tmp_path / "f")
-    assert fetched.size == 1
-    assert 0 < len(fetched.name.encode()) <= FILE_NAME_BYTES_MAX
+async def test_an_odd_disposition_is_no_fault(fetched: Fetched, disposition: str) -> None:
+    file = await fetched(replies(b"x", headers={"Content-Disposition": disposition}), "/a.csv")
+    assert file.size == 1
+    assert 0 < len(file.name.encode()) <= FILE_NAME_BYTES_MAX
 
 
 @pytest.mark.parametrize("claimed", ["", "nonsense", "text/html\tx", "a/b/c", "x" * 300 + "/x"])
-async def test_odd_content_type(
-    egress: MakeEgress, serve: Serve, tmp_path: Path, claimed: str
-) -> None:
-    server = await serve(replies(b"x", headers={"Content-Type": claimed}))
-    fetched = await fetch(egress(server.entry), server.url(), tmp_path / "f")
-    assert fetched.content_type == "application/octet-stream"
+async def test_odd_content_type(fetched: Fetched, claimed: str) -> None:
+    file = await fetched(replies(b"x", headers={"Content-Type": claimed}))
+    assert file.content_type == "application/octet-stream"
 
 
-async def test_size_is_counted_to_the_byte(
-    egress: MakeEgress, serve: Serve, tmp_path: Path
-) -> None:
-    server = await serve(replies(b"x" * 1_000))
-    client = egress(server.entry)
-    assert (await fetch(client, server.url(), tmp_path / "f", 1_000)).size == 1_000
+async def test_size_is_counted_to_the_byte(fetched: Fetched) -> None:
     with pytest.raises(FetchTooLarge, match="larger than 999 bytes"):
-        await fetch(client, server.url(), tmp_path / "g", 999)
-    assert not (tmp_path / "g").exists()
+        await fetched(replies(b"x" * 1_000), max_bytes=999)
+    assert (await fetched(replies(b"x" * 1_000), max_bytes=1_000)).size == 1_000
 
 
-async def test_endless_file_is_cut(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
-    server = await serve(floods(ENDLESS, b"x" * 65_536))
+async def test_endless_file_is_cut(fetched: Fetched) -> None:
     with pytest.raises(FetchTooLarge):
-        await fetch(egress(server.entry), server.url(), tmp_path / "f", 1_000_000)
-    assert not (tmp_path / "f").exists()
+        await fetched(floods(ENDLESS, b"x" * 65_536), max_bytes=1_000_000)
 
 
 @pytest.mark.parametrize("head", [b"HTTP/1.1 200 O", ENDLESS])
-async def test_dripping_file_ends_at_the_deadline(
-    egress: MakeEgress, serve: Serve, tmp_path: Path, head: bytes
-) -> None:
-    server = await serve(drips(head, b"K"))
+async def test_dripping_file_ends_at_the_deadline(fetched: Fetched, head: bytes) -> None:
     started = time.monotonic()
     with pytest.raises(FetchFailed, match=r"within 0\.4 seconds"):
-        await egress(server.entry).fetch(
-            server.url(), max_bytes=10**6, seconds=0.4, into=tmp_path / "f"
-        )
+        await fetched(drips(head, b"K"), max_bytes=10**6, seconds=0.4)
     assert 0.4 <= time.monotonic() - started < PROMPT
-    assert not (tmp_path / "f").exists()
 
 
-async def test_broken_file(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
-    server = await serve(says(OK + b"Content-Length: 100\r\n\r\nhalf"))
+async def test_broken_file(fetched: Fetched) -> None:
     with pytest.raises(FetchFailed, match="broke off"):
-        await fetch(egress(server.entry), server.url(), tmp_path / "f")
-    assert not (tmp_path / "f").exists()
+        await fetched(says(OK + b"Content-Length: 100\r\n\r\nhalf"))
 
 
 @pytest.mark.parametrize("head", [b"", b"Transfer-Encoding: identity\r\n"])
 async def test_file_without_a_length_ends_with_its_connection(
-    egress: MakeEgress, serve: Serve, tmp_path: Path, head: bytes
+    fetched: Fetched, tmp_path: Path, head: bytes
 ) -> None:
-    server = await serve(says(OK + head + b"\r\nwhole"))
-    await fetch(egress(server.entry), server.url(), tmp_path / "f")
+    await fetched(says(OK + head + b"\r\nwhole"))
     assert (tmp_path / "f").read_bytes() == b"whole"
 
 
@@ -149,8 +123,8 @@ async def test_packed_file_is_unpacked(
     data = b"hello " * 100_000
     packed = zlib.compress(data) if encoding == "deflate" else gzip.compress(data)
     server = await serve(replies(packed, headers={"Content-Encoding": encoding}))
-    fetched = await fetch(egress(server.entry), server.url(), tmp_path / "f", len(data))
-    assert fetched.size == len(data)
+    file = await fetch(egress(server.entry), server.url(), tmp_path / "f", len(data))
+    assert file.size == len(data)
     assert (tmp_path / "f").read_bytes() == data
     assert server.requests[0].headers["accept-encoding"] == "identity"
 
@@ -167,41 +141,27 @@ async def test_packed_file_is_unpacked(
     ids=["bomb", "cut", "not packed", "unknown", "twice"],
 )
 async def test_badly_packed_file(
-    egress: MakeEgress,
-    serve: Serve,
-    tmp_path: Path,
-    body: Callable[[], bytes],
-    encoding: str,
-    reason: str,
+    fetched: Fetched, body: Callable[[], bytes], encoding: str, reason: str
 ) -> None:
-    server = await serve(replies(body(), headers={"Content-Encoding": encoding}))
     with pytest.raises(FetchFailed, match=reason):
-        await fetch(egress(server.entry), server.url(), tmp_path / "f", 100_000)
-    assert not (tmp_path / "f").exists()
+        await fetched(replies(body(), headers={"Content-Encoding": encoding}), max_bytes=100_000)
 
 
-async def test_bytes_after_a_packed_file_are_not_read(
-    egress: MakeEgress, serve: Serve, tmp_path: Path
-) -> None:
+async def test_bytes_after_a_packed_file_are_not_read(fetched: Fetched) -> None:
     head = OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"hello")
-    server = await serve(floods(head, b"x" * 65_536))
-    assert (await fetch(egress(server.entry), server.url(), tmp_path / "f")).size == 5
+    assert (await fetched(floods(head, b"x" * 65_536))).size == 5
 
 
 @pytest.mark.parametrize("status", ["204 None", "206 Part", "304 Same", "404 No", "500 Oh"])
-async def test_other_statuses(
-    egress: MakeEgress, serve: Serve, tmp_path: Path, status: str
-) -> None:
-    server = await serve(replies(status=status))
+async def test_other_statuses(fetched: Fetched, status: str) -> None:
     with pytest.raises(FetchFailed, match=f"HTTP status {status[:3]}"):
-        await fetch(egress(server.entry), server.url(), tmp_path / "f")
+        await fetched(replies(status=status))
 
 
-async def test_existing_file_is_kept(egress: MakeEgress, serve: Serve, tmp_path: Path) -> None:
+async def test_existing_file_is_kept(fetched: Fetched, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"mine")
-    server = await serve(replies(b"x"))
     with pytest.raises(FileExistsError):
-        await fetch(egress(server.entry), server.url(), tmp_path / "f")
+        await fetched(replies(b"x"))
     assert (tmp_path / "f").read_bytes() == b"mine"
 
 
@@ -215,8 +175,8 @@ async def test_redirect_is_followed(
 ) -> None:
     target = await serve(replies(b"there"))
     server = await serve(redirects(target.url("/b.txt"), status))
-    fetched = await fetch(egress(server.entry, target.entry), server.url("/a"), tmp_path / "f")
-    assert (fetched.name, fetched.size) == ("b.txt", 5)
+    file = await fetch(egress(server.entry, target.entry), server.url("/a"), tmp_path / "f")
+    assert (file.name, file.size) == ("b.txt", 5)
 
 
 @pytest.mark.parametrize("location", ["/there?x", "there?x", "./there?x", "//{host}/there?x"])
@@ -237,19 +197,10 @@ async def test_relative_redirect(
 @pytest.mark.parametrize(
     "location",
     [
-        "http://example.com/",
-        "https://10.0.0.1/",
-        "https://localhost/",
-        "https://[::1]/",
-        "https://metadata.google.internal/",
-        "https://user@example.com/",
-        "https://127.1/",
-        "file:///etc/passwd",
-        "ftp://example.com/",
-        "http://127.0.0.1:{other}/",
-        "http:\\\\127.0.0.1:{other}/",
-        "https://[bad/",
-        "//0x7f000001/",
+        *("http://example.com/", "https://10.0.0.1/", "https://localhost/", "https://[::1]/"),
+        *("https://metadata.google.internal/", "https://user@example.com/", "https://127.1/"),
+        *("file:///etc/passwd", "ftp://example.com/", "http://127.0.0.1:{other}/"),
+        *("http:\\\\127.0.0.1:{other}/", "https://[bad/", "//0x7f000001/"),
     ],
 )
 async def test_redirect_is_checked_like_the_first_url(
@@ -271,15 +222,10 @@ async def test_redirects_end(egress: MakeEgress, serve: Serve, tmp_path: Path) -
     assert len(server.requests) == 4
 
 
-async def test_redirects_share_one_deadline(
-    egress: MakeEgress, serve: Serve, tmp_path: Path
-) -> None:
+async def test_redirects_share_one_deadline(fetched: Fetched) -> None:
     async def slow(request: Any, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(0.3)
         await redirects("/again")(request, writer)
 
-    server = await serve(slow)
     with pytest.raises(FetchFailed, match=r"within 0\.5 seconds"):
-        await egress(server.entry).fetch(
-            server.url(), max_bytes=9, seconds=0.5, into=tmp_path / "f"
-        )
+        await fetched(slow, seconds=0.5)

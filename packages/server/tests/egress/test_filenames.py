@@ -21,6 +21,7 @@ NAMES = {
     "C:\\Users\\me\\table.csv": "table.csv",
     "..": "file",
     "": "file",
+    "/": "file",
     "   ": "file",
     ".bashrc": ".bashrc",
     "a/": "file",
@@ -49,13 +50,10 @@ def test_safe_file_name(raw: str) -> None:
 
 @pytest.mark.parametrize("letter", ["a", "\u00e9", "\U0001f600"])
 def test_long_names_keep_their_extension(letter: str) -> None:
-    name = safe_file_name(letter * 300 + ".csv")
-    assert name.endswith(letter + ".csv")
+    name = safe_file_name("begin" + letter * 5_000 + ".csv")
+    assert (name[:6], name[-5:]) == (f"begin{letter}", f"{letter}.csv")
     assert FILE_NAME_BYTES_MAX - 4 < len(name.encode()) <= FILE_NAME_BYTES_MAX
-
-
-def test_long_extensions_are_no_extensions() -> None:
-    assert len(safe_file_name("a." + "b" * 300).encode()) <= FILE_NAME_BYTES_MAX
+    assert len(safe_file_name("a." + letter * 300).encode()) <= FILE_NAME_BYTES_MAX, "no extension"
 
 
 @pytest.mark.parametrize("unit", ["a", "\u00e9", "\u0301\u0316", "/", ".", " "], ids=ascii)
@@ -66,15 +64,6 @@ def test_names_of_megabytes_take_no_time(unit: str) -> None:
     assert time.process_time() - began < 1
     assert len(name.encode()) <= FILE_NAME_BYTES_MAX
     assert name.endswith("csv")
-
-
-def test_a_cut_name_keeps_its_beginning_and_its_extension() -> None:
-    name = safe_file_name("begin" + "x" * 5_000 + ".csv")
-    assert (name[:6], name[-5:]) == ("beginx", "x.csv")
-
-
-def test_a_name_of_which_nothing_is_left() -> None:
-    assert safe_file_name("/") == "file"
 
 
 NAMES_OF_ANY_KIND = st.text(st.sampled_from("a.b ./\\\r\u202e\u200d\u0301\ud800é"))
@@ -123,14 +112,8 @@ def test_a_change_that_people_see_is_told(raw: str, renamed: bool) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "chart.png",
-        "reports/2026/q1.pdf",
-        "Übersicht März.csv",
-        "\U0001f468\u200d\U0001f469.png",
-        ".hidden",
-        "a..b",
-        "...",
-        "with space",
+        *("chart.png", "reports/2026/q1.pdf", "Übersicht März.csv"),
+        *("\U0001f468\u200d\U0001f469.png", ".hidden", "a..b", "...", "with space"),
         "n" * 255,
         "/".join(["d" * 127] * 4),
     ],

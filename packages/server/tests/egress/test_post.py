@@ -12,7 +12,7 @@ from agentpost.egress import connections
 from agentpost.egress.connection import Connection
 from tests.egress.calls import Names, post
 from tests.egress.certificates import make_authority
-from tests.egress.conftest import MakeEgress, Serve
+from tests.egress.conftest import MakeEgress, Posted, Serve
 from tests.egress.hostile import (
     ENDLESS,
     INTERIM,
@@ -120,53 +120,41 @@ async def test_a_header_with_a_line_break_is_refused(egress: MakeEgress, serve: 
     ids=["silence", "status", "header", "interim"],
 )
 async def test_dripping_head_ends_at_the_deadline(
-    egress: MakeEgress, serve: Serve, head: bytes, forever: bytes
+    posted: Posted, head: bytes, forever: bytes
 ) -> None:
-    server = await serve(drips(head, forever))
     started = time.monotonic()
-    result = await post(egress(server.entry), server.url(), seconds=0.3)
+    result = await posted(drips(head, forever), seconds=0.3)
     assert 0.3 <= time.monotonic() - started < PROMPT
     assert (result.status, result.error) == (None, "no answer within 0.3 seconds")
     assert 300 <= result.ms < PROMPT * 1_000
 
 
-async def test_dripping_body_does_not_undo_the_status(egress: MakeEgress, serve: Serve) -> None:
-    server = await serve(drips(ENDLESS, b"x"))
+async def test_dripping_body_does_not_undo_the_status(posted: Posted) -> None:
     for seconds in (0.3, 5):
-        result = await post(egress(server.entry), server.url(), seconds=seconds)
+        result = await posted(drips(ENDLESS, b"x"), seconds=seconds)
         assert (result.status, result.error) == (200, None)
         assert result.ms < 4_000
 
 
-async def test_endless_body_is_cut(egress: MakeEgress, serve: Serve) -> None:
-    server = await serve(floods(ENDLESS, b"x" * 65_536))
-    result = await post(egress(server.entry), server.url())
+async def test_endless_body_is_cut(posted: Posted) -> None:
+    result = await posted(floods(ENDLESS, b"x" * 65_536))
     assert (result.status, result.snippet) == (200, "x" * 1_024)
     assert result.ms < 3_000
 
 
-async def test_bomb_is_not_unpacked(egress: MakeEgress, serve: Serve) -> None:
-    server = await serve(replies(bomb(), headers={"Content-Encoding": "gzip"}))
-    result = await post(egress(server.entry), server.url())
+async def test_bomb_is_not_unpacked(posted: Posted) -> None:
+    result = await posted(replies(bomb(), headers={"Content-Encoding": "gzip"}))
     assert (result.status, result.snippet, result.error) == (200, "", None)
 
 
-async def test_endless_headers_are_refused(egress: MakeEgress, serve: Serve) -> None:
-    server = await serve(floods(OK, b"X-Header: " + b"x" * 1_000 + b"\r\n"))
-    result = await post(egress(server.entry), server.url())
+async def test_endless_headers_are_refused(posted: Posted) -> None:
+    result = await posted(floods(OK, b"X-Header: " + b"x" * 1_000 + b"\r\n"))
     assert (result.status, result.error) == (None, "its answer is not valid HTTP")
 
 
-async def test_snippet_is_printable(egress: MakeEgress, serve: Serve) -> None:
-    server = await serve(replies(b"a\0b\x1b[31m\xff\n\tc"))
-    result = await post(egress(server.entry), server.url())
-    assert result.snippet == "a\ufffdb\ufffd[31m\ufffd\n\tc"
-
-
-async def test_headers_of_the_answer_are_told(egress: MakeEgress, serve: Serve) -> None:
+async def test_headers_of_the_answer_are_told(posted: Posted) -> None:
     given = {"Server": "nginx", "Set-Cookie": "a=secret", "X-Long": "x" * 2_000}
-    server = await serve(replies(b"ok", headers=given))
-    result = await post(egress(server.entry), server.url())
+    result = await posted(replies(b"ok", headers=given))
     assert "Server: nginx\n" in result.headers
     assert "secret" not in result.headers
     assert len(result.headers) == 1_000

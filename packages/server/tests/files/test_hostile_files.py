@@ -53,6 +53,21 @@ NOT_IDS = (
     "' OR '1'='1/a.txt",
     "{work}/" + "x" * 5_000,
     "..%2f" * 20,
+    *(
+        f"{place}{path}"
+        for place in ("", "{work}/")
+        for path in (
+            "../../etc/passwd",
+            "%2e%2e/%2e%2e/etc/passwd",
+            "%252e%252e%252fetc%252fpasswd",
+            "..%2f..%2fagentpost.db",
+            "..%5c..%5cagentpost.db",
+            "/etc/passwd",
+            "a%00b",
+            "%ff%fe",
+            "%ED%A0%80",
+        )
+    ),
 )
 
 
@@ -98,10 +113,12 @@ def test_markup_is_an_attachment_whatever_its_name(caller: Caller, path: str) ->
 @pytest.mark.parametrize("path", NOT_IDS, ids=ascii)
 def test_a_path_that_names_no_file_is_not_found(caller: Caller, path: str) -> None:
     work_id = write(caller, "a.txt", "hello", conversation="ids")["work_id"]
-    target = "/v1/files/" + path.format(work=work_id)
+    target = path.format(work=work_id).replace(" ", "%20")
     # By hand: an honest client resolves dots itself.
-    answer = raw(caller.server, head("GET", target.replace(" ", "%20")))
+    answer = raw(caller.server, head("GET", f"/v1/files/{target}"))
     assert (answer.status, answer.body["error"]) == (404, "not_found")
+    link = raw(caller.server, head("GET", f"/files/{target}", key=None))
+    assert (link.status, link.body["error"]) in ((403, "link_invalid"), (404, "not_found"))
 
 
 @pytest.mark.parametrize("path", ["%61.txt", "a%2Etxt", "a.txt?x=1"])

@@ -9,9 +9,10 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
+import httpx2
 import pytest
 
 from agentpost.domain.errors import Overloaded
@@ -21,7 +22,7 @@ from agentpost.files.views import arrange
 from agentpost.previews import apart, word_pages
 from agentpost.record.records import FileRecord
 from tests.chats.test_chat_pages import store_file
-from tests.harness.context import open_harness
+from tests.harness.context import Harness
 from tests.waiting import eventually_async
 from tests.web.site import Site
 
@@ -143,6 +144,10 @@ def site_of_pages() -> bytes:
         ),
         ("a.zip", ZIP, lambda: zip_of(a_txt="x", b__c_csv="1"), ["b/c.csv", "2 files inside"]),
         ("a.json", "application/json", lambda: b'{"a":{"b":1}}', ["  &#34;a&#34;: {\n"]),
+        ("a.md", "text/markdown", f"*it* {EVIL}".encode, ["<em>it</em>"]),
+        ("a.txt", "text/plain", EVIL.encode, ["&lt;script&gt;"]),
+        ("a.html", "text/html", EVIL.encode, ["<iframe sandbox src="]),
+        ("b.csv", "text/csv", lambda: b"month;<b>\nJan;1\n", ["<td>Jan</td>", "&lt;b&gt;"]),
         ("a.yaml", "application/yaml", lambda: b"a: 1\n", ["a: 1"]),
         (
             "a.csv",
@@ -161,6 +166,7 @@ def site_of_pages() -> bytes:
 )
 def test_what_is_shown(
     site: Site,
+    browser: httpx2.Client,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     content_type: str,
@@ -170,8 +176,7 @@ def test_what_is_shown(
     """Where Office documents cannot be drawn: their texts."""
     monkeypatch.setattr(word_pages, "is_possible", lambda: False)
     path = store_file(site, name, make(), content_type)
-    with site.browser() as browser:
-        answer = browser.get(path.format("preview"), timeout=60)
+    answer = browser.get(path.format("preview"), timeout=60)
     assert answer.status_code == 200
     for text in shown:
         assert text in answer.text
@@ -192,66 +197,67 @@ def test_what_is_shown(
     ],
 )
 def test_office_documents_are_drawn(
-    site: Site, name: str, content_type: str, make: Callable[[], bytes], shown: list[str]
+    site: Site,
+    browser: httpx2.Client,
+    name: str,
+    content_type: str,
+    make: Callable[[], bytes],
+    shown: list[str],
 ) -> None:
     """As a page without rights, which runs and loads nothing."""
     path = store_file(site, name, make(), content_type)
-    with site.browser() as browser:
-        assert (
-            f'<iframe sandbox src="{path.format("frame")}'
-            in browser.get(path.format("preview")).text
-        )
-        answer = browser.get(path.format("frame"), timeout=60)
+    assert (
+        f'<iframe sandbox src="{path.format("frame")}' in browser.get(path.format("preview")).text
+    )
+    answer = browser.get(path.format("frame"), timeout=60)
     assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
     assert [text for text in shown if text not in answer.text] == []
     assert not [tag for tag in ("<script", "http:", "https:", "url(") if tag in answer.text]
 
 
-def test_a_page_of_a_zipped_site_brings_what_it_needs(site: Site) -> None:
+def test_a_page_of_a_zipped_site_brings_what_it_needs(site: Site, browser: httpx2.Client) -> None:
     path = store_file(site, "site.zip", site_of_pages(), ZIP)
-    with site.browser() as browser:
-        answer = browser.get(path.format("frame") + "?page=s/index.html", timeout=60)
-        assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
-        assert "color: red" in answer.text
-        assert answer.text.count("data:image/png;base64,UE5H") == 2
-        for gone in ("evil.example", "<script", "<base", "look.css"):
-            assert gone not in answer.text
-        for wrong in ("", "?page=s/gone.html", "?page=../index.html", "?page=s/pic.png"):
-            assert browser.get(path.format("frame") + wrong, timeout=60).status_code == 404
+    answer = browser.get(path.format("frame") + "?page=s/index.html", timeout=60)
+    assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    assert "color: red" in answer.text
+    assert answer.text.count("data:image/png;base64,UE5H") == 2
+    for gone in ("evil.example", "<script", "<base", "look.css"):
+        assert gone not in answer.text
+    for wrong in ("", "?page=s/gone.html", "?page=../index.html", "?page=s/pic.png"):
+        assert browser.get(path.format("frame") + wrong, timeout=60).status_code == 404
 
 
-def test_a_file_that_is_too_large_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_too_large_says_so(
+    site: Site, browser: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(apart, "FILE_BYTES_MAX", 3)
     paths = [
         store_file(site, "a.pdf", b"%PDF-", "application/pdf"),
         store_file(site, "a.zip", b"PK..", ZIP),
     ]
-    with site.browser() as browser:
-        for path in paths:
-            assert "too large for a preview" in browser.get(path.format("preview")).text
+    for path in paths:
+        assert "too large for a preview" in browser.get(path.format("preview")).text
 
 
 def test_a_file_that_takes_too_long_is_given_up(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, browser: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(apart, "_SECONDS_MAX", 0.0)
     path = store_file(site, "a.docx", document(), WORD)
-    with site.browser() as browser:
-        answer = browser.get(path.format("frame"))
+    answer = browser.get(path.format("frame"))
     assert "No preview of a.docx could be made." in answer.text
 
 
 def test_a_server_that_is_busy_says_when_to_come_back(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, browser: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(previews, "_ALL_MAX", 0)
     paths = [store_file(site, "a.docx", document(), WORD).format("frame")]
     paths.append(store_file(site, "a.xlsx", workbook(), EXCEL).format("preview"))
-    with site.browser() as browser:
-        for path in paths:
-            answer = browser.get(path)
-            assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
-            assert "Many previews are being made right now. Try again in 10 s." in answer.text
+    for path in paths:
+        answer = browser.get(path)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
+        assert "Many previews are being made right now. Try again in 10 s." in answer.text
 
 
 @pytest.mark.parametrize(
@@ -273,53 +279,58 @@ def test_the_type_decides(site: Site, name: str, content_type: str, look: Look) 
     assert previews.look_of(file) is look
 
 
-async def test_an_account_that_asks_for_many_does_not_stall_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[str] = []
-    go_on = asyncio.Event()
+class HeldLooks:
+    """What was begun to be looked at; nothing is seen before ``go_on``."""
 
-    async def run(arguments: list[str], content: Any, launch: Any) -> bytes:
-        begun.append(arguments[1])
-        await go_on.wait()
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.go_on = asyncio.Event()
+
+    async def run(self, arguments: list[str], content: Any, launch: Any) -> bytes:
+        """See `apart.run`."""
+        self.begun.append(arguments[1])
+        await self.go_on.wait()
         return json.dumps({"kind": arguments[0]}).encode()
 
-    monkeypatch.setattr(apart, "run", run)
-    async with open_harness(tmp_path) as harness:
-        _, (owned, *_) = await harness.working("report")
-        stored = await harness.file(owned, "a.zip")
-        file = replace(stored, name="mine", content_type="application/zip")
-        other = replace(file, name="other", account_id="acc_other")
-        asked = [asyncio.create_task(previews.contents_of(harness.ctx, file)) for _ in range(30)]
-        theirs = asyncio.create_task(previews.contents_of(harness.ctx, other))
-        await eventually_async(lambda: "other" in begun, what="the other account's preview")
-        assert begun == ["mine", "other"]
-        go_on.set()
-        answers = await asyncio.gather(*asked, return_exceptions=True)
-        assert sum(isinstance(one, Overloaded) for one in answers) == 24
-        assert await theirs == {"kind": "archive"}
-        assert await previews.contents_of(harness.ctx, file) == {"kind": "archive"}
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> HeldLooks:
+    held = HeldLooks()
+    monkeypatch.setattr(apart, "run", held.run)
+    return held
+
+
+@pytest.fixture
+async def archive(harness: Harness) -> FileRecord:
+    _, (owned, *_) = await harness.working("report")
+    stored = await harness.file(owned, "a.zip")
+    return replace(stored, name="mine", content_type="application/zip")
+
+
+async def test_an_account_that_asks_for_many_does_not_stall_others(
+    harness: Harness, archive: FileRecord, looks: HeldLooks
+) -> None:
+    other = replace(archive, name="other", account_id="acc_other")
+    asked = [asyncio.create_task(previews.contents_of(harness.ctx, archive)) for _ in range(30)]
+    theirs = asyncio.create_task(previews.contents_of(harness.ctx, other))
+    await eventually_async(lambda: "other" in looks.begun, what="the other account's preview")
+    assert looks.begun == ["mine", "other"]
+    looks.go_on.set()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert sum(isinstance(one, Overloaded) for one in answers) == 24
+    assert await theirs == {"kind": "archive"}
+    assert await previews.contents_of(harness.ctx, archive) == {"kind": "archive"}
 
 
 async def test_too_many_of_all_accounts_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, archive: FileRecord, looks: HeldLooks
 ) -> None:
-    go_on = asyncio.Event()
-
-    async def run(arguments: list[str], content: Any, launch: Any) -> bytes:
-        await go_on.wait()
-        return json.dumps({"kind": arguments[0]}).encode()
-
-    monkeypatch.setattr(apart, "run", run)
-    async with open_harness(tmp_path) as harness:
-        _, (owned, *_) = await harness.working("report")
-        file = replace(await harness.file(owned, "a.zip"), content_type="application/zip")
-        files = [replace(file, account_id=f"acc_{n}") for n in range(25)]
-        asked = [asyncio.create_task(previews.contents_of(harness.ctx, one)) for one in files]
-        await asyncio.sleep(0)
-        go_on.set()
-        answers = await asyncio.gather(*asked, return_exceptions=True)
-        assert sum(isinstance(one, Overloaded) for one in answers) == 5
+    files = [replace(archive, account_id=f"acc_{n}") for n in range(25)]
+    asked = [asyncio.create_task(previews.contents_of(harness.ctx, one)) for one in files]
+    await asyncio.sleep(0)
+    looks.go_on.set()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert sum(isinstance(one, Overloaded) for one in answers) == 5
 
 
 TYPES = {

@@ -172,7 +172,7 @@ def test_an_empty_page_is_held_until_there_is_an_event(caller: Caller, server: A
 
 @pytest.mark.rule("Additions listEvents-3")
 def test_nothing_is_kept_for_accounts_that_nobody_reads(
-    caller: Caller, server: AgentServer, callers: CallerMaker
+    server: AgentServer, callers: CallerMaker
 ) -> None:
     quiet = callers(server, server.new_key("quiet"))
     sent = quiet.send("not read")

@@ -67,7 +67,7 @@ def test_a_failed_job(caller: Caller) -> None:
 
 
 @pytest.mark.databases("sqlite", "postgres")
-@pytest.mark.rule("Job.role", "Message event log own")
+@pytest.mark.rule("Job.role", "Message event log own", "createMessage 5")
 def test_a_message_that_joins_copies_the_log_from_then_on(
     caller: Caller, server: AgentServer
 ) -> None:
@@ -77,7 +77,7 @@ def test_a_message_that_joins_copies_the_log_from_then_on(
     second = caller.send([["join"]], conversation="join")
 
     assert second["status"] == "processing"
-    joined = second["jobs"][0]
+    [joined] = second["jobs"]
     assert joined["role"] == "follow_up"
     assert joined["job_id"] == first["jobs"][0]["job_id"]
     server.open_gate("joined")

@@ -72,15 +72,11 @@ def test_a_stream_resumes_behind_its_last_event(caller: Caller) -> None:
 
 
 @pytest.mark.rule("Additions streamMessage-4")
-def test_what_is_no_stream(caller: Caller, server: AgentServer, callers: CallerMaker) -> None:
-    message = caller.send("x")
-    stranger = callers(server, server.new_key("stranger-of-streams"))
-    for which in (message, {"id": "msg_0"}, {"id": "msg_" + "0" * 32}):
-        stranger.refusal(404, "not_found", "GET", path(which))
-    for headers in (
-        {"Last-Event-ID": "mine"},
-        {"Last-Event-ID": caller.events(caller.send("y")["id"])["cursor"]},
-    ):
+def test_what_is_no_stream(caller: Caller) -> None:
+    message, other = caller.send("x"), caller.send("y")
+    caller.refusal(404, "not_found", "GET", path({"id": "msg_0"}))
+    for cursor in ("mine", caller.events(other["id"])["cursor"]):
+        headers = {"Last-Event-ID": cursor}
         caller.refusal(400, "bad_cursor", "GET", path(message), headers=headers)
     answer = caller.http.head(path(message))
     assert (answer.status_code, answer.content) == (200, b"")
@@ -173,9 +169,7 @@ def test_a_stream_goes_on_after_a_crash(start_server: ServerMaker, callers: Call
 # --- ends -----------------------------------------------------------------------------------------
 @pytest.mark.rule("Authentication 3", "Additions streamMessage-5")
 @pytest.mark.parametrize("what", ["message", "account"])
-def test_a_stream_ends_with_its_key(
-    caller: Caller, server: AgentServer, callers: CallerMaker, what: str
-) -> None:
+def test_a_stream_ends_with_its_key(server: AgentServer, callers: CallerMaker, what: str) -> None:
     made: dict[str, Any] = server.command(
         "keys", "create", "--account", ACCOUNT, "--name", f"streams-{what}"
     )

@@ -28,6 +28,7 @@ from agentpost.domain import ids
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
+from agentpost.files.links import SignedLinks
 from agentpost.following.shapes import EntryShape
 from agentpost.jobs import starting
 from agentpost.jobs.actions import JobClaim
@@ -47,7 +48,7 @@ from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings, load_settings
 from agentpost.storage.local import LocalIncoming, LocalStorage
 from agentpost.storage.post_policy import PolicySigner
-from agentpost.storage.signing import CursorSigner
+from agentpost.storage.signing import CursorSigner, LinkSigner
 from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
 from agentpost.wakeups.base import Transaction, Wakeups
@@ -254,15 +255,14 @@ class Harness:
         """`events`, only their names."""
         return [name for name, _ in self.events(message_id, kind)]
 
-    async def listen(self, events: tuple[str, ...] = ("*",), *, disabled: bool = False) -> str:
-        """Register a webhook endpoint; its id."""
+    async def listen(self) -> str:
+        """Register a webhook endpoint for every event; its id."""
         now = self.tick()
         endpoint_id = new_id(ids.ENDPOINT, now)
         secret = self.ctx.cipher.encrypt(endpoint_id, "whsec_")
         row = {"id": endpoint_id, "account_id": self.account_id, "url": "https://hooks.test/"}
-        row |= {"events_json": json.dumps(events), "secret": secret}
-        at = {"created_at": now, "disabled_at": now if disabled else None}
-        await self.ctx.db.write(lambda tx: insert(tx, "endpoints", **row, **at))
+        row |= {"events_json": '["*"]', "secret": secret}
+        await self.ctx.db.write(lambda tx: insert(tx, "endpoints", **row, created_at=now))
         return endpoint_id
 
     def tick(self, seconds: float = 0.001) -> int:
@@ -330,6 +330,13 @@ def wired(settings: Settings, clock: ManualClock, db: Database, **own: Any) -> A
         node=NODE,
         **own,
     )
+
+
+def signed_links(settings: Settings, clock: ManualClock) -> SignedLinks:
+    """Links as a server makes them."""
+    signer = LinkSigner(b"secret", settings.public_file_url)
+    app_url, link_seconds = settings.public_app_url, settings.link_seconds
+    return SignedLinks(signer, clock, app_url=app_url, link_seconds=link_seconds)
 
 
 @asynccontextmanager

@@ -21,10 +21,8 @@ from agentpost.db.sqlite import SqliteDatabase
 from agentpost.egress.addresses import AllowList
 from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
-from agentpost.files.links import SignedLinks
 from agentpost.settings import load_settings
-from agentpost.storage.signing import LinkSigner
-from tests.harness.context import NODE, Harness, open_harness, wired
+from tests.harness.context import NODE, Harness, open_harness, signed_links, wired
 from tests.servers import Postgres, empty_sqlite
 
 ON_SQLITE = pytest.mark.parametrize("schema_url", ["sqlite"], indirect=True)
@@ -44,13 +42,7 @@ async def open_context(
     else:
         await asyncio.to_thread(migrate.upgrade_postgres, postgres_url)
         db = PostgresDatabase(postgres_url)
-    links = SignedLinks(
-        LinkSigner(b"secret", settings.public_file_url),
-        clock,
-        app_url=settings.public_app_url,
-        link_seconds=settings.link_seconds,
-    )
-    egress = Egress(AllowList.parse(settings.egress_allow))
+    egress, links = Egress(AllowList.parse(settings.egress_allow)), signed_links(settings, clock)
     ctx = wired(settings, clock, db, engine=Engine(NODE), egress=egress, links=links)
     await asyncio.to_thread(db.open)
     try:

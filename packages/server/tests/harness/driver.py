@@ -2,16 +2,12 @@
 
 import itertools
 import json
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from agentpost import bootstrap
-from agentpost.accounts import actions as accounts
-from agentpost.caller import Caller
-from agentpost.clock import ManualClock, new_id
+from agentpost.clock import new_id
 from agentpost.context import AppContext
 from agentpost.domain import ids
 from agentpost.jobs import starting
@@ -25,11 +21,10 @@ from agentpost.record import reading
 from agentpost.record.journal_rules import Call, CallState
 from agentpost.record.records import Snapshot
 from agentpost.record.tickets import TurnTicket
-from agentpost.settings import load_settings
 from agentpost.turns import actions as turns
 from agentpost.turns.actions import TurnResult
+from tests.harness.context import Harness, open_harness, signed_links
 from tests.harness.ends import finish
-from tests.servers import empty_sqlite
 
 DAY = 86_400
 
@@ -49,29 +44,15 @@ class Hands:
         self.tickets.pop(message_id, None)
 
 
-class Placed:
-    """Stands for the worker: jobs placed here are run by the test."""
-
-    def __init__(self) -> None:
-        self.aborted: list[str] = []
-
-    def run(self, job_id: str, epoch: int | None) -> None:
-        """See `JobExecutor.run`."""
-
-    def abort(self, job_id: str) -> None:
-        """See `JobExecutor.abort`."""
-        self.aborted.append(job_id)
-
-
 class ManualHarness:
     """A context with one account and key, and methods for what tests do with it."""
 
-    def __init__(self, ctx: AppContext, clock: ManualClock, hands: Hands, placed: Placed) -> None:
-        self.ctx = ctx
-        self.clock = clock
-        self.placed = placed
-        self.caller: Caller
-        self._hands = hands
+    def __init__(self, made: Harness) -> None:
+        self.ctx = made.ctx
+        self.clock = made.clock
+        self.caller = made.caller
+        self.placed = made.engine
+        self._made = made
         self._numbers = itertools.count(1)
 
     async def accept(self, text: str = "hello", **fields: object) -> Acceptance:
@@ -82,7 +63,7 @@ class ManualHarness:
 
     async def end(self, message_id: str, reply: str = "there", question: str | None = None) -> None:
         """The turn ends with a reply, or with a question."""
-        ticket = self._hands.tickets[message_id]
+        ticket = self._made.ticket(message_id)
         await turns.end(self.ctx, ticket, TurnResult(reply, question, None))
 
     async def say(self, text: str = "hello", **fields: object) -> str:
@@ -96,7 +77,7 @@ class ManualHarness:
         call = self._call()
         started: Any = await starting.start_job(
             self.ctx,
-            self._hands.tickets[message_id],
+            self._made.ticket(message_id),
             call,
             Start("tests:work", "{}", "Work", work_id),
         )
@@ -105,7 +86,7 @@ class ManualHarness:
 
     async def join(self, message_id: str, job_id: str) -> None:
         """The turn joins a job."""
-        ticket = self._hands.tickets[message_id]
+        ticket = self._made.ticket(message_id)
         assert await turns.join_job(self.ctx, ticket, self._call(), job_id, "more")
 
     async def working(self, text: str = "hello") -> tuple[str, JobClaim]:
@@ -145,21 +126,8 @@ class ManualHarness:
 
 
 @asynccontextmanager
-async def manual_harness(folder: Path, **settings: object) -> AsyncIterator[ManualHarness]:
+async def manual_harness(folder: Path, **settings: Any) -> AsyncIterator[ManualHarness]:
     """An empty database on SQLite in that folder; ``settings`` by their names in lower case."""
-    loaded = load_settings(data_dir=str(folder), durability="normal", **settings)
-    shutil.copyfile(empty_sqlite(), folder / "agentpost.db")
-    clock, hands, placed = ManualClock(), Hands(), Placed()
-    ctx = await bootstrap.open_context(loaded, clock)
-    ctx.turns = hands
-    await ctx.engine.start(placed)
-    try:
-        made = ManualHarness(ctx, clock, hands, placed)
-        new = await accounts.bootstrap(ctx, "svc_key_moving", 1_000)
-        assert new is not None
-        known = await accounts.find_key(ctx, "svc_key_moving")
-        assert known is not None
-        made.caller = known.caller
-        yield made
-    finally:
-        await bootstrap.close(ctx)
+    async with open_harness(folder, balance=1_000, listening=False, **settings) as made:
+        made.ctx.links = signed_links(made.ctx.settings, made.clock)
+        yield ManualHarness(made)

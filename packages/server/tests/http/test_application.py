@@ -11,11 +11,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Scope
 
 from agentpost.clock import ManualClock
-from agentpost.domain.errors import ErrorCode, Refusal, StoreUnavailable, not_found
+from agentpost.domain.errors import Refusal
 from agentpost.http import pipeline
 from agentpost.http.application import Application, MethodNotAllowed, Route
 from agentpost.http.pipeline import Handler, Middleware, surround
-from agentpost.http.request_state import state_of
 
 
 def render(request: Request, refusal: Refusal) -> Response:
@@ -111,11 +110,6 @@ async def test_an_address_has_one_handler(
     assert (await ask(app, method, path)).text == text
 
 
-async def test_head_is_handled_as_get(app: Application) -> None:
-    assert (await ask(app, "HEAD", "/pages")).status_code == 200
-    assert (await ask(app, "HEAD", "/works/w1")).headers["request-id"].startswith("req_")
-
-
 async def test_each_request_is_measured_by_its_route() -> None:
     seen: list[tuple[str, str | None, int]] = []
 
@@ -149,79 +143,3 @@ async def test_other_connections_than_http_are_left_alone(app: Application) -> N
         raise AssertionError("nothing is read or sent")
 
     await app({"type": "websocket", "path": "/pages"}, never, never)
-
-
-async def test_middlewares_surround_the_handler_in_their_order() -> None:
-    order: list[str] = []
-
-    async def traced(name: str, handler: Handler, request: Request) -> Response:
-        order.append(f"{name} in")
-        response = await handler(request)
-        order.append(f"{name} out")
-        return response
-
-    handler = surround(saying("x"), [partial(traced, "outer"), partial(traced, "inner")])
-    await handler(Request({"type": "http", "headers": []}))
-    assert order == ["outer in", "inner in", "inner out", "outer out"]
-
-
-async def test_the_refusal_of_a_method_may_be_surrounded_by_more() -> None:
-    async def marked(handler: Handler, request: Request) -> Response:
-        raise not_found("route")
-
-    given = Route("/a", {"GET": saying("a")}, MIDDLEWARES, refusing=(marked,))
-    app = application(Group("/", given))
-    assert (await ask(app, "GET", "/a")).text == "a {}"
-    assert (await ask(app, "POST", "/a")).text == "not_found"
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (Refusal(ErrorCode.CHANGED, "no"), "changed"),
-        (StoreUnavailable("away"), "unavailable"),
-        (ZeroDivisionError("ours"), "internal"),
-    ],
-)
-async def test_exceptions_become_responses_with_the_requests_id(
-    error: Exception, code: str
-) -> None:
-    seen: list[ErrorCode | None] = []
-
-    async def watched(handler: Handler, request: Request) -> Response:
-        response = await handler(request)
-        seen.append(state_of(request.scope).error)
-        return response
-
-    around = (MIDDLEWARES[0], watched, MIDDLEWARES[1])
-    app = application(Group("/", Route("/a", {"GET": failing(error)}, around)))
-    answer = await ask(app, "GET", "/a")
-    assert answer.text == code
-    assert answer.headers["request-id"].startswith("req_")
-    assert seen == [code]
-
-
-async def test_nothing_is_sent_to_a_client_that_is_gone() -> None:
-    app = application(Group("/", route("/a", GET=failing(ClientDisconnect()))))
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def receive() -> Any:
-        return {"type": "http.disconnect"}
-
-    scope = {"type": "http", "method": "GET", "path": "/a", "headers": []}
-    await app(scope, receive, send)
-    assert sent == []
-
-
-async def test_a_handler_may_set_a_header_otherwise() -> None:
-    async def handle(_: Request) -> Response:
-        return PlainTextResponse("x", headers={"Cache-Control": "private"})
-
-    given = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    around = (MIDDLEWARES[0], partial(pipeline.with_headers, given))
-    app = application(Group("/", Route("/a", {"GET": handle}, around)))
-    headers = (await ask(app, "GET", "/a")).headers
-    assert (headers["cache-control"], headers["x-content-type-options"]) == ("private", "nosniff")

@@ -22,12 +22,8 @@ from tests.waiting import PROMPT, eventually
 IDLE_SECONDS = 2.0
 BODY_MAX = 4_000_000
 LARGE = b'{"message": "' + b" " * 2 * LARGE_BYTES
-OTHER = "other@example.com"
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(body_bytes_max=BODY_MAX, body_idle_seconds=IDLE_SECONDS)
+MESSAGE = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
+SETTINGS = {"body_bytes_max": BODY_MAX, "body_idle_seconds": IDLE_SECONDS}
 
 
 @pytest.fixture
@@ -38,12 +34,6 @@ def patient(start_server: ServerMaker) -> AgentServer:
 
 def chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-def another_key(server: AgentServer) -> str:
-    server.command("accounts", "create", "--email", OTHER)
-    secret: str = server.command("keys", "create", "--account", OTHER, "--name", "k")["key"]
-    return secret
 
 
 @pytest.fixture
@@ -65,9 +55,8 @@ def test_idle_bodies_of_one_account_leave_places_to_others(
 ) -> None:
     for _ in range(8):
         stop_midway(patient, idle, LARGE)
-    other = callers(patient, another_key(patient))
-    large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
-    assert other.call("POST", "/v1/messages", json=large).status_code == 201
+    other = callers(patient, patient.new_key("other"))
+    assert other.call("POST", "/v1/messages", json=MESSAGE).status_code == 201
 
 
 def test_announcing_a_large_body_takes_no_place(
@@ -77,29 +66,32 @@ def test_announcing_a_large_body_takes_no_place(
         connection = idle.enter_context(connect(server))
         connection.sendall(head("POST", "/v1/messages", f"Content-Length: {BODY_MAX}") + b"{")
         stop_midway(server, idle, b"{")
-    large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
-    assert caller.call("POST", "/v1/messages", json=large).status_code == 201
+    assert caller.call("POST", "/v1/messages", json=MESSAGE).status_code == 201
 
 
 def test_an_account_has_few_large_bodies_refused(
     server: AgentServer, caller: Caller, callers: type[Caller]
 ) -> None:
     """Reading them is work. Those that are fine count for nothing."""
-    sender = callers(server, another_key(server))
-    large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
+    sender = callers(server, server.new_key("other"))
     for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE + 1):
-        assert sender.call("POST", "/v1/messages", json=large).status_code == 201
-    huge = {**large, "files": [{"name": "a.txt", "base64": "YWFh" * (COUNTED_BYTES // 4 + 99_999)}]}
+        assert sender.call("POST", "/v1/messages", json=MESSAGE).status_code == 201
+    huge = {
+        **MESSAGE,
+        "files": [{"name": "a.txt", "base64": "YWFh" * (COUNTED_BYTES // 4 + 99_999)}],
+    }
     for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE + 1):
-        sender.refusal(400, "invalid_request", "POST", "/v1/messages", json={**large, "message": 1})
+        sender.refusal(
+            400, "invalid_request", "POST", "/v1/messages", json={**MESSAGE, "message": 1}
+        )
     broken = {**huge, "message": 1}
     for _ in range(LARGE_BODIES_REFUSED_PER_MINUTE):
         sender.refusal(400, "invalid_request", "POST", "/v1/messages", json=broken)
     answer = sender.call("POST", "/v1/messages", json=huge)
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "60")
-    assert sender.call("POST", "/v1/messages", json=large).status_code == 201
+    assert sender.call("POST", "/v1/messages", json=MESSAGE).status_code == 201
     assert sender.send("a small one")["status"] == "completed"
-    assert caller.call("POST", "/v1/messages", json=large).status_code == 201
+    assert caller.call("POST", "/v1/messages", json=MESSAGE).status_code == 201
 
 
 @pytest.mark.parametrize("step", [1_000, 70_000, 10**9])
@@ -167,8 +159,7 @@ def test_a_body_without_an_end_leaves_its_place(
     left = [stop_midway(server, idle, LARGE) for _ in range(LARGE_BODIES_PER_ACCOUNT_MAX)]
     for connection in left:
         assert answer_on(connection).status == 400
-    large = {"message": "x", "files": [{"name": "a.txt", "base64": "YWFh" * LARGE_BYTES}]}
-    assert caller.call("POST", "/v1/messages", json=large).status_code == 201
+    assert caller.call("POST", "/v1/messages", json=MESSAGE).status_code == 201
 
 
 def test_bytes_after_the_declared_length_are_another_request(server: AgentServer) -> None:

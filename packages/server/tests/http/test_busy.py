@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import httpx2
@@ -12,10 +12,7 @@ from tests.e2e.caller import Caller, kinds
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(busy_wait_seconds=0.5, turn_reply_seconds=30)
+SETTINGS = {"busy_wait_seconds": 0.5, "turn_reply_seconds": 30}
 
 
 @pytest.fixture
@@ -106,10 +103,10 @@ def test_of_many_repeats_one_runs_it(
 
 @pytest.mark.databases("sqlite", "postgres")
 def test_waiting_messages_run_in_order_of_acceptance(
-    start_server: ServerMaker, pool: ThreadPoolExecutor
+    start_server: ServerMaker, callers: Callable[..., Caller]
 ) -> None:
     server = start_server(busy_wait_seconds=60, turn_reply_seconds=0.1)
-    caller = Caller(server)
+    caller = callers(server)
     first = caller.send([["gate", "order"], ["reply", "0"]])
     ids = [first["id"], *(caller.send([["reply", str(n)]])["id"] for n in range(1, 6))]
     assert {caller.get(i)["status"] for i in ids} == {"processing"}
@@ -119,7 +116,6 @@ def test_waiting_messages_run_in_order_of_acceptance(
     assert [message["reply"] for message in done] == ["0", "1", "2", "3", "4", "5"]
     ends = [message["updated_at"] for message in done]
     assert ends == sorted(ends)
-    caller.close()
 
 
 # --- what the caller wants ------------------------------------------------------------------------

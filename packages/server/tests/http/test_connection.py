@@ -112,18 +112,14 @@ def test_bytes_inside_a_body_end_its_request(server: AgentServer) -> None:
 
 
 # --- offers to speak another protocol -------------------------------------------------------------
-@pytest.mark.parametrize("how", ["at once", "in pieces", "in chunks"])
+@pytest.mark.parametrize("how", ["at once", "in chunks"])
 def test_an_offer_to_upgrade_is_ignored(server: AgentServer, how: str) -> None:
     framing, body = LENGTH, BODY
     if how == "in chunks":
         framing, body = CHUNKED, b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
     request = head("POST", "/v1/messages", framing, *UPGRADE)
     with connect(server) as connection:
-        if how == "in pieces":
-            for sent in (request[:-2], request[-2:], body[:9], body[9:]):
-                connection.sendall(sent)
-        else:
-            connection.sendall(request + body)
+        connection.sendall(request + body)
         answer = answer_on(connection)
         assert answer.status == 201
         assert answer.body["reply"] == "You said: over the wire"

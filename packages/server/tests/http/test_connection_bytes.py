@@ -7,7 +7,7 @@ import pytest
 import uvicorn
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from agentpost.clock import ManualClock
@@ -75,10 +75,16 @@ class Wire(asyncio.Transport):
         pass
 
 
-def open_connection(app: SentRequest) -> tuple[Connection, Wire]:
+def open_connection(app: ASGIApp, loop: Any = None, **config: Any) -> tuple[Connection, Wire]:
+    """A connection and its other end; ``config`` is uvicorn's."""
     connections = Connections(10, ManualClock())
-    config = uvicorn.Config(app, log_config=None)
-    made = Connection(config, ServerState(), {}, connections=connections)
+    made = Connection(
+        uvicorn.Config(app, log_config=None, **config),
+        ServerState(),
+        {},
+        connections=connections,
+        _loop=loop,
+    )
     wire = Wire()
     made.connection_made(wire)
     return made, wire

@@ -7,7 +7,6 @@ import socket
 import pytest
 
 from tests.e2e.caller import Caller, Json
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import answer_on, connect, head, raw
 from tests.e2e.server import AgentServer
 from tests.waiting import PROMPT, eventually
@@ -61,11 +60,7 @@ REQUESTS = {
         b"response.completed",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(metrics_token=METRICS)
+SETTINGS = {"metrics_token": METRICS}
 
 
 def half_closed(server: AgentServer, request: bytes) -> socket.socket:

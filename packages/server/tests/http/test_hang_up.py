@@ -5,22 +5,18 @@ import gc
 import weakref
 
 import pytest
-import uvicorn
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
-from uvicorn.server import ServerState
 
 from agentpost.api.operation import watch_hang_up
 from agentpost.clock import ManualClock
 from agentpost.http import request_state
-from agentpost.http.application import Application, Route
-from agentpost.http.connection import Connection
-from agentpost.http.connections import Connections
+from agentpost.http.application import Route
 from agentpost.wakeups.base import Wakeups
-from tests.http.test_application import MIDDLEWARES, Group
-from tests.http.test_connection_bytes import Wire
-from tests.waiting import PATIENCE
+from tests.http.test_application import MIDDLEWARES, Group, application
+from tests.http.test_connection_bytes import open_connection
+from tests.waiting import eventually_async
 
 WHOLE = b"POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
 PART = b"POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\nbody"
@@ -50,47 +46,27 @@ class Holding:
         return PlainTextResponse(problem, 400)
 
 
-async def open_connection(app: Holding, sent: bytes) -> Connection:
-    config = uvicorn.Config(app, log_config=None)
-    made = Connection(config, ServerState(), {}, connections=Connections(10, ManualClock()))
-    made.connection_made(Wire())
-    made.data_received(sent)
-    await app.held.wait()
-    return made
-
-
+@pytest.mark.parametrize("is_held", [True, False], ids=["held", "not held yet"])
 @pytest.mark.parametrize("sent", [WHOLE, PART, WHOLE + PLAIN], ids=["whole", "part", "pipelined"])
-async def test_a_held_call_ends_when_its_client_hangs_up(sent: bytes) -> None:
+async def test_a_held_call_ends_when_its_client_hangs_up(sent: bytes, is_held: bool) -> None:
     app = Holding()
-    made = await open_connection(app, sent)
-    await asyncio.sleep(0)
+    made, _ = open_connection(app)
+    made.data_received(sent)
+    if is_held:
+        await app.held.wait()
+        await asyncio.sleep(0)
     made.connection_lost(None)
-    async with asyncio.timeout(PATIENCE):
-        while not app.over:  # noqa: ASYNC110 - its own event
-            await asyncio.sleep(0)
-    assert app.over == [True]
-
-
-async def test_a_client_that_is_gone_before_its_call_is_held_is_noticed() -> None:
-    app = Holding()
-    config = uvicorn.Config(app, log_config=None)
-    made = Connection(config, ServerState(), {}, connections=Connections(10, ManualClock()))
-    made.connection_made(Wire())
-    made.data_received(WHOLE)
-    made.connection_lost(None)
-    async with asyncio.timeout(PATIENCE):
-        while not app.over:  # noqa: ASYNC110 - its own event
-            await asyncio.sleep(0)
+    await eventually_async(lambda: app.over)
     assert app.over == [True]
 
 
 async def test_a_call_that_is_over_is_told_nothing() -> None:
     app = Holding()
-    made = await open_connection(app, WHOLE)
+    made, _ = open_connection(app)
+    made.data_received(WHOLE)
+    await app.held.wait()
     app.wakeups.hint("msg")
-    async with asyncio.timeout(PATIENCE):
-        while not made.cycle.response_complete:  # noqa: ASYNC110 - its own event
-            await asyncio.sleep(0)
+    await eventually_async(lambda: made.cycle.response_complete)
     assert app.over == [False]
     assert not made._watching
 
@@ -103,20 +79,14 @@ async def test_an_answered_call_is_freed_without_the_garbage_collector() -> None
             watch_hang_up(request, wait)
             return PlainTextResponse("yes")
 
-    group = Group("/", Route("/", {"GET": hold}, MIDDLEWARES))
-    app = Application([group], no_request=PlainTextResponse, no_room=lambda *_: PlainTextResponse())
-    config = uvicorn.Config(app, log_config=None)
-    made = Connection(config, ServerState(), {}, connections=Connections(10, ManualClock()))
-    made.connection_made(Wire())
+    made, _ = open_connection(application(Group("/", Route("/", {"GET": hold}, MIDDLEWARES))))
     gc.disable()
     try:
         kept = []
         for _ in range(2):
             made.data_received(PLAIN)
             kept.append(weakref.ref(made.cycle))
-            async with asyncio.timeout(PATIENCE):
-                while not made.cycle.response_complete:  # noqa: ASYNC110 - its own event
-                    await asyncio.sleep(0)
+            await eventually_async(lambda: made.cycle.response_complete)
             await asyncio.sleep(0)  # its task ends after its answer
         assert kept[0]() is None
         assert kept[1]() is made.cycle, "the connection keeps the last one"

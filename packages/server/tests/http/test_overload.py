@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
 import psycopg
-import pytest
 
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import RawAnswer, answer_on, connect, head, raw
 from tests.e2e.server import KEY, AgentServer
 from tests.waiting import eventually
@@ -18,11 +16,7 @@ from tests.waiting import eventually
 MOST = 4
 OF_ACCOUNT = 3
 BODY = b'{"message": "hello"}'
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(messages_arriving_max=MOST)
+SETTINGS = {"messages_arriving_max": MOST}
 
 
 @contextmanager

@@ -8,8 +8,6 @@ from tests.e2e.caller import Caller
 from tests.e2e.fixtures import ServerMaker
 from tests.e2e.server import AgentServer
 
-TWO_STEPS = [["start", "Work", [["charge", 1], ["charge", 1]]]]
-
 
 @pytest.fixture(scope="module")
 def server(start_server: ServerMaker) -> AgentServer:
@@ -18,24 +16,27 @@ def server(start_server: ServerMaker) -> AgentServer:
 
 @pytest.mark.rule("Additions max_credits")
 def test_a_message_uses_no_more_than_it_may_until_it_may(caller: Caller) -> None:
-    message = caller.send(TWO_STEPS, max_credits=1, conversation="one")
+    """A charge takes what the ceiling leaves."""
+    script = [["start", "Work", [["charge", 1], ["charge", 1], ["charge", 1]]]]
+    message = caller.send(script, max_credits=1.5, conversation="one")
     parked = caller.until_message(message["id"], status="blocked")
     assert (parked["reason"], parked["final"]) == ("out_of_credits", False)
-    assert (parked["waits_for"], parked["max_credits"]) == ("max_credits", 1)
-    assert parked["credits_used"] == 1
+    assert (parked["waits_for"], parked["max_credits"]) == ("max_credits", 1.5)
+    assert parked["credits_used"] == 1.5
     stalled = caller.log(message["id"])[-1]
     assert stalled["outcome"] == "stalled_credits"
     assert "higher max_credits" in stalled["text"]
 
     path = f"/v1/messages/{message['id']}/recover"
-    for request in ({}, {"json": {"max_credits": 1}}):
+    for request in ({}, {"json": {"max_credits": 1.5}}):
         assert caller.call("POST", path, **request).status_code == 200
         assert caller.get(message["id"])["status"] == "blocked", "it is no higher"
-    answer = caller.call("POST", path, json={"max_credits": 2.5})
+    answer = caller.call("POST", path, json={"max_credits": 3})
     assert [work["state"] for work in answer.json()["work"]] == ["watching"]
     done = caller.final(message["id"])
-    assert (done["status"], done["credits_used"], done["max_credits"]) == ("completed", 2, 2.5)
+    assert (done["status"], done["credits_used"], done["max_credits"]) == ("completed", 2.5, 3)
     assert not {"waits_for", "resume_by"} & set(done)
+    assert caller.credits() == 97.5
 
 
 @pytest.mark.parametrize("amount", [0, -1, "2", True, 1e10])

@@ -66,18 +66,6 @@ async def test_jobs_of_a_message_never_use_more_than_it_may(harness: Harness) ->
 
 
 @pytest.mark.rule("Additions max_credits")
-async def test_a_charge_takes_what_the_ceiling_leaves(harness: Harness) -> None:
-    message_id, [owned] = await working(harness, 1, 2)
-    await jobs.charge(harness.ctx, owned, harness.call(owned.job_id), 5 * CREDIT, "")
-    assert harness.view(message_id)["credits_used"] == 2
-    with pytest.raises(OutOfCredits):
-        await jobs.charge(harness.ctx, owned, harness.call(owned.job_id), 1, "")
-    assert harness.one("SELECT balance FROM accounts WHERE id = ?", harness.account_id) == (
-        98 * CREDIT,
-    )
-
-
-@pytest.mark.rule("Additions max_credits")
 async def test_a_start_beyond_the_ceiling_waits(harness: Harness) -> None:
     ticket = await harness.begin_turn(max_credits=CREDIT)
     first = await harness.start(ticket)

@@ -11,7 +11,6 @@ from agentpost.jobs.actions import JobClaim, OutOfCredits
 from agentpost.jobs.recovery_rules import RecoveryState as R
 from agentpost.nodes import upkeep
 from tests.harness.driver import DAY, ManualHarness
-from tests.harness.ends import fail
 
 
 async def expired(at: ManualHarness) -> tuple[str, JobClaim]:
@@ -30,31 +29,6 @@ async def recover(at: ManualHarness, message_id: str) -> list[R]:
 async def entry_types(at: ManualHarness, message_id: str) -> list[object]:
     found = await at.rows("SELECT type FROM entries WHERE message_id = ? ORDER BY seq", message_id)
     return [row[0] for row in found]
-
-
-@pytest.mark.rule("recoverMessage.repeat")
-@pytest.mark.parametrize("status", ["completed", "failed"])
-async def test_a_result_that_came_late_is_kept_for_a_recover(
-    at: ManualHarness, status: str
-) -> None:
-    message_id, owned = await expired(at)
-    await jobs.hold(at.ctx, owned, at._call(), 1_000_000)
-    if status == "failed":
-        await fail(at.ctx, owned, "late, but there")
-    else:
-        await at.finish(owned, "late, but there")
-    shape = await at.shape(message_id)
-    assert (shape["status"], shape["jobs"][0]["reason"]) == ("expired", "watch_expired")
-
-    assert await recover(at, message_id) == [R.SETTLED]
-    shape = await at.shape(message_id)
-    assert (shape["status"], shape["final"]) == (status, True)
-    last = await at.rows(
-        "SELECT body_json FROM entries WHERE message_id = ? ORDER BY seq DESC LIMIT 1", message_id
-    )
-    assert "late, but there" in str(last[0][0])
-    assert await recover(at, message_id) == [R.SETTLED]
-    assert len(await entry_types(at, message_id)) == 3
 
 
 @pytest.mark.rule("Transitions 11", "Reasons result_unknown")
@@ -99,7 +73,7 @@ async def test_work_that_waited_too_long_for_credits_is_settled(at: ManualHarnes
     at.clock.advance(DAY)
     await upkeep.expire_jobs(at.ctx)
     assert await recover(at, message_id) == [R.SETTLED]
-    await credits.add(at.ctx, "owner@localhost", 10)
+    await credits.add(at.ctx, at.caller.account_id, 10)
     assert (await at.shape(message_id))["reason"] == "queue_expired"
 
 

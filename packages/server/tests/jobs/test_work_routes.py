@@ -1,5 +1,7 @@
 """Works over HTTP (spec: listWork, getWork; design: Additions)."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.e2e.caller import Caller
@@ -121,30 +123,15 @@ def test_an_agent_stops_work_by_a_message(caller: Caller, server: AgentServer) -
     assert (joined["reply"], joined["jobs"]) == ("joined: False", []), "it has ended"
 
 
-@pytest.mark.rule("Work.title", "listWork.order", "Authentication 4")
-def test_works_belong_to_the_account(caller: Caller, server: AgentServer) -> None:
-    message = caller.final(
-        caller.send([["start", "Own", [["write", "a.txt", "x"], ["return", ""]]]])["id"]
-    )
-    work_id, file_id = message["jobs"][0]["work_id"], message["files"][0]["file_id"]
-    server.command("accounts", "create", "--email", "eve@example.com")
-    keys = [
-        server.command("keys", "create", "--account", account, "--name", "k")["key"]
-        for account in ("eve@example.com", "owner@localhost")
-    ]
-    eve, second = Caller(server, keys[0]), Caller(server, keys[1])
-    for path in (f"/v1/work/{work_id}", f"/v1/files/{file_id}", "/v1/work/nope"):
-        eve.refusal(404, "not_found", "GET", path)
-    eve.refusal(404, "not_found", "POST", f"/v1/work/{work_id}/stop")
-    assert eve.call("GET", "/v1/work").json()["data"] == []
-    assert second.work(work_id)["title"] == "Own", "every key of the account sees it"
-    assert work_id in [item["work_id"] for item in second.call("GET", "/v1/work").json()["data"]]
-    assert second.call("GET", f"/v1/files/{file_id}").status_code == 200
-    joined = eve.send([["join", message["jobs"][0]["job_id"]]])
+def test_an_agent_neither_joins_nor_stops_work_of_another_account(
+    caller: Caller, server: AgentServer, callers: Callable[..., Caller]
+) -> None:
+    job_id = caller.send([["start", "Own", [["gate", "own"]]]])["jobs"][0]["job_id"]
+    eve = callers(server, server.new_key("eve"))
+    joined = eve.send([["join", job_id]])
     assert (joined["reply"], joined["jobs"]) == ("joined: False", [])
-    assert eve.send([["stop", message["jobs"][0]["job_id"]]])["reply"] == "stopped: False"
-    eve.close()
-    second.close()
+    assert eve.send([["stop", job_id]])["reply"] == "stopped: False"
+    server.open_gate("own")
 
 
 @pytest.mark.parametrize("path", ["/v1/work/%00", "/v1/files/wrk_1/a%00b", "/v1/webhooks/%00"])

@@ -72,15 +72,6 @@ def test_who_comes_next(slots: int, waiting: str, ends: str, next_ones: str) -> 
     assert came == next_ones
 
 
-def test_within_an_account_the_first_comes_first() -> None:
-    queue = queue_of(1, "aaa")
-    order = []
-    while (given := queue.grant_next()) is not None:
-        order.append(given[1])
-        queue.give_back("a")
-    assert order == [0, 1, 2]
-
-
 def test_a_waiter_that_goes_is_passed_over() -> None:
     queue = queue_of(1, "aba")
     queue.remove("a", 0)

@@ -16,8 +16,7 @@ from agentpost.domain.times import seconds
 from agentpost.mail import actions as mail
 from agentpost.mail.actions import SmtpServer
 from agentpost.users.address_rules import check_mail_address
-from agentpost.webhooks import deliveries, endpoints
-from agentpost.webhooks.endpoint_rules import Attempted
+from tests.operations.test_doctor import fail_once, failing
 
 DAY = 86_400
 
@@ -73,13 +72,10 @@ def turn_off(ctx: AppContext, account: str, clock: ManualClock) -> TurnOff:
     """Lets an endpoint fail until it is turned off; its id."""
 
     async def fail() -> str:
-        made = await endpoints.create(ctx, account, "http://127.0.0.1/", None, None)
-        await deliveries.send_test(ctx, account, made.id)
-        for _ in range(2):
-            claimed = await deliveries.record_and_claim(ctx, [], [], {made.id: 8})
-            done = [Attempted(each, clock.now(), 500, "no", "", 1) for each in claimed]
-            await deliveries.record_and_claim(ctx, done, [], {})
-            clock.advance(3 * DAY)
+        made = await failing(ctx, account, clock)
+        clock.advance(3 * DAY)
+        await fail_once(ctx, made.id, clock)
+        clock.advance(3 * DAY)
         return made.id
 
     return fail
@@ -124,18 +120,6 @@ async def test_refused_mail_is_tried_again(
     clock.advance(DAY)
     (kept,) = await mail.mail_queue(ctx, account)
     assert kept.attempts == 2
-
-
-async def test_an_unreachable_server_loses_nothing(
-    ctx: AppContext, account: str, turn_off: TurnOff
-) -> None:
-    await turn_off()
-    async with listening() as postbox:
-        gone = SmtpServer.parse(f"smtp://127.0.0.1:{postbox.port}")
-    await mail.send_due(ctx, gone)
-    (kept,) = await mail.mail_queue(ctx, account)
-    assert kept.sent_at is None
-    assert kept.next_attempt_at is not None
 
 
 async def test_a_mail_server_that_speaks_no_text(

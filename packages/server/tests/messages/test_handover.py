@@ -25,30 +25,11 @@ from tests.harness.context import Harness
 from tests.harness.ends import fail, finish
 from tests.waiting import eventually_async
 
-End = Callable[[Harness, TurnTicket], Awaitable[object]]
 
-
-async def _reply(harness: Harness, ticket: TurnTicket) -> None:
-    await harness.end(ticket, "Hello!")
-
-
-async def _ask(harness: Harness, ticket: TurnTicket) -> None:
-    await harness.end(ticket, "Gladly.", "Which one?")
-
-
-async def _break(harness: Harness, ticket: TurnTicket) -> None:
-    await harness.break_turn(ticket, TurnFailure.ERROR)
-
-
-async def _start(harness: Harness, ticket: TurnTicket) -> None:
-    await harness.start(ticket)
-    await harness.end(ticket, "On it.")
-
-
-async def _start_two(harness: Harness, ticket: TurnTicket) -> None:
-    for title in ("one", "two"):
+async def _start(harness: Harness, ticket: TurnTicket, *titles: str) -> None:
+    for title in titles or ("Work",):
         await harness.start(ticket, title)
-    await harness.end(ticket, "On them.")
+    await harness.end(ticket, "On it.")
 
 
 async def _start_one_that_says(harness: Harness, ticket: TurnTicket) -> None:
@@ -83,6 +64,19 @@ async def _write(harness: Harness, ticket: TurnTicket) -> None:
     await harness.end(ticket, "Written.")
 
 
+ENDS: dict[str, Callable[[Harness, TurnTicket], Awaitable[object]]] = {
+    "replies": lambda harness, ticket: harness.end(ticket, "Hello!"),
+    "asks": lambda harness, ticket: harness.end(ticket, "Gladly.", "Which one?"),
+    "breaks": lambda harness, ticket: harness.break_turn(ticket, TurnFailure.ERROR),
+    "starts a job": _start,
+    "starts two": lambda harness, ticket: _start(harness, ticket, "one", "two"),
+    "starts one that reports": _start_one_that_says,
+    "starts one that ends": _start_one_that_ends,
+    "starts one beside a file": _start_beside_a_file,
+    "writes": _write,
+}
+
+
 @asynccontextmanager
 async def posted(harness: Harness) -> AsyncIterator[asyncio.Task[tuple[Snapshot, bool]]]:
     """A POST that is held, its turn begun."""
@@ -105,47 +99,27 @@ def snapshot(harness: Harness, message_id: str) -> Snapshot:
     return harness.ctx.db.read_now(read)
 
 
-@pytest.mark.parametrize(
-    "end",
-    [
-        _reply,
-        _ask,
-        _break,
-        _start,
-        _start_two,
-        _start_one_that_says,
-        _start_one_that_ends,
-        _start_beside_a_file,
-        _write,
-    ],
-)
-async def test_the_answer_of_a_post_is_what_is_stored(harness: Harness, end: End) -> None:
+@pytest.mark.parametrize("end", ENDS)
+async def test_the_answer_of_a_post_is_what_is_stored(harness: Harness, end: str) -> None:
     async with posted(harness) as sent:
         ticket = harness.runner.tickets[-1]
-        await end(harness, ticket)
+        await ENDS[end](harness, ticket)
         answered = (await sent)[0]
     assert answered == snapshot(harness, ticket.message.id)
+    assert not harness.ctx.wakeups.waits, "nothing is kept of it"
 
 
-@pytest.mark.parametrize("end", [_reply, _start])
+@pytest.mark.parametrize("end", ["replies", "starts a job"])
 async def test_the_end_of_a_turn_is_not_read_again(
-    harness: Harness, end: End, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def read(self: object, fn: Callable[[Tx], Any]) -> Any:
         raise AssertionError("nothing has to be read")
 
     async with posted(harness) as sent:
         monkeypatch.setattr(type(harness.ctx.db), "read", read)
-        await end(harness, harness.runner.tickets[-1])
+        await ENDS[end](harness, harness.runner.tickets[-1])
         assert (await sent)[0].message.reply is not None
-
-
-async def test_nothing_is_kept_once_the_post_is_answered(harness: Harness) -> None:
-    async with posted(harness) as sent:
-        ticket = harness.runner.tickets[-1]
-        await _reply(harness, ticket)
-        await sent
-    assert not harness.ctx.wakeups.waits
 
 
 # --- held reads -----------------------------------------------------------------------------------

@@ -93,19 +93,6 @@ def test_a_list_is_filtered(server: AgentServer, callers: CallerMaker) -> None:
     assert ids(list_page(caller, **between)) == [b["id"]]
 
 
-@pytest.mark.rule("Additions listMessages-1")
-def test_a_key_lists_its_own_messages(
-    caller: Caller, server: AgentServer, callers: CallerMaker
-) -> None:
-    mine = caller.send("mine", conversation="same")
-    made = server.command("keys", "create", "--account", "owner@localhost", "--name", "second")
-    second = callers(server, made["key"])
-    theirs = second.send("theirs", conversation="same")
-    assert ids(list_page(second)) == ids(list_page(second, conversation="same")) == [theirs["id"]]
-    assert mine["id"] in ids(list_page(caller))
-    assert theirs["id"] not in ids(list_page(caller))
-
-
 @pytest.mark.rule("Additions listMessages-2")
 @pytest.mark.parametrize(
     "query",

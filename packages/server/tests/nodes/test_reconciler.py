@@ -1,7 +1,7 @@
 """What a node owns is run there, and nothing else is (design: Comparing rows and runs)."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
 import pytest
@@ -118,7 +118,7 @@ async def test_a_job_that_keeps_getting_lost_is_run_more_and_more_rarely(here: R
     assert here.row("SELECT COUNT(*) FROM meta WHERE name > 'missing' AND name < 'missinh'") == (0,)
 
 
-async def done_at_once(_: Job) -> str:
+async def done_at_once(_: object) -> str:
     return "ok"
 
 
@@ -132,54 +132,43 @@ async def until_ended(left: list[str]) -> None:
 
 
 @ON_SQLITE
-async def test_a_job_that_does_not_leave_is_ended_when_its_successor_comes(here: Running) -> None:
-    """Stopped by a fault, it is still about to clean up; its job goes on all the same."""
+@pytest.mark.parametrize("kind", ["job", "turn"])
+async def test_what_does_not_leave_is_ended_when_its_successor_comes(
+    here: Running, kind: str
+) -> None:
+    """Stopped by a fault, it is still about to clean up; its work goes on all the same."""
     left: list[str] = []
 
-    async def lingers(job: Job) -> str:
-        await eventually_async(Script.gate.is_set)
-        if here.row(JOB)[1] == 1:
+    async def lingers(call: Callable[[], Awaitable[object]]) -> None:
+        if len(Script.seen) == 0:
             here.db.failing = "before"
             try:
-                await job.progress("never recorded")
+                await call()
             finally:
                 await until_ended(left)
+
+    async def turn(turn: Turn) -> None:
+        await lingers(lambda: turn.step(done_at_once, "never recorded"))
+        turn.reply("said")
+
+    async def job(job: Job) -> str:
+        await eventually_async(Script.gate.is_set)
+        await lingers(lambda: job.progress("never recorded"))
         return "ok"
 
-    Script.job = lingers
+    if kind == "turn":
+        Script.turn = turn
+    Script.job = job
     message_id = await here.send()
-    await eventually_async(lambda: _ended(here, message_id))
-    Script.gate.set()
+    if kind == "job":
+        await eventually_async(lambda: _ended(here, message_id))
+        Script.gate.set()
     await eventually_async(lambda: "stopped" in Script.seen)
     here.db.failing = ""
     assert left == []
     for _ in range(2):
         await here.reconciler.reconcile()
     assert (await here.final(message_id))["status"] == "completed"
-    await here.idle()
-    assert left == ["left"]
-
-
-@ON_SQLITE
-async def test_a_turn_that_does_not_leave_is_ended_when_its_successor_comes(here: Running) -> None:
-    left: list[str] = []
-
-    async def lingers(turn: Turn) -> None:
-        if here.row("SELECT turn_epoch FROM messages") == (1,):
-            here.db.failing = "before"
-            try:
-                await turn.step(step, "never recorded")
-            finally:
-                await until_ended(left)
-        turn.reply("said")
-
-    Script.turn = lingers
-    message_id = await here.send()
-    await eventually_async(lambda: "stopped" in Script.seen)
-    here.db.failing = ""
-    for _ in range(2):
-        await here.reconciler.reconcile()
-    assert (await here.final(message_id))["reply"] == "said"
     await here.idle()
     assert left == ["left"]
 
@@ -203,31 +192,6 @@ async def test_a_parked_job_that_does_not_leave_is_ended(here: Running) -> None:
     await here.reconciler.reconcile()
     await here.idle()
     assert left == ["left"]
-
-
-async def test_a_turn_that_met_a_fault_is_run_again(here: Running) -> None:
-    async def turn(turn: Turn) -> None:
-        await turn.step(step, "first")
-        try:
-            await turn.step(behind_gate, "second")
-        except Exception as error:
-            Script.seen.append(f"caught {error!r}")
-        turn.reply("said")
-
-    Script.turn = turn
-    message_id = await here.send()
-    await eventually_async(lambda: Script.seen == ["first", "second"])
-    here.db.failing = "before"
-    Script.gate.set()
-    await eventually_async(lambda: here.db.fails)
-    await here.idle()
-    here.db.failing = ""
-    assert here.view(message_id)["status"] == "processing"
-    for _ in range(2):
-        await here.reconciler.reconcile()
-    done = await here.final(message_id)
-    assert (done["status"], done["reply"]) == ("completed", "said")
-    assert Script.seen == ["first", "second", "second"]
 
 
 @ON_SQLITE

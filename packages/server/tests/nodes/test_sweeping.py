@@ -11,6 +11,8 @@ from agentpost.record import writer
 from agentpost.retention import actions as retention
 from agentpost.tasks import sweeps
 from agentpost.turns import actions as turns
+from agentpost.uploads import actions as uploads, rows as upload_rows
+from agentpost.uploads.actions import NewUpload
 from tests.harness.driver import DAY, ManualHarness
 
 
@@ -86,44 +88,69 @@ async def test_when_all_fail_the_sweep_ends(at: ManualHarness) -> None:
 
 
 # --- the sweeps -----------------------------------------------------------------------------------
-async def test_one_job_that_cannot_expire(
-    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
+async def job_made(at: ManualHarness, n: int) -> str:
+    return (await at.working(f"{n}"))[1].job_id
+
+
+async def waiting_made(at: ManualHarness, n: int) -> str:
+    if not n:
+        await at.accept("runs")
+    return (await at.accept(f"{n}")).message.id
+
+
+async def message_made(at: ManualHarness, n: int) -> str:
+    return await at.say(f"{n}")
+
+
+async def upload_made(at: ManualHarness, n: int) -> str:
+    new = NewUpload(f"{n}.csv", 1, None)
+    return (await uploads.create(at.ctx, at.caller.account_id, new))[0].id
+
+
+SWEEPS: dict[str, tuple[Any, ...]] = {
+    # how a row is made, when it is due, what does one, what does all, what is left, whether the
+    # doctor tells
+    "a job that expires": (
+        *(job_made, 7 * DAY + 11, writer, "apply_job", upkeep.expire_jobs),
+        *("SELECT id FROM jobs WHERE state = 'running'", True),
+    ),
+    "a message that gives up": (
+        *(waiting_made, 6, turns, "expire_wait", upkeep.expire_waiting_turns),
+        *("SELECT id FROM messages WHERE turn_state = 'waiting'", False),
+    ),
+    "a message that is purged": (
+        *(message_made, 15 * DAY + 1, retention, "purge_message", retention.messages),
+        *("SELECT id FROM messages", True),
+    ),
+    "an upload": (
+        *(upload_made, DAY + 400, upload_rows, "delete", uploads.sweep),
+        *("SELECT id FROM uploads", False),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+async def test_one_that_cannot_be_swept_holds_up_none_and_is_told(
+    at: ManualHarness, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    jobs = [(await at.working(f"{n}"))[1].job_id for n in range(3)]
-    real = writer.apply_job
+    make, due_seconds, module, function, sweep_all, left, is_told = SWEEPS[name]
+    made = [await make(at, n) for n in range(3)]
+    real = getattr(module, function)
 
-    def fails(tx: Tx, ctx: Any, job_id: str, *rest: Any, **more: Any) -> Any:
-        if job_id == jobs[0]:
-            raise RuntimeError(job_id)
-        return real(tx, ctx, job_id, *rest, **more)
+    def fails(*given: Any, **more: Any) -> Any:
+        if made[0] in given:
+            raise RuntimeError(made[0])
+        return real(*given, **more)
 
-    at.clock.advance(7 * DAY + 11)
-    monkeypatch.setattr(writer, "apply_job", fails)
-    await upkeep.expire_jobs(at.ctx)
-    assert await at.rows("SELECT id FROM jobs WHERE state = 'running'") == [(jobs[0],)]
-    assert [found.id for found in await doctor.examine(at.ctx)] == [jobs[0]]
+    at.clock.advance(due_seconds)
+    monkeypatch.setattr(module, function, fails)
+    await sweep_all(at.ctx)
+    assert await at.rows(left) == [(made[0],)]
+    assert [found.id for found in await doctor.examine(at.ctx)] == made[:1] * is_told
     monkeypatch.undo()
     at.clock.advance(sweeps.AGAIN_SECONDS)
-    await upkeep.expire_jobs(at.ctx)
-    assert await at.count("jobs", "state = 'running'") == 0
-
-
-async def test_one_message_that_cannot_give_up(
-    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await at.accept("runs")
-    waiting = [(await at.accept(f"{n}")).message.id for n in range(3)]
-    real = turns.expire_wait
-
-    async def fails(ctx: Any, message_id: str) -> None:
-        if message_id == waiting[0]:
-            raise RuntimeError(message_id)
-        await real(ctx, message_id)
-
-    at.clock.advance(6)
-    monkeypatch.setattr(turns, "expire_wait", fails)
-    await upkeep.expire_waiting_turns(at.ctx)
-    assert await at.rows("SELECT id FROM messages WHERE turn_state = 'waiting'") == [(waiting[0],)]
+    await sweep_all(at.ctx)
+    assert await at.rows(left) == []
 
 
 async def test_a_turn_that_cannot_be_abandoned(
@@ -145,24 +172,3 @@ async def test_a_turn_that_cannot_be_abandoned(
     at.clock.advance(sweeps.AGAIN_SECONDS)
     await upkeep.abandon_turns(at.ctx)
     assert await doctor.examine(at.ctx) == []
-
-
-async def test_one_message_that_cannot_be_purged(
-    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = [await at.say(f"{n}") for n in range(3)]
-    real = retention.purge_message
-
-    async def fails(ctx: Any, message_id: str) -> None:
-        if message_id == made[0]:
-            raise RuntimeError(message_id)
-        await real(ctx, message_id)
-
-    at.clock.advance(15 * DAY + 1)
-    monkeypatch.setattr(retention, "purge_message", fails)
-    assert await retention.messages(at.ctx) is None
-    assert await at.rows("SELECT id FROM messages") == [(made[0],)]
-    assert [found.id for found in await doctor.examine(at.ctx)] == [made[0]]
-    monkeypatch.undo()
-    await retention.messages(at.ctx)
-    assert await at.count("messages") == 0

@@ -22,7 +22,6 @@ from tests.harness.ends import fail, finish
 
 
 async def test_a_job_taken_over_is_fenced(harness: Harness) -> None:
-    """design: Ownership."""
     message_id, [old] = await harness.working()
     ticket = await jobs.claim(harness.ctx, old.job_id, NODE)
     assert ticket is not None
@@ -67,38 +66,6 @@ async def taken_over_from_dead_node(harness: Harness, job: JobClaim) -> bool:
     return await jobs.claim(harness.ctx, job.job_id, gone) is not None
 
 
-async def test_a_job_that_gets_nowhere_fails(harness: Harness) -> None:
-    """5 recoveries without a newly recorded call (design: Ownership)."""
-    message_id, [job] = await harness.working()
-    for _ in range(5):
-        assert await taken_over_from_dead_node(harness, job)
-    await jobs.record_call(harness.ctx, harness.owned(job.job_id), harness.call(job.job_id))
-    for _ in range(5):
-        assert await taken_over_from_dead_node(harness, job)
-    assert harness.job(message_id)["status"] == "running"
-    assert not await taken_over_from_dead_node(harness, job)
-    shown = harness.view(message_id)
-    assert (shown["status"], shown["reason"], shown["final"]) == (
-        "failed",
-        "execution_failed",
-        True,
-    )
-    assert harness.log(message_id)[-1]["text"] == POISON_FAILURE
-
-
-async def test_a_job_that_its_own_node_lost_is_not_counted_against_it(harness: Harness) -> None:
-    """A fault of ours says nothing of the job (design: Ownership)."""
-    message_id, [job] = await harness.working()
-    for _ in range(4):
-        assert await taken_over_from_dead_node(harness, job)
-    for _ in range(7):
-        assert await jobs.claim(harness.ctx, job.job_id, harness.ctx.node) is not None
-    assert await taken_over_from_dead_node(harness, job)
-    assert await jobs.claim(harness.ctx, job.job_id, harness.ctx.node) is not None
-    assert harness.job(message_id)["status"] == "running"
-    assert not await taken_over_from_dead_node(harness, job), "what the dead left counts as before"
-
-
 async def restarted(harness: Harness, job: JobClaim) -> bool:
     """Whether the next node takes a job that the one before gave back when it left."""
     await nodes.leave(harness.ctx)
@@ -108,33 +75,49 @@ async def restarted(harness: Harness, job: JobClaim) -> bool:
     return await jobs.claim(harness.ctx, job.job_id, None) is not None
 
 
-async def test_a_job_whose_nodes_leave_in_order_is_not_counted_against_it(harness: Harness) -> None:
-    """A deploy says nothing of the job (design: Ownership)."""
-    message_id, [job] = await harness.working()
-    for _ in range(7):
-        assert await restarted(harness, job)
-    assert harness.one("SELECT takeovers, calls FROM jobs") == (0, 0)
-    for _ in range(5):
-        assert await taken_over_from_dead_node(harness, job)
-    assert await restarted(harness, job)
-    assert harness.job(message_id)["status"] == "running"
-    assert not await taken_over_from_dead_node(harness, job), "what the dead left counts as before"
+async def lost(harness: Harness, job: JobClaim) -> bool:
+    """Whether the node that had the job, and does not run it, takes it once more."""
+    return await jobs.claim(harness.ctx, job.job_id, harness.ctx.node) is not None
 
 
-async def test_what_was_recorded_before_a_node_left_ends_the_count(harness: Harness) -> None:
-    """design: Work that ends its process."""
+async def records(harness: Harness, job: JobClaim) -> bool:
+    owned, call = harness.owned(job.job_id), harness.call(job.job_id)
+    await jobs.record_call(harness.ctx, owned, call)
+    return True
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [(taken_over_from_dead_node, 5)],
+        [(taken_over_from_dead_node, 5), (records, 1), (taken_over_from_dead_node, 5)],
+        [(taken_over_from_dead_node, 4), (lost, 7), (taken_over_from_dead_node, 1), (lost, 1)],
+        [(restarted, 7), (taken_over_from_dead_node, 5), (restarted, 1)],
+        [
+            *[(taken_over_from_dead_node, 5), (records, 1), (restarted, 1)],
+            (taken_over_from_dead_node, 5),
+        ],
+    ],
+    ids=["gets nowhere", "records a call", "is lost", "is given back", "records before a stop"],
+)
+async def test_a_job_fails_with_the_sixth_node_that_dies_in_a_row(
+    harness: Harness, history: list[tuple[Callable[..., Awaitable[bool]], int]]
+) -> None:
+    """A recorded call begins the count again. A fault of ours and a deploy say nothing of the job:
+    what the dead left counts as before (design: Ownership; Work that ends its process)."""
     message_id, [job] = await harness.working()
-    for _ in range(5):
-        assert await taken_over_from_dead_node(harness, job)
-    await jobs.record_call(harness.ctx, harness.owned(job.job_id), harness.call(job.job_id))
-    assert await restarted(harness, job)
-    for _ in range(5):
-        assert await taken_over_from_dead_node(harness, job)
+    for happens, times in history:
+        for _ in range(times):
+            assert await happens(harness, job)
     assert harness.job(message_id)["status"] == "running"
+    assert not await taken_over_from_dead_node(harness, job)
+    shown = harness.view(message_id)
+    assert (shown["status"], shown["reason"]) == ("failed", "execution_failed")
+    assert shown["final"]
+    assert harness.log(message_id)[-1]["text"] == POISON_FAILURE
 
 
 async def test_a_suspected_job_is_left_to_those_who_run_it_apart(harness: Harness) -> None:
-    """design: Work that ends its process."""
     _, [job] = await harness.working()
     for deaths in range(2):
         await nodes.leave(harness.ctx)
@@ -155,7 +138,6 @@ async def turn_taken_over_from_dead_node(harness: Harness, message_id: str) -> N
 
 
 async def test_a_turn_whose_nodes_die_fails_in_the_end(harness: Harness) -> None:
-    """design: Work that ends its process."""
     message_id = (await harness.begin_turn()).message.id
     later = (await harness.send("later", busy=WhenBusy.QUEUE)).message.id
     for _ in range(5):
@@ -171,7 +153,6 @@ async def test_a_turn_whose_nodes_die_fails_in_the_end(harness: Harness) -> None
 
 
 async def test_a_suspected_turn_may_wait_and_then_has_all_its_time(harness: Harness) -> None:
-    """design: Work that ends its process."""
     ctx, limit = harness.ctx, harness.ctx.settings.turn_limit_seconds
     await nodes.beat(ctx)
     message_id = (await harness.begin_turn()).message.id

@@ -65,10 +65,15 @@ async def failing(ctx: AppContext, account: str, clock: ManualClock) -> Endpoint
     """An endpoint that failed once and has a retry waiting."""
     made = await endpoints.create(ctx, account, "http://127.0.0.1/", None, None)
     await deliveries.send_test(ctx, account, made.id)
-    (claimed,) = await deliveries.record_and_claim(ctx, [], [], {made.id: 8})
-    failed = Attempted(claimed, clock.now(), 500, "no", "", 1)
-    await deliveries.record_and_claim(ctx, [failed], [], {})
+    await fail_once(ctx, made.id, clock)
     return made
+
+
+async def fail_once(ctx: AppContext, endpoint_id: str, clock: ManualClock) -> None:
+    """What is due for the endpoint is tried, and fails."""
+    claimed = await deliveries.record_and_claim(ctx, [], [], {endpoint_id: 8})
+    failed = [Attempted(each, clock.now(), 500, "no", "", 1) for each in claimed]
+    await deliveries.record_and_claim(ctx, failed, [], {})
 
 
 async def test_an_endpoint_that_stays_on(ctx: AppContext, account: str, clock: ManualClock) -> None:

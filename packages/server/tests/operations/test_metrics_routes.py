@@ -4,17 +4,12 @@ import httpx2
 import pytest
 
 from tests.e2e.caller import Caller
-from tests.e2e.fixtures import ServerMaker
 from tests.e2e.raw import head, raw
 from tests.e2e.server import AgentServer
 
 TOKEN = "größer-than-ascii"
 BYTES = TOKEN.encode().decode("latin-1")
-
-
-@pytest.fixture(scope="module")
-def server(start_server: ServerMaker) -> AgentServer:
-    return start_server(metrics_token=TOKEN)
+SETTINGS = {"metrics_token": TOKEN}
 
 
 def scrape(server: AgentServer) -> str:

@@ -23,8 +23,6 @@ from agentpost.webhooks import endpoints
 from tests.web.site import Site
 
 PATH = "/dashboard/operator"
-POSTS = ("", "maintenance", "accounts/{}/credits", "accounts/{}/fees", "accounts/{}/limits")
-FORM = {"email": "eve@example.com", "to": "on", "amount": "5", "running_jobs": "7"}
 
 
 @pytest.fixture
@@ -41,26 +39,12 @@ def credits_of(site: Site) -> float:
 
 
 @pytest.mark.parametrize("path", ["", "/doctor", "/audit", "/accounts/{}"])
-def test_there_is_no_such_page_for_others(site: Site, path: str) -> None:
-    with site.browser() as browser:
-        refused = browser.get(PATH + path.format(site.ann), headers={"Accept": "text/html"})
-        unknown = browser.get("/dashboard/nothing", headers={"Accept": "text/html"})
-        assert PATH not in browser.get("/dashboard").text
+def test_there_is_no_such_page_for_others(site: Site, browser: httpx2.Client, path: str) -> None:
+    refused = browser.get(PATH + path.format(site.ann), headers={"Accept": "text/html"})
+    unknown = browser.get("/dashboard/nothing", headers={"Accept": "text/html"})
+    assert PATH not in browser.get("/dashboard").text
     assert refused.status_code == unknown.status_code == 404
     assert refused.text == unknown.text
-
-
-def test_nobody_else_can_change_anything(site: Site, operator: httpx2.Client) -> None:
-    strange = {"Sec-Fetch-Site": "cross-site"}
-    before = asyncio.run(accounts.get(site.ctx, site.ann))
-    with site.browser() as browser, site.stranger() as stranger:
-        for post in POSTS:
-            path = f"{PATH}/{post.format(site.ann)}".rstrip("/")
-            assert browser.post(path, data=FORM).status_code == 404
-            assert stranger.post(path, data=FORM).status_code == 401
-            assert operator.post(path, data=FORM, headers=strange).status_code == 403
-    assert asyncio.run(accounts.get(site.ctx, site.ann)) == before
-    assert site.write(lambda tx: meta.get(tx, "maintenance")) is None
 
 
 def test_an_operator_sees_every_account_and_what_is_open(
@@ -169,18 +153,17 @@ def test_limits_are_set_and_given_up(site: Site, operator: httpx2.Client) -> Non
     assert asyncio.run(allowances.show(site.ctx, site.ann))[1] == frozenset()
 
 
-def test_an_account_is_made(site: Site, operator: httpx2.Client) -> None:
+def test_an_account_is_made(site: Site, stranger: httpx2.Client, operator: httpx2.Client) -> None:
     form = {"email": "zoe@example.com", "name": "Zoë", "credits": "7.5"}
     made = operator.post(PATH, data=form)
     assert made.status_code == 200
     assert "7.5" in made.text
     (link,) = re.findall(r"(/password/[\w-]+)<", made.text)
-    with site.stranger() as owner:
-        chosen = owner.post(
-            link, data={"password": "correct horse battery", "again": "correct horse battery"}
-        )
-        assert chosen.status_code == 303
-        assert "Overview" in owner.get("/dashboard").text
+    chosen = stranger.post(
+        link, data={"password": "correct horse battery", "again": "correct horse battery"}
+    )
+    assert chosen.status_code == 303
+    assert "Overview" in stranger.get("/dashboard").text
     for wrong in ({"email": "zoe@example.com"}, {"email": "no"}, {**form, "credits": "many"}):
         again = operator.post(PATH, data=wrong)
         assert again.status_code == 422
@@ -208,11 +191,10 @@ def test_maintenance_is_started_and_ended(site: Site, operator: httpx2.Client) -
     assert operator.get("/v1/me", headers=program).status_code == 200
 
 
-def test_every_page_says_that_there_is_maintenance(site: Site) -> None:
-    with site.browser() as browser:
-        assert "Maintenance</p>" not in browser.get("/dashboard").text
-        site.ctx.unavailable = True
-        assert "Maintenance</p>" in browser.get("/dashboard").text
+def test_every_page_says_that_there_is_maintenance(site: Site, browser: httpx2.Client) -> None:
+    assert "Maintenance</p>" not in browser.get("/dashboard").text
+    site.ctx.unavailable = True
+    assert "Maintenance</p>" in browser.get("/dashboard").text
 
 
 def test_the_doctor_says_what_it_finds(
@@ -262,23 +244,20 @@ def test_an_operator_sees_and_invites_the_users_of_any_account(
 
 
 def test_the_audit_log_tells_who_did_what(site: Site, operator: httpx2.Client) -> None:
+    def post(path: str, **form: object) -> httpx2.Response:
+        site.clock.advance(1)
+        return operator.post(path, data=form)
+
     with site.browser() as browser:  # refused, so nothing was done
-        browser.post(f"{PATH}/accounts/{site.ann}/credits", data=FORM)
-    site.clock.advance(1)
-    operator.post(f"{PATH}/accounts/{site.ann}/credits", data=FORM)
-    site.clock.advance(1)
-    operator.post(f"{PATH}/maintenance", data={"to": "off"})
-    site.clock.advance(1)
-    keys = {"name": "ci", "expires": "30", "scopes": ["send", "read_all"], "networks": "10.0.0.1"}
-    operator.post("/dashboard/keys", data=keys)
-    site.clock.advance(1)
+        browser.post(f"{PATH}/accounts/{site.ann}/credits", data={"amount": "5"})
+    post(f"{PATH}/accounts/{site.ann}/credits", amount="5")
+    post(f"{PATH}/maintenance", to="off")
+    post("/dashboard/keys", name="ci", expires="30", scopes=["send", "read_all"],
+         networks="10.0.0.1")  # fmt: skip
     user = {"email": "new.one@example.com", "role": "member"}
-    invited = operator.post(f"/dashboard/users?account={site.ann}", data=user)
-    site.clock.advance(1)
-    operator.post(f"/dashboard/users?account={site.ann}", data=user)  # there is one by now
-    site.clock.advance(1)
-    hook = {"url": "https://hooks.example.com/path-token", "events": ["job.failed"]}
-    operator.post("/dashboard/webhooks", data=hook)
+    invited = post(f"/dashboard/users?account={site.ann}", **user)
+    post(f"/dashboard/users?account={site.ann}", **user)  # there is one by now
+    post("/dashboard/webhooks", url="https://hooks.example.com/path-token", events=["job.failed"])
     site.clock.advance(1)
     page = operator.get(f"{PATH}/audit?action=credits").text
     operator.post("/logout")
@@ -300,7 +279,7 @@ def test_the_audit_log_tells_who_did_what(site: Site, operator: httpx2.Client) -
         ("sign-in", accounts.DEFAULT_EMAIL, "done"),
     ]
     details = {each.action: json.loads(each.detail_json) for each in found}
-    assert details["credits add"]["amount"] == float(FORM["amount"])
+    assert details["credits add"]["amount"] == 5
     assert details["keys create"]["scopes"] == "send,read_all"
     assert details["keys create"]["allow_ips"] == ["10.0.0.1/32"]
     assert details["users create"] == {"account_id": site.ann, "role": "member"}
@@ -315,8 +294,9 @@ def test_the_audit_log_tells_who_did_what(site: Site, operator: httpx2.Client) -
     assert "maintenance: done" not in page
 
 
-def test_a_disabled_account_is_signed_out_until_it_is_enabled(site: Site) -> None:
-    with site.browser() as browser:
-        for disabled, status in ((True, 401), (False, 200)):
-            asyncio.run(accounts.set_disabled(site.ctx, site.ann, disabled=disabled))
-            assert browser.get("/dashboard").status_code == status
+def test_a_disabled_account_is_signed_out_until_it_is_enabled(
+    site: Site, browser: httpx2.Client
+) -> None:
+    for disabled, status in ((True, 401), (False, 200)):
+        asyncio.run(accounts.set_disabled(site.ctx, site.ann, disabled=disabled))
+        assert browser.get("/dashboard").status_code == status

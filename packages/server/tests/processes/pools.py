@@ -152,8 +152,11 @@ class Bench:
         return asyncio.create_task(self.call(name, *args, account=account))
 
 
+MakeBench = Callable[..., Bench]
+
+
 @pytest.fixture
-async def bench(steps: Path, tmp_path: Path) -> AsyncIterator[Callable[..., Bench]]:
+async def bench(steps: Path, tmp_path: Path) -> AsyncIterator[MakeBench]:
     made: list[Bench] = []
 
     def make(workers: int = 1, **options: Any) -> Bench:

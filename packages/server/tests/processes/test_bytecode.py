@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from agentpost.clock import ManualClock
 from agentpost.processes import environment
 from agentpost.runtime.steps import make_steps
 from tests.harness.databases import open_context
-from tests.processes.pools import Bench, anyio_backend, bench, steps
+from tests.processes.pools import MakeBench, anyio_backend, bench, steps
 
 __all__ = ["anyio_backend", "bench", "steps"]
 
@@ -29,7 +28,7 @@ def test_loaded_modules_show_whether_byte_code_is_kept(
 
 
 async def test_workers_keep_byte_code_in_the_folder_they_are_given(
-    bench: Callable[..., Bench], steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: MakeBench, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(environment.NOT_WRITTEN, "1")
     kept = tmp_path / "kept"
@@ -40,7 +39,7 @@ async def test_workers_keep_byte_code_in_the_folder_they_are_given(
 
 
 async def test_workers_write_no_byte_code_where_the_server_may_not(
-    bench: Callable[..., Bench], steps: Path, monkeypatch: pytest.MonkeyPatch
+    bench: MakeBench, steps: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(environment.NOT_WRITTEN, "1")
     await bench().call("add", 1, 2)

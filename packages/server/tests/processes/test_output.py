@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import logging
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,15 +13,13 @@ from structlog.testing import capture_logs
 
 from agentpost.author.log_records import MARK
 from agentpost.author.output import CALL_LINES_MAX, Output, _StandardStream
-from tests.processes.pools import Bench, anyio_backend, bench, steps
+from tests.processes.pools import MakeBench, anyio_backend, bench, steps
 
 __all__ = ["anyio_backend", "bench", "steps"]
 NESTED = MARK.decode() + "[" * 15_000
 
 
-async def test_a_printed_line_that_only_looks_like_a_record_is_a_line(
-    bench: Callable[..., Bench],
-) -> None:
+async def test_a_printed_line_that_only_looks_like_a_record_is_a_line(bench: MakeBench) -> None:
     one = bench()
     pid = await one.call("pid")
     with capture_logs() as logs:
@@ -32,7 +29,7 @@ async def test_a_printed_line_that_only_looks_like_a_record_is_a_line(
     assert [line[: len(MARK)] for line in printed] == [MARK.decode()] * 3
 
 
-async def test_a_name_that_the_author_has_bound_costs_no_line(bench: Callable[..., Bench]) -> None:
+async def test_a_name_that_the_author_has_bound_costs_no_line(bench: MakeBench) -> None:
     one = bench()
     pid = await one.call("pid")
     for name in ("line", "stream", "event", "self", "level", "logger", "message"):
@@ -52,7 +49,7 @@ def test_the_fields_of_a_record_are_its_own() -> None:
     assert (line["logger"], line["message"], line["job_id"]) == ("a", "text", "exe_1")
 
 
-async def test_records_that_the_log_leaves_out_use_up_nothing(bench: Callable[..., Bench]) -> None:
+async def test_records_that_the_log_leaves_out_use_up_nothing(bench: MakeBench) -> None:
     root = logging.getLogger()
     before = root.level
     root.setLevel(logging.WARNING)

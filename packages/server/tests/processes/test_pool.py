@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from agentpost.processes import pool
 from agentpost.processes.environment import Interpreter
 from agentpost.processes.starting import Starter
 from agentpost.processes.worker import WorkerProcess
-from tests.processes.pools import ON_BOTH_LOOPS, Bench, anyio_backend, bench, steps
+from tests.processes.pools import ON_BOTH_LOOPS, MakeBench, anyio_backend, bench, steps
 from tests.processes.watching import gone, pid_in
 from tests.waiting import eventually_async
 
@@ -34,7 +33,7 @@ async def await_all(*calls: asyncio.Task[Any]) -> None:
 
 
 @ON_BOTH_LOOPS
-async def test_a_value_comes_back(bench: Callable[..., Bench]) -> None:
+async def test_a_value_comes_back(bench: MakeBench) -> None:
     one = bench()
     await one.pool.start()
     assert await one.call("add", 1, 2.5) == {"sum": 3.5}
@@ -45,7 +44,7 @@ async def test_a_value_comes_back(bench: Callable[..., Bench]) -> None:
 
 
 async def test_a_file_is_readable_there_and_comes_back_without_its_path(
-    bench: Callable[..., Bench], tmp_path: Path
+    bench: MakeBench, tmp_path: Path
 ) -> None:
     local = tmp_path / "data.csv"
     local.write_text("a,b\n1,2\n")
@@ -58,7 +57,7 @@ async def test_a_file_is_readable_there_and_comes_back_without_its_path(
 
 
 async def test_an_exception_is_raised_again_with_its_traceback_and_costs_no_worker(
-    bench: Callable[..., Bench],
+    bench: MakeBench,
 ) -> None:
     one = bench()
     pid = await one.call("pid")
@@ -80,9 +79,7 @@ async def test_an_exception_is_raised_again_with_its_traceback_and_costs_no_work
 
 
 @ON_BOTH_LOOPS
-async def test_cancelling_kills_that_worker_only(
-    bench: Callable[..., Bench], tmp_path: Path
-) -> None:
+async def test_cancelling_kills_that_worker_only(bench: MakeBench, tmp_path: Path) -> None:
     one = bench(3)
     stays, goes = one.begin("hang", f"{tmp_path}/stays"), one.begin("hang", f"{tmp_path}/goes")
     staying, going = await pid_in(tmp_path / "stays"), await pid_in(tmp_path / "goes")
@@ -98,9 +95,7 @@ async def test_cancelling_kills_that_worker_only(
 
 
 @ON_BOTH_LOOPS
-async def test_programs_a_function_started_go_with_it(
-    bench: Callable[..., Bench], tmp_path: Path
-) -> None:
+async def test_programs_a_function_started_go_with_it(bench: MakeBench, tmp_path: Path) -> None:
     one = bench()
     task = one.begin("hang_with_a_child", f"{tmp_path}/child")
     child = await pid_in(tmp_path / "child")
@@ -108,18 +103,8 @@ async def test_programs_a_function_started_go_with_it(
     await eventually_async(lambda: gone(child))
 
 
-async def test_waiting_calls_are_served_in_order(bench: Callable[..., Bench]) -> None:
-    one = bench()
-    ended: list[int] = []
-    tasks = [one.begin("same", n) for n in range(6)]
-    for task in tasks:
-        task.add_done_callback(lambda t: ended.append(t.result()))
-    await asyncio.gather(*tasks)
-    assert ended == list(range(6))
-
-
 async def test_a_call_cancelled_while_it_waits_frees_its_place(
-    bench: Callable[..., Bench], tmp_path: Path
+    bench: MakeBench, tmp_path: Path
 ) -> None:
     one = bench()
     busy = one.begin("hang", f"{tmp_path}/busy")
@@ -133,7 +118,7 @@ async def test_a_call_cancelled_while_it_waits_frees_its_place(
 
 
 @ON_BOTH_LOOPS
-async def test_a_worker_is_replaced_after_its_calls(bench: Callable[..., Bench]) -> None:
+async def test_a_worker_is_replaced_after_its_calls(bench: MakeBench) -> None:
     one = bench(max_tasks=3)
     pids = [await one.call("pid") for _ in range(7)]
     assert [pids.count(pid) for pid in dict.fromkeys(pids)] == [3, 3, 1]
@@ -141,7 +126,7 @@ async def test_a_worker_is_replaced_after_its_calls(bench: Callable[..., Bench])
 
 
 @ON_BOTH_LOOPS
-async def test_an_idle_worker_ends(bench: Callable[..., Bench]) -> None:
+async def test_an_idle_worker_ends(bench: MakeBench) -> None:
     one = bench(idle_seconds=0.05)
     pid = await one.call("pid")
     await eventually_async(lambda: gone(pid))
@@ -158,7 +143,7 @@ async def test_an_idle_worker_ends(bench: Callable[..., Bench]) -> None:
     ],
 )
 async def test_a_worker_that_dies_is_reported_and_replaced(
-    bench: Callable[..., Bench], name: str, says: str
+    bench: MakeBench, name: str, says: str
 ) -> None:
     one = bench()
     with pytest.raises(WorkerDied, match=says):
@@ -167,7 +152,7 @@ async def test_a_worker_that_dies_is_reported_and_replaced(
 
 
 @ON_BOTH_LOOPS
-async def test_a_worker_killed_while_idle_is_replaced(bench: Callable[..., Bench]) -> None:
+async def test_a_worker_killed_while_idle_is_replaced(bench: MakeBench) -> None:
     one = bench()
     pid = await one.call("pid")
     os.kill(pid, signal.SIGKILL)
@@ -177,7 +162,7 @@ async def test_a_worker_killed_while_idle_is_replaced(bench: Callable[..., Bench
 
 @ON_BOTH_LOOPS
 async def test_output_becomes_lines_of_the_log_and_disturbs_nothing(
-    bench: Callable[..., Bench], capfd: pytest.CaptureFixture[str]
+    bench: MakeBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with capture_logs() as logs, bound_contextvars(job_id="exe_1", call=2):
         assert await bench().call("pollute") == ""
@@ -187,16 +172,14 @@ async def test_output_becomes_lines_of_the_log_and_disturbs_nothing(
     assert logs == [{**about, "stream": "stdout"}] * 3
 
 
-async def test_a_service_managers_signal_does_not_end_a_step(
-    bench: Callable[..., Bench], tmp_path: Path
-) -> None:
+async def test_a_service_managers_signal_does_not_end_a_step(bench: MakeBench) -> None:
     one = bench()
     pid = await one.call("pid")
     os.kill(pid, signal.SIGTERM)
     assert await one.call("pid") == pid
 
 
-async def test_a_file_is_built(bench: Callable[..., Bench], tmp_path: Path) -> None:
+async def test_a_file_is_built(bench: MakeBench, tmp_path: Path) -> None:
     one = bench()
     into, kept = tmp_path / "into", tmp_path / "kept"
     kept.write_bytes(b"kept")
@@ -218,7 +201,7 @@ async def test_a_file_is_built(bench: Callable[..., Bench], tmp_path: Path) -> N
 
 @pytest.mark.parametrize("imports", [[], ["colorsys"]])
 async def test_start_removes_what_a_killed_server_left_and_warms_a_worker_that_imports(
-    bench: Callable[..., Bench], imports: list[str]
+    bench: MakeBench, imports: list[str]
 ) -> None:
     one = bench(imports=imports)
     left = one.scratch / "worker-old" / "deep"
@@ -229,7 +212,7 @@ async def test_start_removes_what_a_killed_server_left_and_warms_a_worker_that_i
 
 
 async def test_a_long_call_leaves_a_worker_ready_for_others(
-    bench: Callable[..., Bench], tmp_path: Path
+    bench: MakeBench, tmp_path: Path
 ) -> None:
     one = bench(2)
     call = one.begin("hang", f"{tmp_path}/note")
@@ -242,7 +225,7 @@ async def test_a_long_call_leaves_a_worker_ready_for_others(
 
 
 async def test_there_is_no_worker_more_than_may_be_busy(
-    bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: MakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "_SPARE_SECONDS", 0.0)
     one = bench(2)
@@ -254,7 +237,7 @@ async def test_there_is_no_worker_more_than_may_be_busy(
 
 
 async def test_a_worker_that_starts_is_counted_before_a_spare_one_is_started(
-    bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: MakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "_SPARE_SECONDS", 0.0)
     one = bench(2)
@@ -276,7 +259,7 @@ async def test_a_worker_that_starts_is_counted_before_a_spare_one_is_started(
     await await_all(*calls)
 
 
-async def test_temporary_files_live_in_the_scratch_folder(bench: Callable[..., Bench]) -> None:
+async def test_temporary_files_live_in_the_scratch_folder(bench: MakeBench) -> None:
     one = bench()
     kept = await one.call("keep")
     assert Path(kept).is_relative_to(one.scratch)
@@ -284,7 +267,7 @@ async def test_temporary_files_live_in_the_scratch_folder(bench: Callable[..., B
 
 
 @ON_BOTH_LOOPS
-async def test_closing_ends_running_calls(bench: Callable[..., Bench], tmp_path: Path) -> None:
+async def test_closing_ends_running_calls(bench: MakeBench, tmp_path: Path) -> None:
     one = bench()
     task = one.begin("hang", f"{tmp_path}/note")
     pid = await pid_in(tmp_path / "note")
@@ -297,9 +280,7 @@ async def test_closing_ends_running_calls(bench: Callable[..., Bench], tmp_path:
 
 
 @ON_BOTH_LOOPS
-async def test_a_worker_killed_before_it_began_is_replaced_unseen(
-    bench: Callable[..., Bench],
-) -> None:
+async def test_a_worker_killed_before_it_began_is_replaced_unseen(bench: MakeBench) -> None:
     """The pool does not know yet that its idle worker is gone when it asks it."""
     one = bench()
     for _ in range(3):
@@ -311,7 +292,7 @@ async def test_a_worker_killed_before_it_began_is_replaced_unseen(
 
 @ON_BOTH_LOOPS
 async def test_a_worker_killed_during_a_call_is_told_apart_from_one_that_ended_itself(
-    bench: Callable[..., Bench], tmp_path: Path
+    bench: MakeBench, tmp_path: Path
 ) -> None:
     one = bench()
     task = one.begin("hang", f"{tmp_path}/note")
@@ -323,7 +304,7 @@ async def test_a_worker_killed_during_a_call_is_told_apart_from_one_that_ended_i
     assert not isinstance(caught.value, WorkerKilled)
 
 
-async def test_a_call_that_may_not_begin_costs_no_worker(bench: Callable[..., Bench]) -> None:
+async def test_a_call_that_may_not_begin_costs_no_worker(bench: MakeBench) -> None:
     one = bench()
     pid = await one.call("pid")
 

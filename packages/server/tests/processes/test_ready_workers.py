@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from agentpost.author.worker_process import import_while_idle
 from agentpost.processes import pool
 from agentpost.processes.worker import YIELDING
-from tests.processes.pools import Bench, anyio_backend, bench, steps
+from tests.processes.pools import MakeBench, anyio_backend, bench, steps
 from tests.processes.watching import pid_in
 from tests.waiting import PATIENCE, eventually_async
 
@@ -22,7 +21,7 @@ AUTOGROUP = Path("/proc/self/autogroup")
 
 
 async def test_an_idle_worker_imports_what_it_was_told(
-    bench: Callable[..., Bench], steps: Path, tmp_path: Path
+    bench: MakeBench, steps: Path, tmp_path: Path
 ) -> None:
     note = tmp_path / "imported"
     (steps / "heavy_one.py").write_text(f"from pathlib import Path\nPath({str(note)!r}).touch()\n")
@@ -50,7 +49,7 @@ def test_imports_wait_for_a_request() -> None:
     assert asked == [True, False, True, True, False], "it waits first, then goes on at once"
 
 
-async def test_an_account_gets_the_worker_that_it_used_last(bench: Callable[..., Bench]) -> None:
+async def test_an_account_gets_the_worker_that_it_used_last(bench: MakeBench) -> None:
     one = bench(3)
     own: dict[str, int] = {}
     for _ in range(2):
@@ -62,7 +61,7 @@ async def test_an_account_gets_the_worker_that_it_used_last(bench: Callable[...,
 
 
 async def test_the_last_ready_worker_is_kept_for_another_account(
-    bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: MakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "_SPARE_SECONDS", 0.0)
     one = bench(3)
@@ -81,7 +80,7 @@ async def test_the_last_ready_worker_is_kept_for_another_account(
 
 @pytest.mark.skipif(not AUTOGROUP.exists(), reason="the kernel groups no processes by session")
 async def test_a_long_call_yields_to_those_of_other_accounts(
-    bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: MakeBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "_LONG_SECONDS", 0.05)
     one = bench(3)

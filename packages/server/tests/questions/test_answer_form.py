@@ -4,6 +4,7 @@ import asyncio
 import re
 from typing import Any
 
+import httpx2
 import pytest
 
 from agentpost.domain.answers import AnswerFormat
@@ -116,36 +117,34 @@ def stored_answer(site: Site) -> str | None:
     return next(ticket.message.answer_json for ticket in hands.tickets.values())
 
 
-def test_choices_are_buttons_that_answer(site: Site) -> None:
-    with site.browser() as browser:
-        chat = browser.post("/chat", data={"text": "Chart it"}).headers["location"]
-        ask(site, AnswerFormat(choices=("Bar", "<Line>")))
-        page = browser.get(chat).text
-        assert page.count('<button name="answer"') == 2
-        assert 'value="&lt;Line&gt;"' in page
-        (asking,) = re.findall(r'name="answer_to" value="(msg_\w+)"', page)
-        fields = {"answer_to": asking, "answer": "<Line>"}
-        assert browser.post(chat, data=fields).headers["location"] == chat
-        assert stored_answer(site) == f'{{"message_id": "{asking}", "value": "<Line>"}}'
-        page = browser.get(chat).text
-        assert 'name="answer"' not in page
-        assert "&lt;Line&gt;" in page
-        again = browser.post(chat, data=fields)
-        assert (again.status_code, again.headers["location"]) == (303, chat)
+def test_choices_are_buttons_that_answer(site: Site, browser: httpx2.Client) -> None:
+    chat = browser.post("/chat", data={"text": "Chart it"}).headers["location"]
+    ask(site, AnswerFormat(choices=("Bar", "<Line>")))
+    page = browser.get(chat).text
+    assert page.count('<button name="answer"') == 2
+    assert 'value="&lt;Line&gt;"' in page
+    (asking,) = re.findall(r'name="answer_to" value="(msg_\w+)"', page)
+    fields = {"answer_to": asking, "answer": "<Line>"}
+    assert browser.post(chat, data=fields).headers["location"] == chat
+    assert stored_answer(site) == f'{{"message_id": "{asking}", "value": "<Line>"}}'
+    page = browser.get(chat).text
+    assert 'name="answer"' not in page
+    assert "&lt;Line&gt;" in page
+    again = browser.post(chat, data=fields)
+    assert (again.status_code, again.headers["location"]) == (303, chat)
 
 
-def test_a_schema_is_a_form_that_says_what_is_wrong(site: Site) -> None:
-    with site.browser() as browser:
-        chat = browser.post("/chat", data={"text": "Send it"}).headers["location"]
-        ask(site, AnswerFormat(schema=PARCEL))
-        page = browser.get(chat).text
-        assert 'type="number"' in page
-        (asking,) = re.findall(r'name="answer_to" value="(msg_\w+)"', page)
-        fields = {"answer_to": asking, "answer-0": "-1", "answer-2": "true"}
-        wrong = browser.post(chat, data=fields)
-        assert wrong.status_code == 422
-        assert "At $.kilograms: -1 is less than the minimum of 0." in wrong.text
-        assert 'value="-1"' in wrong.text
-        done = browser.post(chat, data={**fields, "answer-0": "2"})
-        assert done.status_code == 303
-        assert '"kilograms": 2' in (stored_answer(site) or "")
+def test_a_schema_is_a_form_that_says_what_is_wrong(site: Site, browser: httpx2.Client) -> None:
+    chat = browser.post("/chat", data={"text": "Send it"}).headers["location"]
+    ask(site, AnswerFormat(schema=PARCEL))
+    page = browser.get(chat).text
+    assert 'type="number"' in page
+    (asking,) = re.findall(r'name="answer_to" value="(msg_\w+)"', page)
+    fields = {"answer_to": asking, "answer-0": "-1", "answer-2": "true"}
+    wrong = browser.post(chat, data=fields)
+    assert wrong.status_code == 422
+    assert "At $.kilograms: -1 is less than the minimum of 0." in wrong.text
+    assert 'value="-1"' in wrong.text
+    done = browser.post(chat, data={**fields, "answer-0": "2"})
+    assert done.status_code == 303
+    assert '"kilograms": 2' in (stored_answer(site) or "")

@@ -77,6 +77,21 @@ def test_the_difference_alone_quotes_no_values() -> None:
     assert "eyes" not in f"{found.recorded} {found.current} {found.differs}"
 
 
+@pytest.mark.parametrize("state", list(CallState))
+def test_a_recorded_answer_is_given_again_and_what_was_in_flight_runs_again(
+    state: CallState,
+) -> None:
+    """A completed step never runs again, and a failed one fails the same way again; the cost of one
+    in flight is held, its answer unknown. Another call at the same number diverges."""
+    recorded = Call(3, "step:draw", state, '"value"')
+    given_again = None if state is CallState.HELD else recorded
+    assert find_recorded(recorded, "step:draw") == given_again
+    assert find_recorded(None, "step:draw") is None
+    how = find_recorded(recorded, "step:other")
+    assert isinstance(how, Divergence)
+    assert "call 3" in how.cause
+
+
 def call_record(n: int, state: CallState = CallState.DONE) -> Call:
     return Call(n, f"f{n}", state, "null", summary("step", f"orders:part_{n}", [], 0))
 
@@ -101,29 +116,3 @@ def test_calls_that_a_run_left_out_are_named(
 ) -> None:
     found = left_out(calls, made)
     assert (found and found.cause.removesuffix(" recorded calls")) == cause
-
-
-def call(state: CallState) -> Call:
-    return Call(3, "step:draw", state, '"value"')
-
-
-def test_a_call_that_was_never_made_has_to_run() -> None:
-    assert find_recorded(None, "step:draw") is None
-
-
-@pytest.mark.parametrize("state", [CallState.DONE, CallState.ERROR])
-def test_a_recorded_answer_is_given_again(state: CallState) -> None:
-    """A completed step never runs again, and a failed one fails the same way again."""
-    assert find_recorded(call(state), "step:draw") == call(state)
-
-
-def test_a_call_that_was_in_flight_runs_again() -> None:
-    """At least once: its cost is held, its answer unknown."""
-    assert find_recorded(call(CallState.HELD), "step:draw") is None
-
-
-@pytest.mark.parametrize("state", list(CallState))
-def test_another_call_at_the_same_number_diverges(state: CallState) -> None:
-    how = find_recorded(call(state), "step:other")
-    assert isinstance(how, Divergence)
-    assert "call 3" in how.cause

@@ -8,43 +8,10 @@ import pytest
 
 from agentpost.messages.rules import MessageStatus
 from agentpost.record.events import (
-    STATE_TEXTS,
-    EntryType,
-    EventName,
-    JobStateWord,
-    Outcome,
     message_event,
 )
 
-EVENTS = {
-    "message.completed",
-    "message.partial",
-    "message.failed",
-    "message.needs_input",
-    "message.blocked",
-    "message.expired",
-    "job.completed",
-    "job.failed",
-    "job.blocked",
-    "job.resumed",
-    "job.expired",
-}
 MOMENTS = list(product(MessageStatus, (False, True)))
-
-
-def test_the_names_of_the_contract() -> None:
-    assert set(EventName) == EVENTS
-    assert set(EntryType) == {
-        "agent_reply",
-        "progress",
-        "result",
-        "state",
-        "turn_failed",
-        "turn_busy",
-    }
-    assert set(Outcome) == {"completed", "failed", "stalled_credits"}
-    assert set(JobStateWord) == {"resumed", "stopped", "expired", "unknown"}
-    assert all(STATE_TEXTS[word] for word in JobStateWord)
 
 
 @pytest.mark.rule(

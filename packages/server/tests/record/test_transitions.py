@@ -133,7 +133,6 @@ def job(row: Row) -> transitions.Change[JobState]:
 @pytest.mark.rule("Transitions 12", "Transitions 13")
 @pytest.mark.parametrize("row", rows(TURNS), ids=str)
 def test_each_row_of_turns(row: Row) -> None:
-    """design: One turn at a time; Entries and events."""
     change = turn(row)
     assert (change.before or "-", change.after) == (row.state, row.to)
     assert word(change.entry) == row.entry
@@ -156,7 +155,6 @@ def test_each_row_of_turns(row: Row) -> None:
 )
 @pytest.mark.parametrize("row", rows(JOBS), ids=str)
 def test_each_row_of_jobs(row: Row) -> None:
-    """design: Entries and events; Expiry and recover."""
     change = job(row)
     assert (change.before or "-", change.after) == (row.state, row.to)
     assert word(change.entry) == row.entry
@@ -194,17 +192,6 @@ def test_the_tables_speak_of_every_signal_and_state() -> None:
     assert {row.to for row in rows(JOBS)} == set(JobState)
 
 
-@pytest.mark.rule("Job.final")
-def test_a_final_job_state_is_left_only_by_recover() -> None:
-    """Only expired work may come back."""
-    final = {"refused", "completed", "failed", "stopped", "queue_expired", "unknown"}
-    assert [str(row) for row in rows(JOBS) if row.state in final] == []
-    expired = {"overdue", "late_completed", "late_failed", "lost"}
-    reported = [row for row in rows(JOBS) if row.state in expired and row.signal != "Recovered"]
-    assert {row.to for row in reported} == expired
-    assert {(row.entry, row.event) for row in reported} == {("-", "-")}
-
-
 # --- what the entries say -------------------------------------------------------------------------
 @pytest.mark.rule("Message event log agent_reply")
 @pytest.mark.parametrize(
@@ -238,7 +225,6 @@ def test_a_turn_that_said_nothing_has_no_agent_reply() -> None:
 @pytest.mark.rule("Transitions 13", "Message event log turn_failed")
 @pytest.mark.parametrize("detail", list(TurnFailure))
 def test_turn_failed_names_its_detail(detail: TurnFailure) -> None:
-    """design: How a turn ends."""
     entry = transitions.fold(TurnState.RUNNING, s.TurnBroken(detail)).entry
     assert entry is not None
     assert entry.fields["reason"] == detail.value

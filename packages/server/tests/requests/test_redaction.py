@@ -199,25 +199,8 @@ def test_addresses(path: bytes, query: bytes, shown: str) -> None:
 
 def test_addresses_are_found_where_the_pattern_finds_them() -> None:
     """They are looked for from "://" backwards; the pattern itself tries every character."""
-    parts = [
-        "https",
-        "s",
-        "://",
-        ":",
-        "/",
-        "//",
-        "a",
-        "Z",
-        "+",
-        ".",
-        " ",
-        '"',
-        "\\",
-        '\\"',
-        "?",
-        "#",
-    ]
-    parts += ["@", "é", "\u212a", "x" * 29, "x" * 31, "key=", "\n"]
+    parts = ["https", "s", "://", ":", "/", "//", "a", "Z", "+", ".", " ", '"', "\\", '\\"', "?"]
+    parts += ["#", "@", "é", "\u212a", "x" * 29, "x" * 31, "key=", "\n"]
     pick = random.Random(1)
     for _ in range(2_000):
         text = "".join(pick.choices(parts, k=pick.randint(0, 14)))

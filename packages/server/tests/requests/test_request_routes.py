@@ -75,15 +75,17 @@ def test_requests_are_listed_newest_first_and_read_with_their_bodies(caller: Cal
 @pytest.mark.rule("Additions listRequests-2")
 def test_a_list_is_filtered(caller: Caller) -> None:
     first = caller.refusal(404, "not_found", "GET", "/v1/messages/msg_filtered")["request_id"]
-    last = ask(caller, "/v1/work?filtered=1")
+    last = ask(caller, "/v1/work?filtered=1_!")
 
-    def found(**query: str) -> list[str]:
+    def found(path: str = "FILTERED", **query: str) -> list[str]:
         """Without the test's own reads of the log, which hold the word as well."""
-        lines = page(caller, path="FILTERED", **query)["data"]
+        lines = page(caller, path=path, **query)["data"]
         return [each["path"] for each in lines if each["id"] in (first, last)]
 
-    failed, well = "/v1/messages/msg_filtered", "/v1/work?filtered=1"
+    failed, well = "/v1/messages/msg_filtered", "/v1/work?filtered=1_!"
     assert found() == [well, failed]
+    assert found("filtered=1_!") == [well]
+    assert found("f_ltered") == found("f%d") == [], "signs stand for themselves"
     for query in ({"status": "404"}, {"status": "4xx"}, {"status": "failed"}):
         assert found(**query) == [failed]
     assert found(error="not_found") == [failed]
@@ -160,7 +162,7 @@ def test_a_key_reads_its_own_requests_and_those_of_others_only_with_the_scope(
 
 
 def test_a_key_made_while_a_call_waits_has_its_name(
-    server: AgentServer, caller: Caller, callers: CallerMaker
+    server: AgentServer, callers: CallerMaker
 ) -> None:
     overseer = callers(server, server.another_key("overseer of waits", "read,read_all"))
     cursor = page(overseer, limit=1)["cursor"]

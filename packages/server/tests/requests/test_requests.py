@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from agentpost.db import filtered
 from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests
 from agentpost.requests.actions import QUEUE_MAX, STRANGERS_PER_FLUSH, RequestLogEntry
@@ -45,26 +44,6 @@ async def all_records(at: ManualHarness) -> list[RequestRecord]:
     return [each for each in found if each is not None]
 
 
-async def test_requests_are_kept_with_their_facts(at: ManualHarness) -> None:
-    for n in range(200):  # more than one batch
-        at.ctx.requests.append(
-            made_entry(at, n, query=b"limit=2", request_body=b'{"a": 1}', status=500)
-        )
-    found = await all_records(at)
-    assert len(found) == 200
-    first, more = await requests.recent(at.ctx.db, at.caller.account_id)
-    assert [line.id for line in first] == [each.id for each in found[:50]]
-    rest, end = await requests.recent(at.ctx.db, at.caller.account_id, before=more, limit=500)
-    assert [line.id for line in rest] == [each.id for each in found[50:]]
-    assert end is None
-    assert found[0].path == "/v1/me?limit=2"
-    assert (found[0].status, found[0].request_bytes, found[0].response_bytes) == (500, 8, 2)
-    assert (found[-1].request_body, found[-1].response_body) == ('{"a": 1}', "{}")
-    assert await requests.get(at.ctx.db, at.caller.account_id, found[0].id) == found[0]
-    assert await requests.get(at.ctx.db, "acc_other", found[0].id) is None
-    assert await requests.recent(at.ctx.db, "acc_other") == ([], None)
-
-
 FILTERS: list[tuple[dict[str, str], list[int]]] = [
     ({}, [4, 3, 2, 1]),
     ({"status": "failed"}, [4, 2]),
@@ -98,24 +77,6 @@ async def test_requests_can_be_filtered(at: ManualHarness) -> None:
         wanted = request_filter(given, at.clock.now())
         lines, _ = await requests.recent(at.ctx.db, at.caller.account_id, wanted)
         assert [4 - made.index(line.id) for line in lines] == found, given
-
-
-async def test_a_filter_that_fits_nothing_looks_through_a_part_at_a_time(
-    at: ManualHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(filtered, "SCANNED_MAX", 3)
-    for n in range(7):
-        at.ctx.requests.append(made_entry(at, n, status=404 if n == 0 else 200))
-    await at.ctx.requests.flush()
-    wanted, before, pages = request_filter({"status": "404"}, at.clock.now()), None, []
-    while True:
-        lines, before = await requests.recent(
-            at.ctx.db, at.caller.account_id, wanted, before=before
-        )
-        pages.append(len(lines))
-        if before is None:
-            break
-    assert pages == [0, 0, 1]
 
 
 async def test_the_last_use_of_a_key_is_noted(at: ManualHarness) -> None:

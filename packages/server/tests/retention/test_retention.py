@@ -1,27 +1,21 @@
 """What is kept long enough goes, in small pieces, and is unseen before (spec: Limits)."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from agentpost.blobs import actions as blobs
 from agentpost.context import AppContext
 from agentpost.domain.errors import Refusal
 from agentpost.following import long_polls
-from agentpost.jobs import works
 from agentpost.messages import sending
 from agentpost.messages.new_messages import NewMessage
 from agentpost.nodes import upkeep
-from agentpost.record import history_rows, reading as messages
-from agentpost.record.records import AttachmentRecord
-from agentpost.requests.actions import RequestLogEntry
+from agentpost.record import reading as messages
 from agentpost.retention import actions as retention
 from agentpost.tasks.background import ANEW_SECONDS, REST_SECONDS, Purge
 from agentpost.webhooks import deliveries
 from agentpost.webhooks.endpoint_rules import Attempted
-from tests.harness.context import file_record
 from tests.harness.driver import DAY, ManualHarness, manual_harness
 from tests.harness.rows import insert
 from tests.schema import TABLES
@@ -50,28 +44,6 @@ async def assert_unseen(at: ManualHarness, message_id: str) -> None:
     assert refused.value.code == "not_found"
     with pytest.raises(Refusal):
         await long_polls.Log(at.ctx, at.caller, message_id).events(None, 0, lambda wait: None)
-
-
-async def test_logged_bodies_go_with_their_message(at: ManualHarness) -> None:
-    message_id = await at.say()
-
-    def read(n: int) -> RequestLogEntry:
-        path = f"/v1/messages/{message_id}".encode()
-        caller, now = at.caller, at.clock.now()
-        return RequestLogEntry(
-            *(f"req_{now:014x}{n:018x}", now, caller.account_id, caller.key_id, "GET", path, b""),
-            *(200, None, 3, b"", b'"zwieback"', None),
-        )
-
-    at.ctx.requests.append(read(1))
-    await at.ctx.requests.flush()
-    assert await at.count("requests", "response_body LIKE '%zwieback%'") == 1
-    at.ctx.requests.append(read(2))
-    at.clock.advance(14 * DAY)
-    await all_messages(at)
-    await at.ctx.requests.flush()
-    assert await at.count("requests") == 2
-    assert await at.count("requests", "response_body IS NULL") == 2
 
 
 @pytest.mark.rule("getMessage.answers", "Errors not_found", "Limits retention")
@@ -174,19 +146,6 @@ async def test_a_sweep_is_bounded_and_goes_on_where_it_was(
     assert await at.count("messages") == 0
 
 
-async def test_bytes_that_came_with_a_message_go_with_it(at: ManualHarness) -> None:
-    message_id = await at.say()
-    await at.ctx.storage.put("attachments/one", b"bytes")
-    attached = AttachmentRecord(message_id, 0, "a", None, "t", "text", 5, "r", "attachments/one")
-    await at.ctx.db.write(lambda tx: history_rows.ATTACHMENTS.insert(tx, attached))
-    at.clock.advance(14 * DAY)
-    await all_messages(at)
-    assert await at.count("attachments") == 0
-    await blobs.sweep(at.ctx)
-    with pytest.raises(Exception, match="attachments/one"):
-        await at.ctx.storage.size("attachments/one")
-
-
 async def test_events_deliveries_and_attempts_go_with_their_message(at: ManualHarness) -> None:
     await listen(at, ["*"])
     await at.say()
@@ -263,22 +222,6 @@ async def test_a_key_does_not_lead_to_a_message_that_is_unseen(tmp_path: Path) -
         again = await at.accept("one", idempotency_key="k")
         assert again.is_new
         assert again.message.id != first
-
-
-async def test_a_deleted_work_loses_its_files_and_then_its_row(at: ManualHarness) -> None:
-    await at.working()
-    work_id = str((await at.rows("SELECT id FROM works"))[0][0])
-    file = file_record("files/a", work_id=work_id, account_id=at.caller.account_id)
-    await at.ctx.db.write(lambda tx: insert(tx, "files", **asdict(file)))
-    await at.ctx.storage.put("files/a", b"x")
-    await retention.deleted_works(at.ctx)
-    assert await at.count("files") == 1
-    await works.delete(at.ctx, at.caller.account_id, work_id)
-    await retention.deleted_works(at.ctx)
-    assert await at.count("files") == await at.count("works") == 0
-    await blobs.sweep(at.ctx)
-    with pytest.raises(Exception, match="files/a"):
-        await at.ctx.storage.size("files/a")
 
 
 async def test_the_rounds_rest_between_each_other(at: ManualHarness) -> None:

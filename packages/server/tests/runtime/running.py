@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from agentpost.accounts import actions as accounts
 from agentpost.agents import Job, Turn
@@ -49,19 +49,8 @@ class FaultyDatabase:
         self.failing = ""  # "before" or "after"
         self.fails = 0
 
-    @property
-    def external_commits(self) -> int | None:
-        return self._real.external_commits
-
-    @property
-    def changes(self) -> int | None:
-        return self._real.changes
-
-    def open(self) -> None:
-        self._real.open()
-
-    def close(self) -> None:
-        self._real.close()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
 
     async def write(self, fn: Callable[[Tx], T]) -> T:
         if self.failing == "before":
@@ -73,9 +62,6 @@ class FaultyDatabase:
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         return await self._real.read(fn)
-
-    def read_now(self, fn: Callable[[Tx], T]) -> T:
-        return self._real.read_now(fn)
 
     def _fail(self) -> None:
         self.fails += 1
@@ -165,7 +151,8 @@ class Running:
 async def running(ctx: AppContext, folder: Path) -> AsyncIterator[Running]:
     """Let turns and jobs of that house run."""
     Script.turn, Script.seen, Script.gate = start_work, [], threading.Event()
-    db = ctx.db = FaultyDatabase(ctx.db)
+    db = FaultyDatabase(ctx.db)
+    ctx.db = cast("Database", db)
     account = await accounts.create(ctx, "owner@example.com", "Owner", 100)
     key = (await accounts.create_key(ctx, account.id, "first")).record
     loop = AgentLoop()

@@ -55,9 +55,18 @@ async def one_step(job: Job) -> str:
     return str(reported)
 
 
-async def run_twice(here: Running) -> dict[str, object]:
-    """The job runs, loses what its last call recorded to a fault, and runs again."""
-    Script.job = one_step
+async def finished(
+    here: Running,
+    does: Callable[[], Awaitable[object]],
+    job: Callable[[Job], Awaitable[str]] = one_step,
+) -> dict[str, Any]:
+    """The message of a job whose step does this."""
+    Inner.does, Script.job = does, job
+    return await here.final(await here.send())
+
+
+async def run_again(here: Running) -> dict[str, Any]:
+    """The job has begun, loses what its last call recorded to a fault, and runs again."""
     message_id = await here.send()
     await eventually_async(lambda: here.db.fails)
     await here.idle()
@@ -82,18 +91,19 @@ async def test_progress_is_reported_at_once_and_is_no_call_of_the_job(here: Runn
         await Inner.job.progress("inside")
         reported_inside.extend(steps_reported(here))
 
-    Inner.does, Script.job = does, one_step
-    done = await here.final(await here.send())
-    assert done["status"] == "completed"
+    assert (await finished(here, does))["status"] == "completed"
     assert reported_inside == ["inside"]
     assert steps_reported(here) == ["inside", "after"]
     assert here.row(JOB)[:2] == ("completed", 3)
     assert here.row("SELECT COUNT(*) FROM calls WHERE owner IN (SELECT id FROM jobs)") == (3,)
 
 
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(
+    ("after", "reported"),
+    [(False, ["inside 1", "inside 2", "after"]), (True, ["inside 1", "after"])],
+)
 async def test_a_step_that_runs_again_tells_again_and_goes_the_same_way(
-    here: Running, after: bool
+    here: Running, after: bool, reported: list[str]
 ) -> None:
     """The step's record is lost, or the one of the call behind it."""
 
@@ -102,29 +112,17 @@ async def test_a_step_that_runs_again_tells_again_and_goes_the_same_way(
         if not after and Inner.runs == 1:
             here.db.failing = "before"
 
-    async def fails_behind(job: Job) -> str:
+    async def job(job: Job) -> str:
         Inner.job = job
         await job.step(body)
-        if Inner.runs == 1 and not here.db.fails:
+        if after and Inner.runs == 1 and not here.db.fails:
             here.db.failing = "before"
         await job.progress("after")
         return "ok"
 
-    Inner.does = does
-    if after:
-        Script.job = fails_behind
-        message_id = await here.send()
-        await eventually_async(lambda: here.db.fails)
-        await here.idle()
-        here.db.failing = ""
-        for _ in range(2):
-            await here.reconciler.reconcile()
-        done = await here.final(message_id)
-        assert steps_reported(here) == ["inside 1", "after"]
-    else:
-        done = await run_twice(here)
-        assert steps_reported(here) == ["inside 1", "inside 2", "after"]
-    assert done["status"] == "completed"
+    Inner.does, Script.job = does, job
+    assert (await run_again(here))["status"] == "completed"
+    assert steps_reported(here) == reported
 
 
 async def test_progress_from_tasks_and_threads_of_the_step_is_the_step_s(here: Running) -> None:
@@ -138,8 +136,7 @@ async def test_progress_from_tasks_and_threads_of_the_step_is_the_step_s(here: R
         with ThreadPoolExecutor(1) as pool:
             await loop.run_in_executor(pool, copy_context().run, in_thread, loop)
 
-    Inner.does, Script.job = does, one_step
-    assert (await here.final(await here.send()))["status"] == "completed"
+    assert (await finished(here, does))["status"] == "completed"
     assert sorted(steps_reported(here)) == ["after", "gathered", "task", "thread", "thread"]
     assert here.row(JOB)[1] == 3
 
@@ -166,8 +163,7 @@ async def test_a_thread_that_nobody_can_place_is_refused(here: Running) -> None:
         await ended.wait()
         return texts[0]
 
-    Inner.does, Script.job = does, one_step
-    assert (await here.final(await here.send()))["status"] == "completed"
+    assert (await finished(here, does))["status"] == "completed"
     assert "asyncio.to_thread" in str(here.row("SELECT result FROM jobs")[0])
     assert steps_reported(here) == ["after"]
 
@@ -182,8 +178,7 @@ async def test_steps_beside_each_other_keep_their_calls_apart(here: Running) -> 
         await Inner.job.progress("inside")
         await Inner.job.charge(1)
 
-    Inner.does, Script.job = does, beside
-    assert (await here.final(await here.send()))["credits_used"] == 2
+    assert (await finished(here, does, beside))["credits_used"] == 2
     assert sorted(steps_reported(here)) == ["between", "inside", "inside"]
     assert here.row(JOB)[1] == 3
 
@@ -195,32 +190,23 @@ async def test_charges_come_with_the_step_s_record(here: Running) -> None:
         await Inner.job.charge(1)
         Script.seen.append(f"{here.row(WALLET)[0]}")
 
-    Inner.does, Script.job = does, one_step
-    assert (await here.final(await here.send()))["credits_used"] == 3
+    assert (await finished(here, does))["credits_used"] == 3
     assert Script.seen == ["before", "100000000"], "not before the step is recorded"
     assert here.row(WALLET) == (97_000_000, 0)
     assert here.row("SELECT note FROM ledger WHERE note <> '' AND kind = 'charge'") == ("tokens",)
 
 
-async def test_a_step_that_runs_again_charges_once(here: Running) -> None:
+@pytest.mark.parametrize(("lost", "runs"), [("before", 2), ("after", 1)])
+async def test_a_step_whose_record_is_lost_or_only_thought_lost_charges_once(
+    here: Running, lost: str, runs: int
+) -> None:
     async def does() -> None:
         await Inner.job.charge(2)
-        if Inner.runs == 1:
-            here.db.failing = "before"
+        here.db.failing = lost if Inner.runs == 1 else ""
 
-    Inner.does = does
-    assert (await run_twice(here))["credits_used"] == 2
-    assert (Inner.runs, here.row(WALLET)) == (2, (98_000_000, 0))
-
-
-async def test_a_record_that_was_only_thought_lost_charges_once(here: Running) -> None:
-    async def does() -> None:
-        await Inner.job.charge(2)
-        here.db.failing = "after"
-
-    Inner.does = does
-    assert (await run_twice(here))["credits_used"] == 2
-    assert (Inner.runs, here.row(WALLET)) == (1, (98_000_000, 0))
+    Inner.does, Script.job = does, one_step
+    assert (await run_again(here))["credits_used"] == 2
+    assert (Inner.runs, here.row(WALLET)) == (runs, (98_000_000, 0))
 
 
 async def test_credits_spent_by_a_failed_step_and_its_tries_are_charged(here: Running) -> None:
@@ -234,8 +220,7 @@ async def test_credits_spent_by_a_failed_step_and_its_tries_are_charged(here: Ru
         await Inner.job.charge(1)
         raise OSError("down")
 
-    Inner.does, Script.job = does, job
-    assert (await here.final(await here.send()))["credits_used"] == 3
+    assert (await finished(here, does, job))["credits_used"] == 3
     assert here.row(WALLET) == (97_000_000, 0), "the price of the step itself is given back"
 
 
@@ -250,8 +235,7 @@ async def test_the_contents_of_a_file_may_charge_and_tell(here: Running) -> None
         await Inner.job.charge(2)
         return "text"
 
-    Inner.does, Script.job = does, job
-    done = await here.final(await here.send())
+    done = await finished(here, does, job)
     assert (done["status"], done["credits_used"]) == ("completed", 3)
     assert steps_reported(here) == ["inside", "Wrote a.txt"]
 
@@ -305,8 +289,7 @@ async def test_a_charge_after_the_step_ended_is_refused(here: Running) -> None:
         left.append(asyncio.create_task(late(go)))
 
     go = asyncio.Event()
-    Inner.does, Script.job = does, job
-    assert (await here.final(await here.send()))["credits_used"] == 0
+    assert (await finished(here, does, job))["credits_used"] == 0
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -347,8 +330,7 @@ async def test_other_calls_of_a_job_are_refused_with_a_sentence(here: Running) -
     async def does() -> object:
         return refusals(JOB_CALLS, Inner.job)
 
-    Inner.does, Script.job = does, one_step
-    done = await here.final(await here.send())
+    done = await finished(here, does)
     assert (done["status"], done["question"]) == ("completed", None)
     are_refused(str(here.row("SELECT result FROM jobs")[0]), JOB_CALLS)
     assert here.row(JOB)[1] == 3
@@ -378,6 +360,5 @@ async def test_a_refused_call_is_the_step_s_error_and_is_not_tried_again(here: R
             await job.step(body, retries=5)
         return "ok"
 
-    Inner.does, Script.job = does, job
-    assert (await here.final(await here.send()))["status"] == "completed"
+    assert (await finished(here, does, job))["status"] == "completed"
     assert (Inner.runs, Script.seen) == (1, [])

@@ -2,8 +2,6 @@
 
 import logging
 import sys
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,18 +9,12 @@ import pytest
 from agentpost.agents import Job, JobFailed, Turn
 from agentpost.author.causes import cause_of
 from agentpost.author.output import _Handler, _StandardStream
-from agentpost.clock import ManualClock
 from agentpost.explain import timeline
 from agentpost.retention import rows as retention_rows
-from tests.harness.databases import open_context
-from tests.runtime.running import Running, Script, running
+from tests.harness.databases import ON_SQLITE
+from tests.runtime.running import Running, Script
 
-
-@pytest.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Running]:
-    """A running house on SQLite."""
-    async with open_context(tmp_path, ManualClock()) as ctx, running(ctx, tmp_path) as made:
-        yield made
+pytestmark = ON_SQLITE
 
 
 async def failing_turn(turn: Turn) -> None:
@@ -121,6 +113,7 @@ async def test_the_operator_reads_what_the_code_printed(
     assert here.row("SELECT COUNT(*) FROM agent_lines") == (0,)
 
 
+@pytest.mark.usefixtures("schema_url")
 def test_a_long_text_is_cut() -> None:
     cause = cause_of(ValueError("x" * 10_000))
     assert len(cause) == 500

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from agentpost.agents import Job, Turn
+from tests.harness.databases import ON_SQLITE
 from tests.runtime.running import Running, Script, start_work
 from tests.waiting import eventually_async
 
-
-@pytest.fixture
-def schema_url() -> None:
-    """SQLite is enough: nothing here is the database's."""
+pytestmark = ON_SQLITE
 
 
 async def attempt(call: Awaitable[object]) -> None:
@@ -27,11 +25,6 @@ async def attempt(call: Awaitable[object]) -> None:
 def plain() -> str:
     """A step for a worker process."""
     return "made"
-
-
-async def write(job: Job) -> str:
-    await attempt(job.write("a.txt", "text"))
-    return "ok"
 
 
 async def write_and_read(job: Job) -> str:
@@ -58,23 +51,6 @@ async def goes_on_later(here: Running, message_id: str, mend: Callable[[], None]
         await here.reconciler.reconcile()
     assert (await here.final(message_id))["status"] == "completed"
     assert [name for name in Script.seen if name != "written"] == []
-
-
-async def test_a_storage_that_takes_nothing(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run waits where it is, and is not run again."""
-    broken = here.ctx.storage
-
-    async def refuse(*_: object) -> object:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(broken, "put", refuse)
-    Script.job = write
-    message_id = await here.send()
-    await eventually_async(lambda: here.ctx.health.waiting("storage"))
-    monkeypatch.undo()
-    assert (await here.final(message_id))["status"] == "completed"
-    assert here.row("SELECT epoch FROM jobs") == (1,)
-    assert here.ctx.health.waiting("storage") == {}
 
 
 async def test_a_storage_that_gives_nothing(here: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,31 +2,25 @@
 is that function's failure (design: Ownership)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from agentpost.agents import Job, Turn
-from agentpost.context import AppContext
 from agentpost.jobs.rules import WORKER_KILLED_FAILURE
 from agentpost.runtime import journal
 from tests.harness.databases import ON_SQLITE
 from tests.runtime.killed import built, closes, exits, killed_always, killed_until
-from tests.runtime.running import Running, Script, running
+from tests.runtime.running import Running, Script
 
 JOB = "SELECT state, epoch, takeovers FROM jobs"
 
 
-@pytest.fixture
-async def here(
-    ctx: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Running]:
-    """A running house on each database, which does not wait long after a kill."""
+@pytest.fixture(autouse=True)
+def no_long_wait_after_a_kill(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal, "AGAIN_SECONDS_FIRST", 0.001)
     monkeypatch.setattr(journal, "AGAIN_SECONDS_MAX", 0.001)
-    async with running(ctx, tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

@@ -74,10 +74,7 @@ def test_a_single_time_is_of_the_time_zone_that_was_chosen(site: Site, key: str)
     ("change", "said"),
     [
         ({"cron": ""}, "Enter when it repeats"),
-        ({"at": "2030-07-01T09:00"}, "Give either cron or at."),
         ({"cron": "9"}, "Must have five fields"),
-        ({"timezone": "Mars"}, "Must be the name of an IANA time zone"),
-        ({"cron": "", "at": "2001-01-01T00:00"}, "Must be later than now."),
         ({"cron": "", "at": "soon"}, "Enter a time such as"),
         ({"conversation": "c" * 129}, "128 characters"),
         ({"message": " "}, "Give the message of the schedule a text."),

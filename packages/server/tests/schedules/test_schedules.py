@@ -203,11 +203,7 @@ async def test_schedules_of_an_ended_key_take_no_place(harness: Harness) -> None
 @pytest.mark.rule("Additions updateSchedule")
 @pytest.mark.parametrize(
     ("missed", "late", "outcome"),
-    [
-        (Missed.SKIP, 0, None),
-        (Missed.SKIP, HOUR, "missed"),
-        (Missed.RUN_ONCE, HOUR, "sent"),
-    ],
+    [(Missed.SKIP, 0, None), (Missed.SKIP, HOUR, "missed"), (Missed.RUN_ONCE, HOUR, "sent")],
 )
 async def test_a_single_time_can_be_paused(
     harness: Harness, missed: Missed, late: int, outcome: str | None

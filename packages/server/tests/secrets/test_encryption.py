@@ -1,25 +1,15 @@
 """Secrets of webhook endpoints are encrypted in the database."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.operations import doctor
 from agentpost.secrets.encryption import SecretCipher, SecretUnreadable, hkdf
 from agentpost.webhooks import endpoint_rows, endpoints, secrets
 from agentpost.webhooks.signing import new_secret
-from tests.harness.databases import new_account, open_context
+from tests.harness.databases import ON_SQLITE
 
 URL = "https://hooks.example.com/in"
-
-
-@pytest.fixture
-async def ctx(tmp_path: Path) -> AsyncIterator[AppContext]:
-    async with open_context(tmp_path, ManualClock()) as made:
-        yield made
 
 
 async def stored_secret(ctx: AppContext, endpoint_id: str) -> str:
@@ -64,8 +54,8 @@ def test_many_deliveries_decrypt_once() -> None:
     assert cipher.operations == 1
 
 
-async def test_reencryption_makes_an_earlier_key_superfluous(ctx: AppContext) -> None:
-    account = await new_account(ctx)
+@ON_SQLITE
+async def test_reencryption_makes_an_earlier_key_superfluous(ctx: AppContext, account: str) -> None:
     kept = await endpoints.create(ctx, account, URL, None, None)
     ctx.cipher = SecretCipher([b"lost"])
     lost = await endpoints.create(ctx, account, URL, None, None)

@@ -1,24 +1,15 @@
 """Which secrets sign, and which count still."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.domain.times import SECOND
 from agentpost.secrets.actions import server_secrets
 from agentpost.storage.post_policy import PolicySigner, PostRefused
-from tests.harness.databases import open_context
+from tests.harness.databases import ON_SQLITE
 
 
-@pytest.fixture
-async def ctx(tmp_path: Path) -> AsyncIterator[AppContext]:
-    async with open_context(tmp_path, ManualClock()) as made:
-        yield made
-
-
+@ON_SQLITE
 async def test_the_given_key_signs_and_earlier_ones_count(ctx: AppContext) -> None:
     with pytest.raises(ValueError, match="AGENTPOST_SECRET_KEYS_BEFORE"):
         await server_secrets(ctx.db, "given", "generated")

@@ -99,6 +99,19 @@ class Provider:
         return JSONResponse(self.person)
 
 
+def settings_of(provider: Provider, **more: Any) -> dict[str, Any]:
+    """Of a site whose users sign in there."""
+    return {
+        "oidc_issuer": provider.url,
+        "oidc_client_id": CLIENT,
+        "oidc_client_secret": SECRET,
+        "oidc_domains": ["Corp.example"],
+        "oidc_account": "ann@example.com",
+        "egress_allow": "127.0.0.1",
+        **more,
+    }
+
+
 @contextmanager
 def provided(now: int) -> Iterator[Provider]:
     """A provider that runs; ``now`` in seconds."""

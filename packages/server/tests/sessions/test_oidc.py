@@ -9,7 +9,7 @@ import pytest
 
 from agentpost.users import rows as user_rows
 from agentpost.users.role_rules import Role
-from tests.sessions.provider import CLIENT, SECRET, Provider, provided, query
+from tests.sessions.provider import CLIENT, Provider, provided, query, settings_of
 from tests.sessions.test_login_pages import COOKIE, cookie
 from tests.web.site import Site, open_site
 
@@ -24,15 +24,7 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture(scope="module")
 def site(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    settings: dict[str, Any] = {
-        "oidc_issuer": provider.url,
-        "oidc_client_id": CLIENT,
-        "oidc_client_secret": SECRET,
-        "oidc_name": "Example <b>ID</b>",
-        "oidc_domains": ["Corp.example"],
-        "oidc_account": "ann@example.com",
-        "egress_allow": "127.0.0.1",
-    }
+    settings = settings_of(provider, oidc_name="Example <b>ID</b>")
     with open_site(tmp_path_factory.mktemp("site"), **settings) as opened:
         yield opened
 
@@ -65,6 +57,11 @@ def arrive(browser: httpx2.Client, path: str = "/oidc") -> httpx2.Response:
     return browser.get(leave(browser, path))
 
 
+def come_in(site: Site) -> None:
+    with site.stranger() as browser:
+        assert arrive(browser).status_code == 303
+
+
 def failed_sign_in(site: Site) -> str:
     """The page after a sign-in that did not work; nobody is signed in then."""
     with site.stranger() as browser:
@@ -88,10 +85,9 @@ def test_who_was_invited_comes_in(site: Site, provider: Provider) -> None:
     assert kept.oidc_subject == f"{provider.url} id of Ida@Example.com"
 
 
-def test_the_session_is_new_and_the_one_before_ends(site: Site) -> None:
-    with site.browser() as browser:
-        planted = browser.cookies[COOKIE]
-        answer = arrive(browser)
+def test_the_session_is_new_and_the_one_before_ends(site: Site, browser: httpx2.Client) -> None:
+    planted = browser.cookies[COOKIE]
+    answer = arrive(browser)
     made = [each for each in answer.headers.get_list("set-cookie") if each.startswith(COOKIE)]
     assert len(made) == 1
     assert planted not in made[0]
@@ -120,45 +116,52 @@ def test_nobody_else_comes_in(site: Site, provider: Provider) -> None:
 
 def test_an_address_of_the_domain_becomes_a_member(site: Site, provider: Provider) -> None:
     provider.person = person("New@corp.EXAMPLE")
-    with site.stranger() as browser:
-        assert arrive(browser).status_code == 303
-        assert arrive(browser).status_code == 303
+    for _ in range(2):
+        come_in(site)
     user = site.write(lambda tx: user_rows.by_email(tx, "new@corp.example"))
     assert user is not None
     assert (user.role, user.account_id) == (Role.MEMBER, site.ann)
 
 
-@pytest.mark.parametrize("verified", [False, None, "false", "true", "yes", 1, 1.0, [True]])
-def test_an_address_has_to_be_verified(site: Site, provider: Provider, verified: object) -> None:
+NOT_VERIFIED = "has not verified your e-mail address mallory@corp.example"
+NO_ADDRESS = "does not tell your e-mail address"
+
+
+@pytest.mark.parametrize(
+    ("email", "verified", "said"),
+    [
+        *(
+            ("mallory@corp.example", verified, NOT_VERIFIED)
+            for verified in (False, None, "false", "true", "yes", 1, 1.0, [True])
+        ),
+        *((email, True, NO_ADDRESS) for email in (None, "", 5, "no address", "a@b\nc")),
+    ],
+)
+def test_an_address_has_to_be_one_and_verified(
+    site: Site, provider: Provider, email: Any, verified: object, said: str
+) -> None:
     """By JSON's true and nothing else."""
-    provider.person = person("mallory@corp.example", email_verified=verified)
-    assert "has not verified your e-mail address mallory@corp.example" in failed_sign_in(site)
+    provider.person = person(email, "x", email_verified=verified)
+    assert said in failed_sign_in(site)
 
 
-@pytest.mark.parametrize("email", [None, "", 5, "no address", "a@b\nc"])
-def test_what_is_no_address_is_none(site: Site, provider: Provider, email: object) -> None:
-    provider.person = {"sub": "x", "email": email, "email_verified": True}
-    assert "does not tell your e-mail address" in failed_sign_in(site)
-
-
-def test_the_providers_id_counts_once_somebody_came_in(site: Site, provider: Provider) -> None:
+def test_the_providers_id_counts_once_somebody_came_in(
+    site: Site, stranger: httpx2.Client, provider: Provider
+) -> None:
     """Whoever gets an address after them is somebody else; they themselves may get another one."""
     user = site.user("first@example.com", Role.MEMBER)
     provider.person = person("first@example.com", "one")
-    with site.stranger() as browser:
-        assert arrive(browser).status_code == 303
+    come_in(site)
     provider.person = person("first@example.com", "two")
     assert "first@example.com is somebody else here" in failed_sign_in(site)
     provider.person = person("renamed@example.com", "one")
-    with site.stranger() as browser:
-        assert arrive(browser).status_code == 303
-        assert user.email in browser.get("/profile").text
+    assert arrive(stranger).status_code == 303
+    assert user.email in stranger.get("/profile").text
 
 
 def test_claims_that_only_its_page_tells(site: Site, provider: Provider) -> None:
     provider.hidden = ("email", "email_verified")
-    with site.stranger() as browser:
-        assert arrive(browser).status_code == 303
+    come_in(site)
 
 
 @pytest.mark.parametrize(
@@ -184,15 +187,13 @@ def test_a_token_that_does_not_fit_opens_nothing(
 def test_a_token_with_another_signature_opens_nothing(site: Site, provider: Provider) -> None:
     from joserfc.jwk import RSAKey
 
-    own, kid = provider.key, provider.key.kid
-    with site.stranger() as browser:
-        assert arrive(browser).status_code == 303  # the keys are known now
-        other = RSAKey.generate_key(2_048, {"kid": str(kid)})
-        provider.key = other
-        try:
-            assert "does not work" in failed_sign_in(site)
-        finally:
-            provider.key = own
+    own = provider.key
+    come_in(site)  # the keys are known now
+    provider.key = RSAKey.generate_key(2_048, {"kid": str(own.kid)})
+    try:
+        assert "does not work" in failed_sign_in(site)
+    finally:
+        provider.key = own
 
 
 @pytest.mark.parametrize("kid", ["new", None])
@@ -200,12 +201,11 @@ def test_new_keys_are_fetched(site: Site, provider: Provider, kid: str | None) -
     """Once, also when a new key has the id of the old one."""
     from joserfc.jwk import RSAKey
 
-    with site.stranger() as browser:
-        assert arrive(browser).status_code == 303
-        provider.key = RSAKey.generate_key(2_048, {"kid": kid or str(provider.key.kid)})
-        site.clock.advance(61)
-        provider.now += 61
-        assert arrive(browser).status_code == 303
+    come_in(site)
+    provider.key = RSAKey.generate_key(2_048, {"kid": kid or str(provider.key.kid)})
+    site.clock.advance(61)
+    provider.now += 61
+    come_in(site)
     assert provider.asked.count("/keys") == 2
     assert provider.asked.count("/.well-known/openid-configuration") == 1
 
@@ -233,42 +233,41 @@ def test_another_browser_cannot_use_the_answer(site: Site) -> None:
         ({"code": "wrong"}, "does not work at the moment"),
     ],
 )
-def test_what_comes_back_has_to_fit(site: Site, change: dict[str, str], text: str) -> None:
-    with site.stranger() as browser:
-        given = {**query(leave(browser)), **change}
-        page = browser.get(f"/oidc/callback?{urlencode(given)}")
+def test_what_comes_back_has_to_fit(
+    stranger: httpx2.Client, change: dict[str, str], text: str
+) -> None:
+    given = {**query(leave(stranger)), **change}
+    page = stranger.get(f"/oidc/callback?{urlencode(given)}")
     assert (page.status_code, text in page.text) == (403, True)
 
 
-def test_a_provider_that_calls_itself_otherwise_is_refused(site: Site, provider: Provider) -> None:
+def test_a_provider_that_calls_itself_otherwise_is_refused(
+    stranger: httpx2.Client, provider: Provider
+) -> None:
     provider.issuer = "https://other.example"
-    with site.stranger() as browser:
-        page = browser.get("/oidc")
+    page = stranger.get("/oidc")
     assert (page.status_code, "does not work at the moment" in page.text) == (403, True)
 
 
-def test_too_many_failures_are_refused(site: Site) -> None:
+def test_too_many_failures_are_refused(site: Site, stranger: httpx2.Client) -> None:
     from agentpost.sessions import throttle
 
     site.write(lambda tx: tx.execute("UPDATE sessions SET address = NULL"))
-    with site.stranger() as browser:
-        for _ in range(throttle.TRIES_PER_ADDRESS):
-            browser.get("/oidc/callback?state=x")  # without a cookie: counts nothing, asks nobody
-        browser.get("/oidc")
-        for _ in range(throttle.TRIES_PER_ADDRESS + 1):
-            assert browser.get("/oidc/callback?state=x").status_code == 403
-        answer = browser.get("/oidc/callback?state=x")
+    for _ in range(throttle.TRIES_PER_ADDRESS):
+        stranger.get("/oidc/callback?state=x")  # without a cookie: counts nothing, asks nobody
+    stranger.get("/oidc")
+    for _ in range(throttle.TRIES_PER_ADDRESS + 1):
+        assert stranger.get("/oidc/callback?state=x").status_code == 403
+    answer = stranger.get("/oidc/callback?state=x")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "10")
     with site.browser() as known:  # a device in which somebody has signed in
         known.get("/dashboard")
         assert arrive(known).status_code == 303
-    with site.stranger() as another:  # at an address where somebody has signed in by now
-        assert arrive(another).status_code == 303
+    come_in(site)  # at an address where somebody has signed in by now
 
 
-def test_the_cookie_of_the_journey_is_guarded(site: Site) -> None:
-    with site.stranger() as browser:
-        made = cookie(browser.get("/oidc"), "agentpost_oidc")
+def test_the_cookie_of_the_journey_is_guarded(stranger: httpx2.Client) -> None:
+    made = cookie(stranger.get("/oidc"), "agentpost_oidc")
     assert made.pop("value")
     assert made == {"path": "/", "max-age": "900", "httponly": "True", "samesite": "lax"}
 

@@ -11,11 +11,10 @@ import pytest
 
 from agentpost.audit import actions as audit
 from agentpost.domain.errors import RateLimited
-from agentpost.operations import doctor
 from agentpost.ratelimit.base import Rule
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.retention import actions as retention
-from agentpost.sessions import actions as sessions, password_links, throttle
+from agentpost.sessions import actions as sessions, throttle
 from agentpost.sessions.actions import Visitor
 from agentpost.users import rows as user_rows
 from agentpost.users.records import UserRecord
@@ -64,16 +63,12 @@ def link_of(page: httpx2.Response) -> str:
     return found[0]
 
 
-def test_a_password_signs_in(site: Site, mia: UserRecord) -> None:
-    with site.stranger() as browser:
-        assert browser.get("/login").status_code == 200
-        answer = log_in(browser, f" {mia.email.upper()} ", PASSWORD)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard")
-        assert mia.email in browser.get("/profile").text
-        assert browser.get("/login").headers["location"] == "/dashboard"
-        made = cookie(answer)
-    assert made.pop("value") != ""
-    assert made == {"path": "/", "max-age": "2592000", "httponly": "True", "samesite": "lax"}
+def test_a_password_signs_in(stranger: httpx2.Client, mia: UserRecord) -> None:
+    assert stranger.get("/login").status_code == 200
+    answer = log_in(stranger, f" {mia.email.upper()} ", PASSWORD)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard")
+    assert mia.email in stranger.get("/profile").text
+    assert stranger.get("/login").headers["location"] == "/dashboard"
 
 
 @pytest.mark.parametrize(
@@ -93,23 +88,21 @@ def test_a_password_signs_in(site: Site, mia: UserRecord) -> None:
     ],
 )
 def test_after_signing_in_one_is_where_one_wanted(
-    site: Site, mia: UserRecord, wanted: str, place: str
+    stranger: httpx2.Client, mia: UserRecord, wanted: str, place: str
 ) -> None:
-    with site.stranger() as browser:
-        answer = log_in(browser, mia.email, PASSWORD, next=wanted)
+    answer = log_in(stranger, mia.email, PASSWORD, next=wanted)
     assert answer.headers["location"] == place
     assert "a=b" not in answer.headers.get("set-cookie", "")
 
 
-def test_a_page_that_asks_for_it_shows_the_form_and_leads_back(site: Site) -> None:
-    with site.stranger() as browser:
-        page = browser.get("/dashboard/requests?status=404")
+def test_a_page_that_asks_for_it_shows_the_form_and_leads_back(stranger: httpx2.Client) -> None:
+    page = stranger.get("/dashboard/requests?status=404")
     assert page.status_code == 401
     assert 'name="next" value="/dashboard/requests?status=404"' in page.text
 
 
 def test_whether_there_is_such_a_user_cannot_be_told(
-    site: Site, mia: UserRecord, monkeypatch: pytest.MonkeyPatch
+    site: Site, stranger: httpx2.Client, mia: UserRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same text, status and headers, and the same hashing, for everybody who fails."""
     invited = site.user("invited@example.com", Role.MEMBER)
@@ -123,27 +116,23 @@ def test_whether_there_is_such_a_user_cannot_be_told(
 
     monkeypatch.setattr(hasher, "_check", counted)
     answers = []
-    with site.stranger() as browser:
-        for email in (mia.email, "nobody@example.com", invited.email, "no address"):
-            answer = log_in(browser, email, "wrong password")
-            shown = answer.text.replace(email, "X")
-            headers = {k: v for k, v in answer.headers.items() if k not in ("date", "request-id")}
-            headers.pop("content-length")
-            answers.append((answer.status_code, shown, str(headers)))
-            assert WRONG in answer.text
+    for email in (mia.email, "nobody@example.com", invited.email, "no address"):
+        answer = log_in(stranger, email, "wrong password")
+        shown = answer.text.replace(email, "X")
+        headers = {k: v for k, v in answer.headers.items() if k not in ("date", "request-id")}
+        headers.pop("content-length")
+        answers.append((answer.status_code, shown, str(headers)))
+        assert WRONG in answer.text
+        assert "wrong password" not in answer.text
+        assert email in answer.text
     assert len(set(answers)) == 1
     assert answers[0][0] == 422
     assert len(hashed) == 4
 
 
-def test_the_answer_never_repeats_the_password(site: Site, mia: UserRecord) -> None:
-    with site.stranger() as browser:
-        page = log_in(browser, mia.email, "my secret typo")
-        assert "my secret typo" not in page.text
-        assert mia.email in page.text
-
-
-def test_the_audit_log_has_the_sign_ins_that_failed(site: Site, mia: UserRecord) -> None:
+def test_the_audit_log_has_the_sign_ins_that_failed(
+    site: Site, stranger: httpx2.Client, mia: UserRecord
+) -> None:
     link = f"/login/{'x' * 43}"
     tries = [
         ("/login", mia.email, "wrong password", "failed"),
@@ -151,10 +140,9 @@ def test_the_audit_log_has_the_sign_ins_that_failed(site: Site, mia: UserRecord)
         (link, "", "", "failed"),
         ("/login", mia.email, PASSWORD, "done"),
     ]
-    with site.stranger() as browser:
-        for path, email, password, _ in tries:
-            browser.post(path, data={"email": email, "password": password})
-            site.clock.advance(1)
+    for path, email, password, _ in tries:
+        stranger.post(path, data={"email": email, "password": password})
+        site.clock.advance(1)
     log, _ = asyncio.run(audit.page(site.ctx, action="sign-in", limit=len(tries)))
     lines = [(each.target, each.outcome) for each in log]
     assert lines == [(email, outcome) for _, email, _, outcome in reversed(tries)]
@@ -163,13 +151,12 @@ def test_the_audit_log_has_the_sign_ins_that_failed(site: Site, mia: UserRecord)
     assert "wrong password" not in str(log)
 
 
-def test_passwords_are_exact(site: Site, mia: UserRecord) -> None:
+def test_passwords_are_exact(site: Site, stranger: httpx2.Client, mia: UserRecord) -> None:
     """Spaces count; what looks the same on another keyboard is the same."""
     spaced = site.user("spaced@example.com", Role.MEMBER, "  café au lait ")
-    with site.stranger() as browser:
-        assert log_in(browser, spaced.email, "café au lait").status_code == 422
-        assert log_in(browser, spaced.email, "  cafe\u0301 au lait ").status_code == 303
-        assert log_in(browser, mia.email, PASSWORD + "\0" * 2_000).status_code == 422
+    assert log_in(stranger, spaced.email, "café au lait").status_code == 422
+    assert log_in(stranger, spaced.email, "  cafe\u0301 au lait ").status_code == 303
+    assert log_in(stranger, mia.email, PASSWORD + "\0" * 2_000).status_code == 422
 
 
 def test_signing_in_ends_the_session_that_was_there(site: Site, mia: UserRecord) -> None:
@@ -188,26 +175,22 @@ def test_signing_in_ends_the_session_that_was_there(site: Site, mia: UserRecord)
         assert attacker.get("/dashboard").status_code == 401
 
 
-def test_too_many_tries_for_one_address(site: Site, mia: UserRecord) -> None:
+def test_too_many_tries_for_one_address(
+    site: Site, stranger: httpx2.Client, mia: UserRecord
+) -> None:
     """Also for one that nobody has, also with the right password, and only for a while."""
-    with site.stranger() as browser:
-        for email in (mia.email, "nobody-at-all@example.com"):
-            for _ in range(throttle.TRIES_PER_EMAIL):
-                assert log_in(browser, email, "wrong password").status_code == 422
-            refused = log_in(browser, email, PASSWORD)
-            assert refused.status_code == 429
-            assert refused.headers["retry-after"] == "900"
-            assert "Try again in 15 minutes." in refused.text
-        site.clock.advance(899)
-        assert log_in(browser, mia.email, PASSWORD).status_code == 429
-        site.clock.advance(1)
-        assert log_in(browser, mia.email, PASSWORD).status_code == 303
-
-
-def test_what_succeeds_is_not_counted(site: Site, mia: UserRecord) -> None:
-    with site.stranger() as browser:
-        for _ in range(throttle.TRIES_PER_EMAIL + 1):
-            assert log_in(browser, mia.email, PASSWORD).status_code == 303
+    for email in (mia.email, "nobody-at-all@example.com"):
+        for _ in range(throttle.TRIES_PER_EMAIL):
+            assert log_in(stranger, email, "wrong password").status_code == 422
+        refused = log_in(stranger, email, PASSWORD)
+        assert refused.status_code == 429
+        assert refused.headers["retry-after"] == "900"
+        assert "Try again in 15 minutes." in refused.text
+    site.clock.advance(899)
+    assert log_in(stranger, mia.email, PASSWORD).status_code == 429
+    site.clock.advance(1)
+    for _ in range(throttle.TRIES_PER_EMAIL + 1):  # what succeeds is not counted
+        assert log_in(stranger, mia.email, PASSWORD).status_code == 303
 
 
 async def test_too_many_tries_from_one_place(site: Site) -> None:
@@ -250,14 +233,8 @@ def test_strangers_shut_nobody_out(
         site.clock.advance(10)
         assert log_in(stranger, new.email, PASSWORD).status_code == 303
         assert "trusted_proxies" not in known.get("/password").text
-    with site.stranger(headers={"X-Forwarded-For": "203.0.113.9"}) as forwarded_one:
-        assert "the proxy 127.0.0.1 is not" in forwarded_one.get("/login").text
     with site.stranger() as direct:
         assert "trusted_proxies" not in direct.get("/login").text
-    (finding,) = [
-        each for each in asyncio.run(doctor.examine(site.ctx)) if each.id == "trusted_proxies"
-    ]
-    assert finding.problem.startswith("127.0.0.1 sends X-Forwarded-For")
 
 
 async def test_an_address_is_known_after_the_session_has_ended(
@@ -306,19 +283,20 @@ async def test_what_is_remembered_of_tries_is_bounded(
     assert len(limiter) - before <= 41
 
 
-def test_a_forgotten_password_is_the_same_for_all(site: Site, mia: UserRecord) -> None:
-    with site.stranger() as browser:
-        answers = []
-        for email in (mia.email, "nobody-here@example.com"):
-            answer = browser.post("/password", data={"email": email})
-            answers.append((answer.status_code, answer.text.replace(email, "X")))
-            for _ in range(throttle.MAILS_PER_EMAIL - 1):
-                assert browser.post("/password", data={"email": email}).status_code == 200
-            refused = browser.post("/password", data={"email": email})
-            assert (refused.status_code, refused.headers["retry-after"]) == (429, "3600")
-        assert len(set(answers)) == 1
-        assert answers[0][0] == 200
-        assert browser.post("/password", data={"email": "no address"}).status_code == 422
+def test_a_forgotten_password_is_the_same_for_all(
+    site: Site, stranger: httpx2.Client, mia: UserRecord
+) -> None:
+    answers = []
+    for email in (mia.email, "nobody-here@example.com"):
+        answer = stranger.post("/password", data={"email": email})
+        answers.append((answer.status_code, answer.text.replace(email, "X")))
+        for _ in range(throttle.MAILS_PER_EMAIL - 1):
+            assert stranger.post("/password", data={"email": email}).status_code == 200
+        refused = stranger.post("/password", data={"email": email})
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "3600")
+    assert len(set(answers)) == 1
+    assert answers[0][0] == 200
+    assert stranger.post("/password", data={"email": "no address"}).status_code == 422
     kept = site.write(lambda tx: tx.all("SELECT * FROM user_mails"))
     assert len([row for row in kept if "nobody-here@example.com" in row]) == 3
     assert site.write(lambda tx: tx.all("SELECT * FROM login_tokens")) == []
@@ -326,7 +304,7 @@ def test_a_forgotten_password_is_the_same_for_all(site: Site, mia: UserRecord) -
 
 def test_a_link_sets_a_password_once(site: Site) -> None:
     user = site.user("new@example.com", Role.MEMBER)
-    path = "/" + asyncio.run(password_links.make(site.ctx, user.id)).url.split("/", 3)[3]
+    path = site.password_path(user.id)
     kept = site.write(lambda tx: str(tx.all("SELECT * FROM login_tokens")))
     assert path.rpartition("/")[2] not in kept
     with site.stranger() as browser:
@@ -344,22 +322,16 @@ def test_a_link_sets_a_password_once(site: Site) -> None:
         assert log_in(browser, user.email, PASSWORD).status_code == 303
 
 
-def test_a_link_ends_and_a_newer_one_ends_it(site: Site) -> None:
+def test_a_link_ends_and_a_newer_one_ends_it(site: Site, stranger: httpx2.Client) -> None:
     user = site.user("slow@example.com", Role.MEMBER)
-
-    def make() -> str:
-        return "/" + asyncio.run(password_links.make(site.ctx, user.id)).url.split("/", 3)[3]
-
-    first, second = make(), make()
-    with site.stranger() as browser:
-        assert [browser.get(path).status_code for path in (first, second)] == [403, 200]
-        site.clock.advance(3 * 86_400)
-        assert browser.post(second, data={"password": PASSWORD}).status_code == 403
+    first, second = site.password_path(user.id), site.password_path(user.id)
+    assert [stranger.get(path).status_code for path in (first, second)] == [403, 200]
+    site.clock.advance(3 * 86_400)
+    assert stranger.post(second, data={"password": PASSWORD}).status_code == 403
 
 
-def test_a_login_link_sets_no_password(site: Site) -> None:
-    with site.stranger() as browser:
-        assert browser.get(f"/password/{site.token()}").status_code == 403
+def test_a_login_link_sets_no_password(site: Site, stranger: httpx2.Client) -> None:
+    assert stranger.get(f"/password/{site.token()}").status_code == 403
 
 
 def test_changing_the_password_ends_the_other_sessions(site: Site, mia: UserRecord) -> None:
@@ -409,16 +381,18 @@ def test_sessions_are_ended_one_by_one(site: Site, mia: UserRecord) -> None:
 
 
 @pytest.mark.parametrize("end", ["role", "remove"])
-def test_a_session_ends_with_the_role_and_with_the_user(site: Site, end: str) -> None:
+def test_a_session_ends_with_the_role_and_with_the_user(
+    site: Site, stranger: httpx2.Client, end: str
+) -> None:
     user = site.user(f"{end}@example.com", Role.MEMBER, PASSWORD)
-    link = "/" + asyncio.run(password_links.make(site.ctx, user.id)).url.split("/", 3)[3]
-    with site.stranger() as browser, site.browser() as ann:
-        log_in(browser, user.email, PASSWORD)
+    link = site.password_path(user.id)
+    with site.browser() as ann:
+        log_in(stranger, user.email, PASSWORD)
         answer = ann.post(f"/dashboard/users/{user.id}/{end}", data={"role": "owner"})
         assert answer.headers["location"] == "/dashboard/users?note=done"
-        assert browser.get("/dashboard").status_code == 401
-        assert browser.get(link).status_code == 403
-        again = log_in(browser, user.email, PASSWORD)
+        assert stranger.get("/dashboard").status_code == 401
+        assert stranger.get(link).status_code == 403
+        again = log_in(stranger, user.email, PASSWORD)
         assert again.status_code == (303 if end == "role" else 422)
 
 

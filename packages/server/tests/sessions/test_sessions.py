@@ -67,13 +67,6 @@ async def test_the_account_may_be_left_out_while_there_is_one(ctx: AppContext) -
     assert (await sessions.make_link(ctx, ann.id)).account.id == ann.id
 
 
-async def test_an_unknown_account_gets_no_link(ctx: AppContext) -> None:
-    with pytest.raises(Refusal) as refused:
-        await sessions.make_link(ctx, "nobody@example.com")
-    assert refused.value.code == "not_found"
-    assert await count(ctx, "login_tokens") == 0
-
-
 async def test_links_and_sessions_that_are_over_are_dropped(ctx: AppContext) -> None:
     await accounts.create(ctx, "ann@example.com", "Ann")
     clock = ctx.clock

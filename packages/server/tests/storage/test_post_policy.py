@@ -57,15 +57,25 @@ def test_the_policy_is_readable_base64_json() -> None:
         ({"policy": "\udcff"}, 403, "SignatureDoesNotMatch"),
         ({"key": "uploads/up_2"}, 403, "AccessDenied"),
         ({"key": "uploads/up_1/${filename}"}, 403, "AccessDenied"),
+        ({"key": "uploads/../../etc/passwd"}, 403, "AccessDenied"),
         ({"content_type": "text/html"}, 403, "AccessDenied"),
         ({"content_type": "text/csv "}, 403, "AccessDenied"),
         ({"content_type": None}, 403, "AccessDenied"),
         ({"acl": "public-read"}, 403, "AccessDenied"),
         ({"success_action_redirect": "https://evil"}, 403, "AccessDenied"),
+        ({"x_amz_meta_a": "1"}, 403, "AccessDenied"),
+        ({"x_ignore": "1"}, 403, "AccessDenied"),
     ],
 )
 def test_a_form_that_was_changed(changes: dict[str, Any], status: int, code: str) -> None:
     assert refusal_of(form(**changes)) == (status, code)
+
+
+@pytest.mark.parametrize("field", ["key", "content-type", "policy", "signature"])
+def test_a_field_of_another_upload(field: str) -> None:
+    other = SIGNER.fields("up_2", "text/plain", 9, NOW + SECOND)
+    value = next(value for name, value in other.items() if name.lower() == field)
+    assert refusal_of({**form(), field: value})[0] == 403
 
 
 def test_it_ends_at_its_time() -> None:

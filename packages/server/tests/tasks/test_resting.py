@@ -1,7 +1,7 @@
 """A look that found nothing is not repeated until something can be due, and then at once."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -10,14 +10,8 @@ from agentpost.db import meta
 from agentpost.db.session import Tx
 from agentpost.domain.times import SECOND
 from agentpost.tasks.idle_polls import AHEAD_SECONDS
-from tests.harness.driver import ManualHarness, manual_harness
+from tests.harness.driver import ManualHarness
 from tests.waiting import eventually_async
-
-
-@pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[ManualHarness]:
-    async with manual_harness(tmp_path) as made:
-        yield made
 
 
 class Dues:

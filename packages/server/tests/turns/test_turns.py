@@ -9,13 +9,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from agentpost.agents import values
-from agentpost.db.session import Tx
-from agentpost.domain.errors import Fenced, RuleBroken
+from agentpost.domain.errors import Fenced
 from agentpost.jobs import actions as jobs
-from agentpost.messages import rows as message_rows
 from agentpost.messages.rules import WhenBusy
 from agentpost.nodes import upkeep
-from agentpost.record import signals as s, writer
 from agentpost.record.tickets import TurnTicket
 from agentpost.turns import actions as turns
 from tests.harness.context import NODE, Harness
@@ -25,55 +22,6 @@ from tests.harness.ends import finish
 def state(harness: Harness, message_id: str) -> tuple[str, str | None, bool]:
     shown = harness.view(message_id)
     return shown["status"], shown["reason"], shown["final"]
-
-
-# --- how a turn goes ------------------------------------------------------------------------------
-
-
-@pytest.mark.rule("getMessage.held")
-async def test_a_held_read_answers_what_it_waits_for(harness: Harness) -> None:
-    """Status, reply or a job's status; a step or a charge is none of them."""
-
-    def waited_for() -> int:
-        row = harness.one("SELECT state_version FROM messages WHERE id = ?", ticket.message.id)
-        return int(row[0])
-
-    ticket = await harness.begin_turn()
-    versions = [waited_for()]
-    job = harness.owned((await harness.start(ticket)).job_id)
-    versions.append(waited_for())
-    await harness.end(ticket)
-    versions.append(waited_for())
-    assert versions == sorted(set(versions))
-    await jobs.progress(harness.ctx, job, harness.call(job.job_id), "Counting")
-    await jobs.charge(harness.ctx, job, harness.call(job.job_id), 1, "")
-    assert waited_for() == versions[-1]
-    await finish(harness.ctx, job, "Done.", None, "{}")
-    assert waited_for() > versions[-1]
-
-
-@pytest.mark.rule("Job.role", "createMessage 5")
-async def test_a_follow_up_continues_the_conversation_and_may_join_its_work(
-    harness: Harness,
-) -> None:
-    """The joined job is listed with role follow_up and leads the status."""
-    message_id, [job] = await harness.working("Chart")
-    ticket = await harness.begin_turn("make it blue")
-    inputs = ticket.message.turn_inputs_json or ""
-    assert job.job_id in inputs
-    assert await harness.join(ticket, job.job_id)
-    assert await harness.join(ticket, job.job_id)  # once more changes nothing
-    await harness.end(ticket)
-    [listed] = harness.view(ticket.message.id)["jobs"]
-    assert (listed["job_id"], listed["role"]) == (job.job_id, "follow_up")
-    assert harness.job(message_id)["role"] == "execution"
-    assert state(harness, ticket.message.id) == ("processing", None, False)
-    await finish(harness.ctx, job, "Blue now.", None, "{}")
-    assert state(harness, ticket.message.id) == ("completed", None, True)
-    assert harness.types(ticket.message.id) == ["agent_reply", "result"]
-    assert harness.names(ticket.message.id) == [
-        "message.completed"
-    ]  # job.* go to the first message
 
 
 async def test_the_works_a_turn_is_shown_are_frozen_with_it(harness: Harness) -> None:
@@ -93,16 +41,17 @@ async def test_the_works_a_turn_is_shown_are_frozen_with_it(harness: Harness) ->
     assert kept is None
 
 
+async def test_who_joins_twice_is_listed_once(harness: Harness) -> None:
+    _, [job] = await harness.working("Chart")
+    ticket = await harness.begin_turn("make it blue")
+    for _ in range(2):
+        assert await harness.join(ticket, job.job_id)
+    await harness.end(ticket)
+    [listed] = harness.view(ticket.message.id)["jobs"]
+    assert (listed["job_id"], listed["role"]) == (job.job_id, "follow_up")
+
+
 # --- busy -----------------------------------------------------------------------------------------
-async def busy(harness: Harness) -> tuple[TurnTicket, str]:
-    """A turn that runs and a message behind it that lost its patience."""
-    running = await harness.begin_turn("long")
-    waiting = (await harness.send("short", idempotency_key="k")).message.id
-    harness.tick(harness.ctx.settings.busy_wait_seconds)
-    await upkeep.expire_waiting_turns(harness.ctx)
-    return running, waiting
-
-
 async def test_patience_lasts_to_the_microsecond(harness: Harness) -> None:
     await harness.begin_turn("long")
     message_id = (await harness.send("short")).message.id
@@ -122,15 +71,18 @@ async def test_a_turn_that_ends_late_passes_over_those_who_lost_patience(harness
     assert harness.ticket(second).message.id == second
 
 
-async def test_a_busy_message_may_be_busy_again(harness: Harness) -> None:
+@pytest.mark.parametrize("busy", [WhenBusy.WAIT, WhenBusy.FAIL])
+async def test_a_busy_message_may_be_busy_again(harness: Harness, busy: WhenBusy) -> None:
     """Each run's outcome is a new event (design: One turn at a time)."""
-    _, message_id = await busy(harness)
-    await harness.send("short", idempotency_key="k")
-    assert state(harness, message_id) == ("processing", None, False)
-    harness.tick(harness.ctx.settings.busy_wait_seconds)
-    await upkeep.expire_waiting_turns(harness.ctx)
-    assert state(harness, message_id) == ("failed", "agent_busy", True)
-    assert harness.names(message_id) == ["message.failed", "message.failed"]
+    await harness.begin_turn("long")
+    for times in (1, 2):
+        message_id = (await harness.send("short", idempotency_key="k", busy=busy)).message.id
+        if busy is WhenBusy.WAIT:
+            assert state(harness, message_id) == ("processing", None, False)
+            harness.tick(harness.ctx.settings.busy_wait_seconds)
+            await upkeep.expire_waiting_turns(harness.ctx)
+        assert state(harness, message_id) == ("failed", "agent_busy", True)
+        assert harness.names(message_id) == ["message.failed"] * times
 
 
 # --- fencing --------------------------------------------------------------------------------------
@@ -148,7 +100,6 @@ WRITES: dict[str, Write] = {
 async def test_a_turn_taken_over_takes_nothing_from_its_old_runner(
     harness: Harness, write: Write
 ) -> None:
-    """design: Ownership."""
     old = await harness.begin_turn()
     await turns.reclaim(harness.ctx, old.message.id, NODE)
     assert harness.ticket(old.message.id).epoch == old.epoch + 1
@@ -170,7 +121,6 @@ async def test_a_turn_that_has_ended_takes_nothing_more(harness: Harness, write:
 
 
 async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(harness: Harness) -> None:
-    """design: How a turn ends."""
     ticket = await harness.begin_turn()
     harness.tick(harness.ctx.settings.turn_limit_seconds)
     await turns.reclaim(harness.ctx, ticket.message.id, NODE)
@@ -180,7 +130,6 @@ async def test_a_turn_over_its_limit_is_abandoned_when_taken_over(harness: Harne
 
 @pytest.mark.rule("Message event log agent_reply")
 async def test_a_reply_says_whether_the_post_still_waits_for_it(harness: Harness) -> None:
-    """design: The POST window."""
     soon = await harness.begin_turn("one", conversation="a")
     late = await harness.begin_turn("two", conversation="b")
     taken_over = await harness.begin_turn("three", conversation="c")
@@ -191,24 +140,6 @@ async def test_a_reply_says_whether_the_post_still_waits_for_it(harness: Harness
     await harness.end(late)
     said = [harness.log(t.message.id)[0]["delivered_sync"] for t in (soon, late, taken_over)]
     assert said == [True, False, False]
-
-
-async def test_a_signal_without_a_row_changes_nothing(harness: Harness) -> None:
-    """A programmer's error is loud, and the transaction is undone (design: One record and one
-    writer).
-    """
-    ticket = await harness.begin_turn()
-    await harness.end(ticket)
-    before = harness.view(ticket.message.id)
-
-    def fn(tx: Tx) -> None:
-        message = message_rows.lock(tx, ticket.message.id)
-        assert message is not None
-        writer.apply_turn(tx, harness.ctx, message, s.TurnBegun(), harness.tick())
-
-    with pytest.raises(RuleBroken, match="ended cannot take TurnBegun"):
-        await harness.ctx.db.write(fn)
-    assert harness.view(ticket.message.id) == before
 
 
 @pytest.mark.rule("Additions busy")

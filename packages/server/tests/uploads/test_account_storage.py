@@ -101,8 +101,11 @@ async def test_inline_files_count_until_their_message_is_purged(harness: Harness
     harness.tick(15 * DAY)
     await retention.messages(harness.ctx)
     assert await used(harness) == 0
+    assert harness.all("SELECT message_id FROM attachments") == []
     await blobs.sweep(harness.ctx)
     assert harness.all("SELECT blob FROM pending_deletions") == []
+    folder = harness.ctx.settings.data_path / "blobs"
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
 async def test_a_refused_message_counts_nothing(harness: Harness) -> None:
@@ -144,8 +147,12 @@ async def test_an_upload_that_no_message_took_counts_until_it_is_swept(harness: 
 
 async def test_all_who_complete_the_last_upload_with_room_at_once_get_it(harness: Harness) -> None:
     upload_id = await announced(harness, b"x" * MOST)
-    done = await asyncio.gather(*(complete(harness, upload_id) for _ in range(6)))
-    assert set(done) == {UploadStatus.READY}
+    done = await asyncio.gather(
+        *(uploads.complete(harness.ctx, harness.account_id, upload_id) for _ in range(6))
+    )
+    assert {each.status for each in done} == {UploadStatus.READY}
+    [blob] = {each.blob for each in done}
+    assert b"".join([chunk async for chunk in harness.ctx.storage.open(blob)]) == b"x" * MOST
     assert await used(harness) == MOST
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -28,38 +28,28 @@ MACH_O = struct.pack("<I", 0xFEEDFACF) + b"\0" * 28
 class Origin(BaseHTTPRequestHandler):
     """A site with files to fetch; ``asked`` counts the requests for each path."""
 
-    asked: dict[str, int]
+    asked: Counter[str]
     ended = threading.Event()
     protocol_version = "HTTP/1.1"
+    answers: ClassVar[dict[str, tuple[int, str, str, bytes]]] = {
+        "/data.csv": (200, "Content-Type", "text/csv", b"a,b\n1,2\n"),
+        "/huge": (200, "Content-Type", "application/octet-stream", b"x" * (10 * MB + 1)),
+        "/ten": (200, "Content-Type", "application/octet-stream", b"x" * 10 * MB),
+        "/program": (200, "Content-Type", "text/plain", ELF),
+        "/moved": (302, "Location", "/data.csv", b""),
+        "/inside": (302, "Location", "http://169.254.169.254/latest/meta-data/", b""),
+    }
 
     def do_GET(self) -> None:
-        self.asked[self.path] = self.asked.get(self.path, 0) + 1
-        bodies = {
-            "/data.csv": (b"a,b\n1,2\n", "text/csv"),
-            "/huge": (b"x" * (10 * MB + 1), "application/octet-stream"),
-            "/ten": (b"x" * 10 * MB, "application/octet-stream"),
-            "/program": (ELF, "text/plain"),
-        }
-        if self.path == "/moved":
-            self.send_response(302)
-            self.send_header("Location", "/data.csv")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        if self.path == "/inside":
-            self.send_response(302)
-            self.send_header("Location", "http://169.254.169.254/latest/meta-data/")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
+        self.asked[self.path] += 1
         if self.path == "/silent":
             Origin.ended.wait(PATIENCE)
             self.close_connection = True
             return
-        found = bodies.get(self.path)
-        self.send_response(200 if found else 404)
-        body, content_type = found or (b"", "text/plain")
-        self.send_header("Content-Type", content_type)
+        missing = (404, "Content-Type", "text/plain", b"")
+        status, header, value, body = self.answers.get(self.path, missing)
+        self.send_response(status)
+        self.send_header(header, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -79,7 +69,7 @@ class Site(ThreadingHTTPServer):
 
 @pytest.fixture(scope="module")
 def origin() -> Iterator[str]:
-    Origin.asked = {}
+    Origin.asked = Counter()
     Origin.ended.clear()
     site = Site(("127.0.0.1", 0), Origin)
     threading.Thread(target=site.serve_forever, daemon=True).start()
@@ -264,7 +254,7 @@ def test_repeats_and_refusals_store_nothing(caller: Caller, server: AgentServer)
 @pytest.mark.rule("InlineFile.url")
 def test_a_url_is_fetched_once(caller: Caller, origin: str) -> None:
     files = [{"url": f"{origin}/data.csv"}, {"url": f"{origin}/moved", "name": "named.csv"}]
-    before = Origin.asked.get("/data.csv", 0)
+    before = Origin.asked["/data.csv"]
     message = caller.send([["see"]], files=files)
     assert message["notes"] == []
     assert [(f["name"], f["size"]) for f in files_seen(message)] == [

@@ -109,13 +109,6 @@ def test_the_type_is_guessed_from_the_name(
     assert made["fields"]["Content-Type"] == expected
 
 
-def test_a_key_is_needed(caller: Caller, callers: Any) -> None:
-    stranger = callers(caller.server, None)
-    stranger.refusal(401, "unauthorized", "POST", "/v1/uploads", json={"filename": "a", "size": 1})
-    path = f"/v1/uploads/{announce(caller)['upload_id']}/complete"
-    stranger.refusal(401, "unauthorized", "POST", path)
-
-
 # --- complete and attach --------------------------------------------------------------------------
 @pytest.mark.databases("sqlite", "postgres")
 @pytest.mark.rule(
@@ -149,13 +142,6 @@ def test_the_whole_way(caller: Caller) -> None:
         {"name": "sales.csv", "size": len(CSV), "type": "text/csv"}
     ]
     assert message["notes"] == []
-
-
-@pytest.mark.rule("Errors not_uploaded")
-def test_an_upload_that_is_not_there_cannot_be_completed(caller: Caller) -> None:
-    path = f"/v1/uploads/{announce(caller)['upload_id']}/complete"
-    caller.refusal(409, "not_uploaded", "POST", path)
-    caller.refusal(404, "not_found", "POST", "/v1/uploads/up_unknown/complete")
 
 
 @pytest.mark.rule("Upload states 3", "Errors not_pending")

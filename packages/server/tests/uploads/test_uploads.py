@@ -1,6 +1,5 @@
 """What becomes of an upload, with time and races in the test's hand (spec: Upload states)."""
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,17 +108,6 @@ async def test_the_file_must_have_arrived(ctx: AppContext, clock: ManualClock, p
 
 
 @pytest.mark.rule("Upload states 1", "completeUpload.checks", "Errors executable_refused")
-async def test_an_executable_is_refused_and_deleted(
-    ctx: AppContext, post: Any, tmp_path: Path
-) -> None:
-    upload_id = await announce(ctx, 100, "cat.png")
-    await post(upload_id, ELF)
-    await refusal_of("executable_refused", uploads.complete(ctx, ACCOUNT, upload_id))
-    await refusal_of("not_pending", uploads.complete(ctx, ACCOUNT, upload_id))
-    await blobs.sweep(ctx)
-    assert files_in(tmp_path) == []
-
-
 async def test_a_private_copy_that_cannot_be_deleted_yet_goes_later(
     ctx: AppContext, post: Any, monkeypatch: pytest.MonkeyPatch, clock: ManualClock, tmp_path: Path
 ) -> None:
@@ -160,14 +148,6 @@ async def test_a_store_that_let_too_much_in_is_caught(
     assert files_in(tmp_path) == []
 
 
-async def test_a_repeated_post_before_complete_replaces(ctx: AppContext, post: Any) -> None:
-    upload_id = await announce(ctx)
-    await post(upload_id, b"first")
-    await post(upload_id, b"second")
-    ready = await uploads.complete(ctx, ACCOUNT, upload_id)
-    assert await read(ctx, ready.blob) == b"second"
-
-
 async def test_a_post_after_complete_changes_nothing(ctx: AppContext, post: Any) -> None:
     upload_id = await announce(ctx)
     await post(upload_id, b"checked")
@@ -202,15 +182,6 @@ async def test_a_file_replaced_while_completing(
     assert len(files_in(tmp_path)) == 1, "only what was posted last"
     ready = await uploads.complete(ctx, ACCOUNT, upload_id)
     assert await read(ctx, ready.blob) == b"second"
-
-
-async def test_completes_at_once_all_get_the_one_answer(ctx: AppContext, post: Any) -> None:
-    upload_id = await announce(ctx)
-    await post(upload_id, CSV)
-    calls = [uploads.complete(ctx, ACCOUNT, upload_id) for _ in range(10)]
-    done = await asyncio.gather(*calls)
-    assert len({ready.blob for ready in done}) == 1
-    assert await read(ctx, done[0].blob) == CSV
 
 
 async def test_a_crash_while_completing_loses_nothing(
@@ -305,20 +276,3 @@ async def test_an_upload_whose_message_is_gone_leaves_no_row(
     clock.advance(DAY + 400)
     await sweep(ctx)
     assert await row(ctx, upload_id) is None
-
-
-async def test_one_upload_that_cannot_be_swept_holds_up_none(
-    ctx: AppContext, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = [await announce(ctx) for _ in range(3)]
-    clock.advance(DAY + 400)
-    real = upload_rows.delete
-
-    def fails(tx: Tx, upload_id: str, status: UploadStatus) -> bool:
-        if upload_id == made[0]:
-            raise RuntimeError(upload_id)
-        return real(tx, upload_id, status)
-
-    monkeypatch.setattr(upload_rows, "delete", fails)
-    await sweep(ctx)
-    assert [await row(ctx, upload_id) is None for upload_id in made] == [False, True, True]

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import httpx2
 import pytest
@@ -15,7 +14,7 @@ from agentpost.sessions import actions as sessions, password_links
 from agentpost.users import actions as users, rows as user_rows
 from agentpost.users.records import UserRecord
 from agentpost.users.role_rules import Role
-from tests.sessions.provider import CLIENT, SECRET, Provider, provided
+from tests.sessions.provider import Provider, provided, settings_of
 from tests.sessions.test_oidc import arrive, person
 from tests.sessions.test_password_pages import PASSWORD, log_in
 from tests.web.site import Site, open_site
@@ -29,15 +28,7 @@ def provider() -> Iterator[Provider]:
 
 @pytest.fixture(scope="module")
 def site(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    settings: dict[str, Any] = {
-        "oidc_issuer": provider.url,
-        "oidc_client_id": CLIENT,
-        "oidc_client_secret": SECRET,
-        "oidc_domains": ["corp.example"],
-        "oidc_account": "ann@example.com",
-        "egress_allow": "127.0.0.1",
-    }
-    with open_site(tmp_path_factory.mktemp("site"), **settings) as opened:
+    with open_site(tmp_path_factory.mktemp("site"), **settings_of(provider)) as opened:
         provider.now = opened.clock.now() // 1_000_000
         yield opened
 
@@ -116,7 +107,7 @@ def test_an_address_of_the_companys_domains_belongs_to_its_account(
 def test_the_first_single_sign_on_drops_an_earlier_password(site: Site, provider: Provider) -> None:
     """And with it the sessions and links; a later one leaves a password that was chosen since."""
     user = site.user("sam@example.com", Role.MEMBER, PASSWORD)
-    link = "/" + asyncio.run(password_links.make(site.ctx, user.id)).url.split("/", 3)[3]
+    link = site.password_path(user.id)
     provider.person = person(user.email)
     with site.stranger() as other, site.stranger() as browser:
         assert log_in(other, user.email, PASSWORD).status_code == 303
@@ -132,22 +123,21 @@ def test_the_first_single_sign_on_drops_an_earlier_password(site: Site, provider
 
 
 def test_the_operator_hands_the_link_on_which_names_account_and_inviter(
-    site: Site, eve: str
+    site: Site, stranger: httpx2.Client, eve: str
 ) -> None:
     """Without a mail server: by the command, or on the page for whoever operates the server."""
     invite(site, eve, "kim@home.example")
     made = asyncio.run(password_links.make(site.ctx, "kim@home.example"))
-    with site.stranger() as kim:
-        path = "/" + made.url.split("/", 3)[3]
-        page = kim.get(path)
-        assert "Evil &amp; Co" in page.text
-        assert "eve@evil.example" in page.text
-        with pytest.raises(ValueError, match="has not accepted"):
-            asyncio.run(sessions.make_link(site.ctx, made.user.id))
-        assert of_address(site, "kim@home.example") is None
-        assert kim.post(path, data={"password": PASSWORD}).status_code == 303
-        assert "Evil &amp; Co" in kim.get("/profile").text
-        assert log_in(kim, "kim@home.example", PASSWORD).status_code == 303
+    path = site.password_path("kim@home.example")
+    page = stranger.get(path)
+    assert "Evil &amp; Co" in page.text
+    assert "eve@evil.example" in page.text
+    with pytest.raises(ValueError, match="has not accepted"):
+        asyncio.run(sessions.make_link(site.ctx, made.user.id))
+    assert of_address(site, "kim@home.example") is None
+    assert stranger.post(path, data={"password": PASSWORD}).status_code == 303
+    assert "Evil &amp; Co" in stranger.get("/profile").text
+    assert log_in(stranger, "kim@home.example", PASSWORD).status_code == 303
     for each in (eve, site.ann):
         invite(site, each, "two@home.example")
     with pytest.raises(Refusal, match="several accounts"):
@@ -162,11 +152,3 @@ def test_an_open_invitation_is_no_operator(site: Site) -> None:
         assert "/password/" in browser.post("/dashboard/users", data=form).text
         answer = browser.post(f"/dashboard/users/{boss.id}/role", data={"role": "owner"})
     assert (answer.status_code, "last operator" in answer.text) == (422, True)
-
-
-def set_password(site: Site, user_id: str) -> None:
-    """By a link, as an inviter could."""
-    made = asyncio.run(password_links.make(site.ctx, user_id))
-    with site.stranger() as browser:
-        path = "/" + made.url.split("/", 3)[3]
-        assert browser.post(path, data={"password": PASSWORD}).status_code == 303

@@ -23,7 +23,7 @@ from agentpost.http.application import Application, Route
 from agentpost.jobs import work_rows
 from agentpost.jobs.rules import JobKind, JobState
 from agentpost.record.records import ConversationRecord, FileRecord, WorkRecord
-from agentpost.sessions import actions as sessions
+from agentpost.sessions import actions as sessions, password_links
 from agentpost.sessions.passwords import Passwords
 from agentpost.settings import load_settings
 from agentpost.turns.conversation_rows import CONVERSATIONS
@@ -73,6 +73,10 @@ class Site:
         assert secret is not None
         return self.stranger(cookies={"agentpost_session": secret}, headers=headers)
 
+    def password_path(self, user: str) -> str:
+        """The path of a new link with which a user chooses a password, by id or address."""
+        return "/" + asyncio.run(password_links.make(self.ctx, user)).url.split("/", 3)[3]
+
     def user(self, email: str, role: Role, password: str = "", account_id: str = "") -> UserRecord:
         """A new user, by default of Ann's account; with a password they can sign in by it."""
         ctx = self.ctx
@@ -121,12 +125,15 @@ class Site:
         self.write(put)
         return record
 
-    def stored_file(self, work: WorkRecord, name: str, content_type: str, content: bytes) -> None:
+    def stored_file(
+        self, work: WorkRecord, name: str, content_type: str, content: bytes
+    ) -> FileRecord:
         """A file with its bytes."""
-        blob = self.file(work, name, name).blob
-        asyncio.run(self.ctx.storage.put(blob, content))
+        file = self.file(work, name, name)
+        asyncio.run(self.ctx.storage.put(file.blob, content))
         sql = "UPDATE files SET content_type = ?, size = ? WHERE blob = ?"
-        self.write(lambda tx: tx.execute(sql, (content_type, len(content), blob)))
+        self.write(lambda tx: tx.execute(sql, (content_type, len(content), file.blob)))
+        return file
 
     def message(self, text: str, account_id: str | None = None, **fields: Any) -> None:
         now = self.clock.now()
@@ -149,10 +156,12 @@ class Site:
         }
         self.insert("messages", **given)
 
-    def job(self, work: WorkRecord, state: JobState, step: str | None = None) -> None:
+    def job(self, work: WorkRecord, state: JobState, step: str | None = None, **fields: Any) -> str:
+        """The id of a new one."""
         now = self.clock.now()
+        job_id = new_id(ids.JOB, now)
         given = {
-            "id": new_id(ids.JOB, now),
+            "id": job_id,
             "account_id": work.account_id,
             "conversation_id": work.conversation_id,
             "message_id": "msg_1",
@@ -165,8 +174,10 @@ class Site:
             "step": step,
             "created_at": now,
             **dict.fromkeys((*COUNTERS, *AMOUNTS), 0),
+            **fields,
         }
         self.insert("jobs", **given)
+        return job_id
 
     def insert(self, table: str, **row: object) -> None:
         """A row of these columns."""

@@ -10,7 +10,6 @@ import httpx2
 import pytest
 
 from agentpost.web import assets
-from tests.web.site import Site
 
 WEB = assets.FOLDER.parent
 LISTS = (assets.FOLDER / "vendored.toml", Path(__file__).parent / "browser/vendored.toml")
@@ -40,14 +39,13 @@ def test_every_static_file_is_ours_or_listed() -> None:
         assert f"{each['package']} {each['version']}" in texts
 
 
-def test_a_file_is_kept_for_good_by_its_address(site: Site) -> None:
-    with site.stranger() as browser:
-        page = browser.get("/dashboard")
-        (address,) = re.findall(r'href="(/static/.*?style.css)"', page.text)
-        plain = browser.get(address, headers={"Accept-Encoding": "identity"})
-        zipped = browser.get(address, headers={"Accept-Encoding": "gzip"})
-        wrong = browser.get(address.replace("/static/", "/static/0"))
-        missing = browser.get("/static/0/vendored.toml")
+def test_a_file_is_kept_for_good_by_its_address(stranger: httpx2.Client) -> None:
+    page = stranger.get("/dashboard")
+    (address,) = re.findall(r'href="(/static/.*?style.css)"', page.text)
+    plain = stranger.get(address, headers={"Accept-Encoding": "identity"})
+    zipped = stranger.get(address, headers={"Accept-Encoding": "gzip"})
+    wrong = stranger.get(address.replace("/static/", "/static/0"))
+    missing = stranger.get("/static/0/vendored.toml")
     assert plain.text == zipped.text == (assets.FOLDER / "style.css").read_text("utf-8")
     assert zipped.headers["content-encoding"] == "gzip"
     for answer in (plain, zipped):
@@ -63,12 +61,11 @@ def test_the_first_page_is_small_on_the_wire() -> None:
 
 
 @pytest.mark.parametrize("path", ["/chat", "/dashboard"])
-def test_a_first_visit_is_small(site: Site, path: str) -> None:
+def test_a_first_visit_is_small(browser: httpx2.Client, path: str) -> None:
     """All that a browser with an empty cache loads of us, compressed, with its headers."""
-    with site.browser() as browser:
-        page = browser.get(path).text
-        found = re.findall(r'(?:src|href)="(/(?:static/|favicon)[^"]*)"', page)
-        total = sum(_on_the_wire(browser, each) for each in {path, *found})
+    page = browser.get(path).text
+    found = re.findall(r'(?:src|href)="(/(?:static/|favicon)[^"]*)"', page)
+    total = sum(_on_the_wire(browser, each) for each in {path, *found})
     assert len(found) > 3
     assert total <= FIRST_LOAD_BYTES_MAX, total
 

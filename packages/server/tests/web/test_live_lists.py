@@ -27,16 +27,15 @@ def live_address(browser: httpx2.Client, path: str) -> str:
     return live(browser.get(path)).rpartition("live=")[0] + "live="
 
 
-def test_new_messages_are_counted_and_old_ones_change(site: Site) -> None:
+def test_new_messages_are_counted_and_old_ones_change(site: Site, browser: httpx2.Client) -> None:
     first = add_message(site, "the first", status="processing")
-    with site.browser() as browser:
-        url = live_address(browser, "/dashboard/messages?status=")
-        add_message(site, "the second")
-        add_message(site, "the third")
-        done = "UPDATE messages SET status = 'completed' WHERE id = ?"
-        site.write(lambda tx: tx.execute(done, (first,)))
-        with stream(browser, url) as lines:
-            shown = part(lines, "</table>")
+    url = live_address(browser, "/dashboard/messages?status=")
+    add_message(site, "the second")
+    add_message(site, "the third")
+    done = "UPDATE messages SET status = 'completed' WHERE id = ?"
+    site.write(lambda tx: tx.execute(done, (first,)))
+    with stream(browser, url) as lines:
+        shown = part(lines, "</table>")
     assert "Show 2 new messages" in shown
     assert 'href="/dashboard/messages"' in shown
     assert "the first" in shown
@@ -44,24 +43,20 @@ def test_new_messages_are_counted_and_old_ones_change(site: Site) -> None:
     assert "the second" not in shown
 
 
-def test_only_new_ones_that_fit_are_counted(site: Site) -> None:
+def test_only_new_ones_that_fit_are_counted(site: Site, browser: httpx2.Client) -> None:
     add_record(site, 1, status=404)
-    with site.browser() as browser:
-        url = live_address(browser, "/dashboard/requests?status=failed&since=1h")
-        add_record(site, 2, status=200)
-        add_record(site, 3, status=500)
-        with stream(browser, url) as lines:
-            shown = part(lines, "</table>")
+    url = live_address(browser, "/dashboard/requests?status=failed&since=1h")
+    add_record(site, 2, status=200)
+    add_record(site, 3, status=500)
+    with stream(browser, url) as lines:
+        shown = part(lines, "</table>")
     assert "Show 1 new request" in shown
     assert shown.count("<tr><td>") == 1
 
 
-def test_the_first_one_appears_by_itself(site: Site) -> None:
+def test_the_first_one_appears_by_itself(site: Site, browser: httpx2.Client) -> None:
     """The request log gives no hint: the page looks every two seconds."""
-    with (
-        site.browser() as browser,
-        stream(browser, live_address(browser, "/dashboard/requests")) as page,
-    ):
+    with stream(browser, live_address(browser, "/dashboard/requests")) as page:
         assert "No requests yet" in part(page, "No requests yet")
         add_record(site, path="/v1/uploads")
         assert "/v1/uploads" in part(page, "/v1/uploads")
@@ -70,33 +65,31 @@ def test_the_first_one_appears_by_itself(site: Site) -> None:
 @pytest.mark.parametrize("path", ["/dashboard/messages", "/dashboard/requests"])
 @pytest.mark.parametrize("has_rows", [False, True])
 def test_a_search_stays_a_list_when_what_it_names_arrives(
-    site: Site, path: str, has_rows: bool
+    site: Site, browser: httpx2.Client, path: str, has_rows: bool
 ) -> None:
     """A page that is loaded then opens it; a stream cannot."""
     request_id = f"{ids.REQUEST}{site.clock.now():014x}{7:018x}"
-    with site.browser() as browser:
-        for text in ("order-1042", request_id):
-            if has_rows:
-                add_message(site, f"about {text}")
-            url = live_address(browser, f"{path}?q={text}")
-            if text == request_id:
-                add_record(site, 7, id=request_id)
-            else:
-                key = asyncio.run(accounts.create_key(site.ctx, site.ann, "shop")).record.id
-                message_id = add_message(site, "Ship it", key_id=key, idempotency_key=text)
-                add_record(site, 6, message_id=message_id)
-            assert browser.get(path, params={"q": text}).status_code == (
-                200 if (path, text) == ("/dashboard/requests", "order-1042") else 303
-            )
-            with stream(browser, url) as lines:
-                assert part(lines, "data: ")
+    for text in ("order-1042", request_id):
+        if has_rows:
+            add_message(site, f"about {text}")
+        url = live_address(browser, f"{path}?q={text}")
+        if text == request_id:
+            add_record(site, 7, id=request_id)
+        else:
+            key = asyncio.run(accounts.create_key(site.ctx, site.ann, "shop")).record.id
+            message_id = add_message(site, "Ship it", key_id=key, idempotency_key=text)
+            add_record(site, 6, message_id=message_id)
+        assert browser.get(path, params={"q": text}).status_code == (
+            200 if (path, text) == ("/dashboard/requests", "order-1042") else 303
+        )
+        with stream(browser, url) as lines:
+            assert part(lines, "data: ")
 
 
 @pytest.mark.parametrize("path", ["/dashboard/messages", "/dashboard/requests"])
-def test_a_later_page_stays_as_it_is(site: Site, path: str) -> None:
+def test_a_later_page_stays_as_it_is(browser: httpx2.Client, path: str) -> None:
     prefix = ids.MESSAGE if path.endswith("messages") else ids.REQUEST
-    with site.browser() as browser:
-        assert "hx-sse:connect" in browser.get(path).text
-        later = browser.get(path, params={"before": ids.last(prefix)})
+    assert "hx-sse:connect" in browser.get(path).text
+    later = browser.get(path, params={"before": ids.last(prefix)})
     assert later.status_code == 200
     assert "hx-sse:connect" not in later.text

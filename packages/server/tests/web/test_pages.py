@@ -14,13 +14,12 @@ from agentpost.domain.errors import StoreUnavailable
 from agentpost.jobs.rules import JobState
 from agentpost.limits import allowances
 from agentpost.mail import actions as mail
-from agentpost.record.records import WorkRecord
 from agentpost.webhooks.records import EndpointRecord
+from tests.contract.test_shapes import blank
 from tests.web.busy import fill
 from tests.web.site import Site, open_site
 
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-EVIL = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;{base}"
 
 WANTED = re.compile(r'(?<=name="next" value=")[^"]*')
 
@@ -31,11 +30,11 @@ def titled(page: httpx2.Response) -> str:
     return match[1]
 
 
-def test_the_dashboard_shows_the_account(site: Site) -> None:
+def test_the_dashboard_shows_the_account(site: Site, browser: httpx2.Client) -> None:
     site.work(title="Quarterly chart")
-    with site.browser() as browser:
-        page = browser.get("/dashboard")
-    for text in ("Ann", "12.50", "0 of 5", "Quarterly chart", "$AGENTPOST_KEY", "/v1/messages"):
+    asyncio.run(allowances.override(site.ctx, site.ann, {"running_jobs": 17}))
+    page = browser.get("/dashboard")
+    for text in ("Ann", "12.50", "0 of 17", "Quarterly chart", "$AGENTPOST_KEY", "/v1/messages"):
         assert text in page.text
     assert "svc_key_" not in page.text
 
@@ -79,15 +78,14 @@ def test_the_dashboard_says_what_fails_and_what_to_do(site: Site) -> None:
     ],
 )
 def test_a_work_shows_how_it_stands(
-    site: Site, states: list[JobState], question: str | None, shown: str
+    site: Site, browser: httpx2.Client, states: list[JobState], question: str | None, shown: str
 ) -> None:
     work = site.work(question=question)
     for state in states:
         site.clock.advance(1)
         site.job(work, state, f"Step <{state}>")
     executing = sum(state in (JobState.RUNNING, JobState.OVERDUE) for state in states)
-    with site.browser() as browser:
-        dashboard, chat = browser.get("/dashboard").text, browser.get(f"/chat/{work.id}").text
+    dashboard, chat = browser.get("/dashboard").text, browser.get(f"/chat/{work.id}").text
     assert f"{executing} of 5" in dashboard
     for page in (dashboard, chat):
         assert re.findall(r'<span class="state \w+">(.*?)</span>', page) == [shown]
@@ -97,23 +95,16 @@ def test_a_work_shows_how_it_stands(
     assert ("Which month?" in chat) == (shown == "needs input")
 
 
-def test_failed_work_is_no_result(site: Site) -> None:
+def test_failed_work_is_no_result(site: Site, browser: httpx2.Client) -> None:
     work = site.work(text="The file has no column called month.")
     site.job(work, JobState.FAILED)
-    with site.browser() as browser:
-        page = browser.get(f"/chat/{work.id}").text
+    page = browser.get(f"/chat/{work.id}").text
     assert "<h2>What went wrong</h2>" in page
     assert "<h2>Result</h2>" not in page
     assert "no column called month" in page
 
 
-def test_the_dashboard_knows_the_limit_of_its_account(site: Site) -> None:
-    asyncio.run(allowances.override(site.ctx, site.ann, {"running_jobs": 17}))
-    with site.browser() as browser:
-        assert "0 of 17" in browser.get("/dashboard").text
-
-
-def test_the_dashboard_shows_messages_without_work(site: Site) -> None:
+def test_the_dashboard_shows_messages_without_work(site: Site, browser: httpx2.Client) -> None:
     sent = {
         "What is <b>this</b>?": {"reply": "A chart of May.", "status": "completed"},
         "Draw it": {"status": "failed", "reason": "turn_failed"},
@@ -122,10 +113,8 @@ def test_the_dashboard_shows_messages_without_work(site: Site) -> None:
     for text, fields in sent.items():
         site.clock.advance(1)
         site.message(text, **fields)
-    site.message("Not hers", account_id=asyncio.run(accounts.create(site.ctx, "b@x.com", "B")).id)
     site.message("Long gone", expires_at=site.clock.now())
-    with site.browser() as browser:
-        page = browser.get("/dashboard").text
+    page = browser.get("/dashboard").text
     shown = [
         "(files only)",
         "Which one?",
@@ -138,131 +127,85 @@ def test_the_dashboard_shows_messages_without_work(site: Site) -> None:
     ]
     places = [page.index(text) for text in shown]
     assert places == sorted(places), "the newest first"
-    assert "Not hers" not in page
     assert "Long gone" not in page
 
 
-def test_pages_have_an_icon(site: Site) -> None:
-    with site.stranger() as browser:
-        page = browser.get("/dashboard")
-        assert '<link rel="icon" href="/favicon.ico">' in page.text
-        assert "img-src 'self'" in page.headers["content-security-policy"]
-        icon = browser.get("/favicon.ico")
+def test_pages_have_an_icon(stranger: httpx2.Client) -> None:
+    page = stranger.get("/dashboard")
+    assert '<link rel="icon" href="/favicon.ico">' in page.text
+    assert "img-src 'self'" in page.headers["content-security-policy"]
+    icon = stranger.get("/favicon.ico")
     assert (icon.headers["content-type"], icon.text[:4]) == ("image/svg+xml", "<svg")
 
 
-def test_a_chat_shows_its_text_and_its_question(site: Site) -> None:
+def test_a_chat_shows_its_text_and_its_question(site: Site, browser: httpx2.Client) -> None:
     work = site.work(text="First *line*\n\nthe next", question="Which month?\nMay or June?")
     file = site.file(work, "out/a b.csv", "a b.csv")
-    with site.browser() as browser:
-        page = browser.get(f"/chat/{work.id}")
-        assert titled(page) == "<bdi>A chart</bdi>"
-        assert "<p>First <em>line</em></p>\n<p>the next</p>" in page.text
-        assert "Which month?\nMay or June?" in page.text
-        href = f"/chat/{work.id}/files/out/a%20b.csv"
-        assert f'href="{href}"' in page.text
-        answer = browser.get(href)
+    page = browser.get(f"/chat/{work.id}")
+    assert titled(page) == "<bdi>A chart</bdi>"
+    assert "<p>First <em>line</em></p>\n<p>the next</p>" in page.text
+    assert "Which month?\nMay or June?" in page.text
+    href = f"/chat/{work.id}/files/out/a%20b.csv"
+    assert f'href="{href}"' in page.text
+    answer = browser.get(href)
     assert answer.status_code == 303
     fresh = site.ctx.links.file(file.file_id, file.revision)
     assert answer.headers["location"] == fresh
 
 
-def test_a_page_left_open_still_gives_files(site: Site) -> None:
+def test_a_page_left_open_still_gives_files(site: Site, browser: httpx2.Client) -> None:
     """Links end after an hour; the page makes them when they are followed."""
     work = site.work()
     file = site.file(work, "a.txt", "a.txt")
     asyncio.run(site.ctx.storage.put(file.blob, b"hello"))
-    with site.browser() as browser:
-        href = f"/chat/{work.id}/files/a.txt"
-        first = browser.get(href).headers["location"]
-        site.clock.advance(site.ctx.settings.link_seconds + 1)
-        second = browser.get(href).headers["location"]
-        path = {link: link[link.index("/files/") :] for link in (first, second)}
-        assert browser.get(path[first]).status_code == 403
-        assert browser.head(path[second]).status_code == 200
+    href = f"/chat/{work.id}/files/a.txt"
+    first = browser.get(href).headers["location"]
+    site.clock.advance(site.ctx.settings.link_seconds + 1)
+    second = browser.get(href).headers["location"]
+    path = {link: link[link.index("/files/") :] for link in (first, second)}
+    assert browser.get(path[first]).status_code == 403
+    assert browser.head(path[second]).status_code == 200
 
 
-def test_hostile_names_and_texts_stay_text(site: Site) -> None:
-    work = site.work(title=EVIL, text=EVIL, question=EVIL)
-    site.file(work, "evil'\"<b>.txt", EVIL)
-    site.write(lambda tx: tx.execute("UPDATE accounts SET name = ?, email = ?", (EVIL, EVIL)))
-    with site.browser() as browser:
-        pages = [browser.get("/dashboard"), browser.get(f"/chat/{work.id}")]
-    for page in pages:
-        assert page.status_code == 200
-        scripts = re.findall(r"<script[^>]*>", page.text)
-        assert [script for script in scripts if ' src="/static/' not in script] == []
-        assert "<img src=x" not in page.text
-        assert "<b>" not in page.text
-        assert "&lt;script&gt;alert(1)" in page.text
-        assert "{base}" in page.text  # filled in once, not again
-        assert page.text.count("</title>") == 1
-
-
-def turned_off(site: Site, account_id: str, url: str) -> str:
+def turned_off(site: Site, url: str) -> str:
     """The id of an endpoint that was turned off, of which the owner was told."""
-    endpoint = EndpointRecord(
-        id=new_id(ids.ENDPOINT, site.clock.now()),
-        account_id=account_id,
+    now = site.clock.now()
+    endpoint = blank(
+        EndpointRecord,
+        id=new_id(ids.ENDPOINT, now),
+        account_id=site.ann,
         url=url,
-        events_json='["*"]',
-        description=None,
-        secret="whsec_x",
-        old_secret=None,
-        old_secret_until=None,
-        created_at=0,
-        disabled_at=None,
-        disabled_reason=None,
-        failing_since=site.clock.now(),
+        failing_since=now,
     )
-    site.write(lambda tx: mail.endpoint_turned_off(tx, endpoint, site.clock.now()))
-    return endpoint.id
+    site.write(lambda tx: mail.endpoint_turned_off(tx, endpoint, now))
+    made: str = endpoint.id
+    return made
 
 
-def test_mail_that_nobody_can_send_is_shown(site: Site) -> None:
-    """Without a mail server a person finds it here, and nobody else's (design: Signing in)."""
-    eve = asyncio.run(accounts.create(site.ctx, "eve2@example.com", "Eve")).id
-    with site.browser() as browser:
-        assert "No e-mails yet" in browser.get("/dashboard/mail").text
-        mine = turned_off(site, site.ann, "https://hooks<script>.example.com/path-token")
-        foreign = turned_off(site, eve, "https://hooks.example.com/eve")
-        assert 'href="/dashboard/mail"' in browser.get("/dashboard").text
-        page = browser.get("/dashboard/mail").text
+def test_mail_that_nobody_can_send_is_shown(site: Site, browser: httpx2.Client) -> None:
+    """Without a mail server a person finds it here (design: Signing in)."""
+    assert "No e-mails yet" in browser.get("/dashboard/mail").text
+    mine = turned_off(site, "https://hooks<script>.example.com/path-token")
+    assert 'href="/dashboard/mail"' in browser.get("/dashboard").text
+    page = browser.get("/dashboard/mail").text
     for text in ("A webhook endpoint was disabled", mine, "ann@example.com", "No mail server"):
         assert text in page
     assert "https://hooks&lt;script&gt;.example.com/…" in page
     assert "path-token" not in page
-    assert foreign not in page
-    assert "<script>" not in page
 
 
 def test_mail_that_was_sent_says_when(tmp_path: Path) -> None:
     with open_site(tmp_path, smtp_url="smtp://127.0.0.1:1") as site, site.browser() as browser:
-        turned_off(site, site.ann, "https://hooks.example.com/")
+        turned_off(site, "https://hooks.example.com/")
         assert "pending" in browser.get("/dashboard/mail").text
         site.write(lambda tx: tx.execute("UPDATE mails SET sent_at = ?", (site.clock.now(),)))
         assert re.search(r"· sent <time", browser.get("/dashboard/mail").text)
 
 
-def test_names_cannot_pose_as_others(site: Site) -> None:
-    work = site.work(title="up\u202egnp.exe\n\x07")
-    with site.browser() as browser:
-        page = browser.get(f"/chat/{work.id}")
-    assert (
-        titled(page)
-        == "<bdi>up\N{REPLACEMENT CHARACTER}gnp.exe" + "\N{REPLACEMENT CHARACTER}" * 2 + "</bdi>"
-    )
-
-
-def other_account(site: Site) -> WorkRecord:
-    eve = asyncio.run(accounts.create(site.ctx, "eve@example.com", "Eve")).id
-    work = site.work(eve, title="Private")
-    site.file(work, "a.txt", "a.txt")
-    return work
-
-
 def test_foreign_deleted_and_unknown_look_the_same(site: Site) -> None:
-    private = other_account(site)
+    eve = asyncio.run(accounts.create(site.ctx, "eve@example.com", "Eve")).id
+    private = site.work(eve, title="Private")
+    site.file(private, "a.txt", "a.txt")
     foreign, talk = private.id, private.conversation_id
     gone = site.work(deleted_at=site.clock.now()).id
     unknown = f"{foreign[:-1]}{'0' if foreign[-1] != '0' else '1'}"
@@ -275,7 +218,6 @@ def test_foreign_deleted_and_unknown_look_the_same(site: Site) -> None:
         answers = [
             browser.get(path) for path in [*addresses, "/nowhere", "/chat/x/y", "/login/a/b"]
         ]
-        assert "Private" not in browser.get("/dashboard").text
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.text for answer in answers}) == 1
 
@@ -300,24 +242,21 @@ def test_without_a_session_nothing_is_shown(site: Site) -> None:
         assert "agentpost login-link" in answers[0].text
 
 
-def test_home_is_the_dashboard(site: Site) -> None:
-    with site.stranger() as browser:
-        answer = browser.get("/")
+def test_home_is_the_dashboard(stranger: httpx2.Client) -> None:
+    answer = stranger.get("/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/dashboard")
 
 
-def test_programs_get_the_error_shape(site: Site) -> None:
-    with site.browser() as browser:
-        plain = browser.get("/nowhere", headers={"Accept": "*/*"})
-        api = [browser.get(path, headers=HTML) for path in ("/v1/nowhere", "/v1", "/v1/work/x")]
-        posted = browser.post("/nowhere", headers=HTML)
+def test_programs_get_the_error_shape(browser: httpx2.Client) -> None:
+    plain = browser.get("/nowhere", headers={"Accept": "*/*"})
+    api = [browser.get(path, headers=HTML) for path in ("/v1/nowhere", "/v1", "/v1/work/x")]
+    posted = browser.post("/nowhere", headers=HTML)
     assert plain.json()["error"] == posted.json()["error"] == "not_found"
     assert [answer.json()["error"] for answer in api] == ["not_found", "not_found", "unauthorized"]
 
 
-def test_a_wrong_method_is_reported(site: Site) -> None:
-    with site.browser() as browser:
-        answer = browser.post("/dashboard")
+def test_a_wrong_method_is_reported(browser: httpx2.Client) -> None:
+    answer = browser.post("/dashboard")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
     assert "POST is not supported" in answer.text
 
@@ -342,31 +281,14 @@ def test_every_answer_is_guarded(site: Site, signed_in: bool) -> None:
         assert [headers[name] for name in others] == ["no-store", "nosniff", "same-origin"], path
 
 
-def test_pages_have_no_script_and_no_style_of_their_own(site: Site) -> None:
-    """The policy would not let them run: everything is in files of ours."""
-    work = site.work()
-    with site.browser() as browser, site.stranger() as stranger:
-        paths = ("/dashboard", "/dashboard/mail", f"/chat/{work.id}")
-        pages = [browser.get(path) for path in paths]
-        pages.append(stranger.get("/dashboard"))
-        for page in pages:
-            assert not re.search(r"<style|\sstyle=|\son\w+=|hx-on", page.text)
-            addresses = re.findall(
-                r'<(?:script|link rel="stylesheet")[^>]* (?:src|href)="(.*?)"', page.text
-            )
-            assert addresses
-            assert {stranger.get(address).status_code for address in addresses} == {200}
-
-
 def test_a_page_whose_store_is_away_says_when_to_come_back(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    browser: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def away(*_: object) -> None:
         raise StoreUnavailable("the disk is full")
 
     monkeypatch.setattr(overview, "overview", away)
-    with site.browser() as browser:
-        answer = browser.get("/dashboard")
+    answer = browser.get("/dashboard")
     assert answer.status_code == 503
     assert int(answer.headers["retry-after"]) > 0
     assert answer.headers["content-type"].startswith("text/html")

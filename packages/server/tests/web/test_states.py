@@ -2,8 +2,8 @@
 
 import html
 import json
-from typing import Any
 
+import httpx2
 import pytest
 
 from agentpost.contract.shape import dumps
@@ -38,21 +38,14 @@ RECOVERABLE = {JobState.OVERDUE, JobState.LATE_COMPLETED, JobState.LATE_FAILED, 
 def messaged(site: Site, state: JobState, reason: Reason | None, recover_requests: int = 0) -> str:
     """A message with a job in this state; the id of its work."""
     work = site.work()
-    site.job(work, state)
-    said = reason.value if reason else None
-    fields: dict[str, Any] = {
-        "conversation_id": work.conversation_id,
-        "turn_no": 1,
-        "turn_state": "ended",
-    }
-    site.message("Do it", id="msg_" + work.id[4:], reason=said, jobs=1, **fields)
-    sets = "UPDATE jobs SET reason = ?, recover_requests = ?, message_id = ? WHERE work_id = ?"
-    link = (
-        "INSERT INTO message_jobs (message_id, job_id, role, joined_at)"
-        " SELECT message_id, id, 'execution', created_at FROM jobs WHERE work_id = ?"
-    )
-    site.write(lambda tx: tx.execute(sets, (said, recover_requests, "msg_" + work.id[4:], work.id)))
-    site.write(lambda tx: tx.execute(link, (work.id,)))
+    message_id, said = "msg_" + work.id[4:], reason.value if reason else None
+    of_job = {"message_id": message_id, "recover_requests": recover_requests}
+    job_id = site.job(work, state, None, reason=said, **of_job)
+    chat = work.conversation_id
+    turn = {"jobs": 1, "turn_no": 1, "turn_state": "ended"}
+    site.message("Do it", None, id=message_id, reason=said, conversation_id=chat, **turn)
+    joined = {"message_id": message_id, "job_id": job_id, "joined_at": site.clock.now()}
+    site.insert("message_jobs", role="execution", **joined)
     return work.id
 
 
@@ -70,12 +63,13 @@ def test_every_reason_says_what_and_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("state", "reason"), [*STATES, *((JobState.REFUSED, reason) for reason in REFUSALS)]
 )
-def test_every_state_of_a_job(site: Site, state: JobState, reason: Reason | None) -> None:
+def test_every_state_of_a_job(
+    site: Site, browser: httpx2.Client, state: JobState, reason: Reason | None
+) -> None:
     work_id = messaged(site, state, reason)
     word = "not started" if state is JobState.REFUSED else SHOWN[VIEWS[state].status]
-    with site.browser() as browser:
-        chat = browser.get(f"/chat/{work_id}").text
-        message = browser.get(f"/dashboard/messages/msg_{work_id[4:]}").text
+    chat = browser.get(f"/chat/{work_id}").text
+    message = browser.get(f"/dashboard/messages/msg_{work_id[4:]}").text
     assert f'">{word}</span>' in chat
     ended_without_result = word in ("failed", "stopped")
     assert ('name="text" value="Try again"' in chat) is ended_without_result
@@ -88,7 +82,7 @@ def test_every_state_of_a_job(site: Site, state: JobState, reason: Reason | None
             assert has(page, EXPLANATIONS[reason])
 
 
-def test_what_cannot_succeed_is_not_tried_again(site: Site) -> None:
+def test_what_cannot_succeed_is_not_tried_again(site: Site, browser: httpx2.Client) -> None:
     work_id = messaged(site, JobState.FAILED, Reason.EXECUTION_FAILED)
     keep = (
         "INSERT INTO signals (owner, id, at, name, body_json)"
@@ -96,14 +90,15 @@ def test_what_cannot_succeed_is_not_tried_again(site: Site) -> None:
     )
     body = dumps(Failed("scan.pdf is damaged.", is_lasting=True))
     site.write(lambda tx: tx.execute(keep, (body, work_id)))
-    with site.browser() as browser:
-        chat = browser.get(f"/chat/{work_id}").text
+    chat = browser.get(f"/chat/{work_id}").text
     assert 'value="Try again"' not in chat
     assert "data-again" in chat, "it can be changed and sent"
     assert has(chat, LASTING_FAILURE)
 
 
-def test_each_failed_job_offers_to_try_it_again_until_that_was_done(site: Site) -> None:
+def test_each_failed_job_offers_to_try_it_again_until_that_was_done(
+    site: Site, browser: httpx2.Client
+) -> None:
     first = messaged(site, JobState.FAILED, Reason.EXECUTION_FAILED)
     second = messaged(site, JobState.STOPPED, Reason.STOPPED)
 
@@ -117,17 +112,16 @@ def test_each_failed_job_offers_to_try_it_again_until_that_was_done(site: Site) 
         tx.execute("UPDATE conversations SET turns = 2")
 
     site.write(join)
-    with site.browser() as browser:
-        page = html.unescape(browser.get(f"/chat/{first}").text)
-        assert page.count('value="Try again: A & B"') == 1
-        assert page.count('value="Try again"') == 1
-        work = site.write(lambda tx: work_rows.get(tx, first, site.ann))
-        assert work is not None
-        site.clock.advance(1)
-        site.job(work, JobState.RUNNING)
-        page = html.unescape(browser.get(f"/chat/{first}").text)
-        assert 'value="Try again: A & B"' not in page
-        assert page.count("Retried below.") == 1
+    page = html.unescape(browser.get(f"/chat/{first}").text)
+    assert page.count('value="Try again: A & B"') == 1
+    assert page.count('value="Try again"') == 1
+    work = site.write(lambda tx: work_rows.get(tx, first, site.ann))
+    assert work is not None
+    site.clock.advance(1)
+    site.job(work, JobState.RUNNING)
+    page = html.unescape(browser.get(f"/chat/{first}").text)
+    assert 'value="Try again: A & B"' not in page
+    assert page.count("Retried below.") == 1
 
 
 @pytest.mark.parametrize(
@@ -151,7 +145,7 @@ def test_every_failed_turn(site: Site, turn: TurnState, reason: Reason) -> None:
         assert (TURN_STOPPED if stopped else EXPLANATIONS[reason]).advice in page
 
 
-def test_a_recover_says_what_came_of_it(site: Site) -> None:
+def test_a_recover_says_what_came_of_it(site: Site, browser: httpx2.Client) -> None:
     runs = messaged(site, JobState.OVERDUE, Reason.WATCH_EXPIRED)
     often = messaged(site, JobState.OVERDUE, Reason.WATCH_EXPIRED, RECOVER_REQUESTS_MAX)
     foreign = messaged(site, JobState.LOST, Reason.WATCH_EXPIRED)
@@ -159,33 +153,31 @@ def test_a_recover_says_what_came_of_it(site: Site) -> None:
         lambda tx: tx.execute("UPDATE messages SET account_id = 'acc_x' WHERE id LIKE ?",
         ("%" + foreign[4:],))
     )  # fmt: skip
-    with site.browser() as browser:
-        assert has(browser.get(f"/chat/{often}").text, RECOVERED_OFTEN)
-        assert "/recover" not in browser.get(f"/chat/{often}").text
+    assert has(browser.get(f"/chat/{often}").text, RECOVERED_OFTEN)
+    assert "/recover" not in browser.get(f"/chat/{often}").text
 
-        def recovered(work_id: str, message: str) -> tuple[int, str]:
-            answer = browser.post(f"/chat/{work_id}/recover", data={"message": message})
-            return answer.status_code, answer.headers.get("location", "")
+    def recovered(work_id: str, message: str) -> tuple[int, str]:
+        answer = browser.post(f"/chat/{work_id}/recover", data={"message": message})
+        return answer.status_code, answer.headers.get("location", "")
 
-        assert recovered(runs, "msg_" + often[4:]) == (303, f"/chat/{runs}?note=exhausted")
-        message = f"/dashboard/messages/msg_{runs[4:]}"
-        answer = browser.post(f"{message}/recover")
-        assert answer.headers["location"] == f"{message}?note=recovering"
-        shown = browser.get(answer.headers["location"]).text
-        assert "is still running" in shown
-        assert "/recover" not in shown
-        assert recovered(runs, "msg_" + runs[4:])[1].endswith("note=watching")
-        for wrong in ("msg_" + foreign[4:], "msg_1", ""):
-            assert recovered(runs, wrong)[0] == 404
+    assert recovered(runs, "msg_" + often[4:]) == (303, f"/chat/{runs}?note=exhausted")
+    message = f"/dashboard/messages/msg_{runs[4:]}"
+    answer = browser.post(f"{message}/recover")
+    assert answer.headers["location"] == f"{message}?note=recovering"
+    shown = browser.get(answer.headers["location"]).text
+    assert "is still running" in shown
+    assert "/recover" not in shown
+    assert recovered(runs, "msg_" + runs[4:])[1].endswith("note=watching")
+    for wrong in ("msg_" + foreign[4:], "msg_1", ""):
+        assert recovered(runs, wrong)[0] == 404
 
 
-def test_a_message_is_stopped_by_its_account(site: Site) -> None:
-    with site.browser() as browser:
-        chat = browser.post("/chat", data={"text": "Think"}).headers["location"]
-        rows = site.write(lambda tx: tx.all("SELECT id FROM messages"))
-        assert browser.post(f"{chat}/stop", data={"message": "msg_1"}).status_code == 404
-        assert '"message" value="' in browser.get(chat).text
-        assert browser.post(f"{chat}/stop", data={"message": rows[0][0]}).status_code == 303
-        page = browser.get(chat).text
+def test_a_message_is_stopped_by_its_account(site: Site, browser: httpx2.Client) -> None:
+    chat = browser.post("/chat", data={"text": "Think"}).headers["location"]
+    rows = site.write(lambda tx: tx.all("SELECT id FROM messages"))
+    assert browser.post(f"{chat}/stop", data={"message": "msg_1"}).status_code == 404
+    assert '"message" value="' in browser.get(chat).text
+    assert browser.post(f"{chat}/stop", data={"message": rows[0][0]}).status_code == 303
+    page = browser.get(chat).text
     assert has(page, TURN_STOPPED)
     assert "/stop" not in page

@@ -13,28 +13,7 @@ from agentpost.webhooks.endpoint_rules import Attempted
 from tests.harness.databases import ON_SQLITE
 from tests.webhooks.attempts import Account
 
-MINUTE, HOUR = 60.0, 3_600.0
-
-
-@pytest.mark.rule("Additions attempt_log")
-async def test_each_attempt_is_logged(own: Account) -> None:
-    endpoint, other = await own.endpoint(), await own.endpoint()
-    event = await own.event(endpoint)
-    assert (await own.read(endpoint, event)).attempt_log == ()
-    await own.attempt("it answered with HTTP status 500")
-    failed_at = own.clock.now()
-    own.clock.advance(MINUTE)
-    second = await own.event(other)
-    await own.attempt()
-    first, last = (await own.read(endpoint, event)).attempt_log
-    assert (first.at, first.status_code, first.error) == (
-        failed_at,
-        500,
-        "it answered with HTTP status 500",
-    )
-    assert (last.at, last.status_code, last.error) == (own.clock.now(), 200, None)
-    assert (first.n, last.n, last.response, last.ms) == (1, 2, "answer", 3)
-    assert await own.log(other, second) == [(1, None)]
+HOUR = 3_600.0
 
 
 async def test_the_log_goes_on_when_a_delivery_is_sent_again(own: Account) -> None:

@@ -16,31 +16,9 @@ from tests.harness.databases import ON_SQLITE
 from tests.webhooks.attempts import Account
 
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
-SCHEDULE = (MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR)
 
 
 # --- the schedule ---------------------------------------------------------------------------------
-@ON_SQLITE
-@pytest.mark.rule("Delivery.next_attempt_at", "Webhook events 7")
-async def test_retries_follow_the_schedule(own: Account) -> None:
-    endpoint = await own.endpoint()
-    event = await own.event(endpoint)
-    fresh = await own.read(endpoint, event)
-    assert (fresh.attempts, fresh.last_status_code, fresh.last_ms) == (0, None, None)
-    assert fresh.next_attempt_at == fresh.created_at
-    assert await own.attempt("no") == [event]
-    for number, pause in enumerate(SCHEDULE, start=1):
-        failed = await own.read(endpoint, event)
-        assert (failed.status, failed.attempts) == (DeliveryStatus.PENDING, number)
-        assert failed.next_attempt_at == own.clock.now() + pause * 1_000_000
-        own.clock.advance(pause - 0.001)
-        assert await own.attempt("no") == []
-        own.clock.advance(0.001)
-        assert await own.attempt("no") == [event]
-    daily = await own.read(endpoint, event)
-    assert daily.next_attempt_at == own.clock.now() + DAY * 1_000_000
-
-
 @ON_SQLITE
 @pytest.mark.rule("Webhook events 7")
 async def test_a_retry_comes_earlier_or_later_by_chance(own: Account) -> None:
@@ -204,30 +182,12 @@ async def test_endpoints_with_nothing_to_retry_do_not_hide_those_that_failed(own
     idle, failing = await own.endpoint(), await own.endpoint()
     await own.event(idle)
     await own.attempt("no")
-    await own.ctx.db.write(
-        lambda tx: delivery_rows.end_pending(tx, idle, DeliveryStatus.CANCELLED),
-    )
+    await own.ctx.db.write(lambda tx: delivery_rows.end_pending(tx, idle, DeliveryStatus.CANCELLED))
     await own.event(failing)
     await fail_for(own, 2 * DAY)
     now = own.clock.now()
     found = await own.ctx.db.read(lambda tx: endpoint_rows.failing_since_before(tx, now, 1))
     assert found == [failing]
-
-
-@ON_SQLITE
-@pytest.mark.rule("Webhook endpoint states 2")
-async def test_switching_on_forgets_the_failures(own: Account) -> None:
-    endpoint = await own.endpoint()
-    await own.event(endpoint)
-    await fail_for(own, 3.1 * DAY)
-    assert not await own.is_on(endpoint)
-    on = await endpoints.change(own.ctx, own.id, endpoint, EndpointChange(enabled=True))
-    assert (on.disabled_at, on.disabled_reason, on.failing_since) == (None, None, None)
-    assert await own.attempt() == [], "what was dropped stays dropped"
-    event = await own.event(endpoint)
-    await own.attempt("no")
-    assert await own.is_on(endpoint)
-    assert await own.failing_since(endpoint) == (await own.read(endpoint, event)).created_at
 
 
 # --- ended from outside ---------------------------------------------------------------------------
@@ -282,21 +242,6 @@ async def test_rotation_with_a_grace_time_signs_with_both(own: Account) -> None:
 
 
 # --- again ----------------------------------------------------------------------------------------
-@ON_SQLITE
-@pytest.mark.rule("Additions redeliver")
-async def test_redeliver_sends_the_same_event_again(own: Account) -> None:
-    endpoint = await own.endpoint()
-    event = await own.event(endpoint)
-    await own.attempt()
-    sent = await deliveries.redeliver(own.ctx, own.id, endpoint, event)
-    assert (sent.status, sent.attempts, sent.delivered_at) == (DeliveryStatus.PENDING, 0, None)
-    assert await own.attempt("no") == [event]
-    failed = await own.read(endpoint, event)
-    assert failed.next_attempt_at == own.clock.now() + MINUTE * 1_000_000
-    await deliveries.redeliver(own.ctx, own.id, endpoint, event)
-    assert await own.attempt() == [event], "a pending one does not wait for its schedule"
-
-
 @pytest.mark.rule("Additions redeliver")
 async def test_replay_covers_a_time_range(own: Account) -> None:
     endpoint = await own.endpoint()

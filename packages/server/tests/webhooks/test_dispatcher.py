@@ -2,14 +2,12 @@
 
 import asyncio
 import collections
-import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import pytest
 
-from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.domain.limits import WEBHOOK_ATTEMPTS_IN_FLIGHT_MAX
 from agentpost.egress.addresses import AllowList
@@ -185,11 +183,7 @@ async def test_who_fails_at_once_is_in_nobodys_way(
     """A failure is no reason to wait behind those that hang."""
     few_slots(monkeypatch, quick=4, slow=2)
     held = Held()
-    async with (
-        serving(held) as slow,
-        serving(replies(status="500 No")) as failing,
-        sending(ctx),
-    ):
+    async with serving(held) as slow, serving(replies(status="500 No")) as failing, sending(ctx):
         stuck = await endpoint(ctx, account, slow)
         await send(ctx, account, stuck, 20)
         await eventually_async(lambda: held.now == 2)
@@ -279,31 +273,6 @@ def signed_by(secret: str, request: Request) -> bool:
     at = int(request.headers["webhook-timestamp"])
     made = signed_headers([secret], request.headers["webhook-id"], at, request.body)
     return made["webhook-signature"].lower() == request.headers["webhook-signature"]
-
-
-@ON_SQLITE
-@pytest.mark.rule("Webhook events 4")
-async def test_a_retry_comes_when_the_clock_says_so(
-    ctx: AppContext, account: str, clock: ManualClock
-) -> None:
-    async with serving(replies(status="500 No")) as server, sending(ctx):
-        target = await endpoint(ctx, account, server)
-        await send(ctx, account, target, 1)
-        await eventually_async(lambda: len(server.requests) == 1)
-        for count, pause in enumerate((60, 300, 1_800), start=2):
-            await await_attempts(ctx, account, target, count - 1)
-            clock.advance(pause)
-            await deliveries.wake_due(ctx)
-            await eventually_async(lambda count=count: len(server.requests) == count)  # type: ignore[misc]
-    stamps = [int(request.headers["webhook-timestamp"]) for request in server.requests]
-    assert [after - before for before, after in itertools.pairwise(stamps)] == [60, 300, 1_800]
-    assert len({request.headers["webhook-id"] for request in server.requests}) == 1
-    assert len({request.headers["webhook-signature"] for request in server.requests}) == 4
-
-
-async def await_attempts(ctx: AppContext, account: str, endpoint_id: str, attempts: int) -> None:
-    """Wait until that many attempts are on record."""
-    await await_status(ctx, account, endpoint_id, "pending", attempts)
 
 
 async def await_status(

@@ -64,10 +64,6 @@ def test_retries_never_outrun_one_another(chances: list[float]) -> None:
     assert pauses == sorted(pauses)
 
 
-def test_another_schedule_may_be_given() -> None:
-    assert [retry_after(n, [0.1, 0.2], 0.5) for n in (1, 2, 3)] == [0.1, 0.2, 0.2]
-
-
 @pytest.mark.rule("WebhookEndpoint.failing_since", "Webhook endpoint states 1")
 @pytest.mark.parametrize(
     ("state", "after"),
@@ -90,42 +86,29 @@ def test_a_failed_attempt(state: EndpointState, after: EndpointState) -> None:
     assert after_attempt(state, succeeded=False, now=NOW, disable_seconds=DISABLE_SECONDS) == after
 
 
-@pytest.mark.rule("Webhook endpoint states 1")
+@pytest.mark.rule(
+    "Webhook endpoint states 1", "Webhook endpoint states 2", "Webhook endpoint states 3"
+)
 @pytest.mark.parametrize(
-    ("state", "after"),
+    ("state", "succeeded", "switched_on", "switched_off"),
     [
-        (HEALTHY, HEALTHY),
-        (FAILING, HEALTHY),
-        (OFF_BY_HAND, OFF_BY_HAND),
-        (OFF_FAILING, OFF_FAILING),
+        (HEALTHY, HEALTHY, HEALTHY, EndpointState(NOW, DisabledReason.MANUAL)),
+        (FAILING, HEALTHY, FAILING, EndpointState(NOW, DisabledReason.MANUAL, NOW - DAY)),
+        (OFF_BY_HAND, OFF_BY_HAND, HEALTHY, OFF_BY_HAND),
+        (OFF_FAILING, OFF_FAILING, HEALTHY, OFF_FAILING),
     ],
 )
-def test_a_successful_attempt(state: EndpointState, after: EndpointState) -> None:
-    """Continuous: one success forgets the failures."""
-    assert after_attempt(state, succeeded=True, now=NOW, disable_seconds=DISABLE_SECONDS) == after
-
-
-@pytest.mark.rule("Webhook endpoint states 2")
-@pytest.mark.parametrize(
-    ("state", "after"),
-    [(OFF_BY_HAND, HEALTHY), (OFF_FAILING, HEALTHY), (HEALTHY, HEALTHY), (FAILING, FAILING)],
-)
-def test_switching_on(state: EndpointState, after: EndpointState) -> None:
-    assert after_enabling(state) == after
-
-
-@pytest.mark.rule("Webhook endpoint states 3")
-@pytest.mark.parametrize(
-    ("state", "after"),
-    [
-        (HEALTHY, EndpointState(NOW, DisabledReason.MANUAL)),
-        (FAILING, EndpointState(NOW, DisabledReason.MANUAL, NOW - DAY)),
-        (OFF_BY_HAND, OFF_BY_HAND),
-        (OFF_FAILING, OFF_FAILING),
-    ],
-)
-def test_switching_off(state: EndpointState, after: EndpointState) -> None:
-    assert after_disabling(state, NOW) == after
+def test_a_success_and_a_switch(
+    state: EndpointState,
+    succeeded: EndpointState,
+    switched_on: EndpointState,
+    switched_off: EndpointState,
+) -> None:
+    """Failure is continuous: one success forgets it."""
+    done = after_attempt(state, succeeded=True, now=NOW, disable_seconds=DISABLE_SECONDS)
+    assert done == succeeded
+    assert after_enabling(state) == switched_on
+    assert after_disabling(state, NOW) == switched_off
 
 
 @pytest.mark.rule("Webhook events 3")

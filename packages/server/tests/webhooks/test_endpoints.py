@@ -2,7 +2,6 @@
 
 import asyncio
 
-from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.webhooks import deliveries, endpoints, health
@@ -15,14 +14,6 @@ URL = "https://hooks.example.com/"
 
 async def create(ctx: AppContext, account: str) -> EndpointRecord:
     return await endpoints.create(ctx, account, URL, None, None)
-
-
-async def test_newest_first(ctx: AppContext, account: str, clock: ManualClock) -> None:
-    made = []
-    for _ in range(3):
-        made.append((await create(ctx, account)).id)
-        clock.advance(1)
-    assert [each.id for each in await endpoints.list_all(ctx, account)] == made[::-1]
 
 
 async def test_of_many_deletes_one_succeeds(ctx: AppContext, account: str) -> None:

@@ -51,6 +51,12 @@ class ProxiedResponse:
     def change(self, **fields: Any) -> None:
         self.say({**self.json, **fields})
 
+    def drop(self, field: str) -> None:
+        self.say({name: value for name, value in self.json.items() if name != field})
+
+    def become(self, status: int) -> None:
+        self.status = status
+
 
 @dataclass
 class Mutation:

@@ -140,9 +140,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
     return results_of
 
 
-def test_an_assertion_says_what_was_expected_and_what_came(
-    results: Runner,
-) -> None:
+def test_an_assertion_says_what_was_expected_and_what_came(results: Runner) -> None:
     reports = results("""
 def test_words():
     "Words say it. (Errors)"
@@ -182,9 +180,7 @@ def test_fine():
     ]
 
 
-def test_a_check_that_trips_over_an_answer_proves_nothing(
-    results: Runner,
-) -> None:
+def test_a_check_that_trips_over_an_answer_proves_nothing(results: Runner) -> None:
     (result,) = results("""
 def test_trips():
     "It trips. (Errors)"

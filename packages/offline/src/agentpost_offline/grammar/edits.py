@@ -103,16 +103,9 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
         return None
     if "undo" in draft.marks and not (draft.has_look or draft.has_query or draft.things):
         return _undone(draft, work)  # and not "back to the bars, and call it Our year"
-    frame, thing = _frame_to_change(draft, work), _thing(draft, work.frame)
+    frame, thing = _frame_to_change(draft, work, material), _thing(draft, work.frame)
     if frame.thing is Thing.ANSWER and material is not None:
         frame = replace(frame, queries=tuple(_as_rate(query, material) for query in frame.queries))
-    if (
-        frame.thing in TELLING
-        and not frame.queries
-        and material is not None
-        and (draft.has(*CONDITIONS))
-    ):  # "leave out wholesale", of all that a table tells
-        frame = replace(frame, queries=(Query(material.table.id),))
     if thing is Thing.IMAGE:
         return None  # a picture beside the file is changed, and no picture of an answer
     if material is None or not any(query.table == material.table.id for query in frame.queries):
@@ -150,8 +143,12 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
     return Edit(result, work.id, _only_renders(frame, result))
 
 
-def _frame_to_change(draft: Draft, work: Work) -> Frame:
-    """What is changed: of "and just July" behind two answers of one message, both."""
+def _frame_to_change(draft: Draft, work: Work, material: Material | None) -> Frame:
+    """What is changed: of "and just July" behind two answers of one message, both; of "leave out
+    wholesale" behind a report on all of a table, what the table tells without it."""
+    is_all = work.frame.thing in TELLING and not work.frame.queries
+    if is_all and material is not None and draft.has(*CONDITIONS):
+        return replace(work.frame, queries=(Query(material.table.id),))
     beside = work.earlier[len(work.earlier) - work.beside :]
     narrows = draft.has_query and not draft.has_besides("unknown", *CONDITIONS)
     if not narrows or any(one.files != work.frame.files for one in beside):

@@ -172,6 +172,7 @@ class Material:
         ]  # fmt: skip
         others = [one for one in self.numbers if words_of_tables.names(one.name, "money")]
         money = list(filter(self._adds_up, money)) or list(filter(self._adds_up, others))
+        money = list(filter(roles.is_additive, money)) or money  # the "Total £" beside a "Price £"
         for concept in ("amount", "price"):
             if best := [one.name for one in money if concept_of(one.name) == concept]:
                 return best

@@ -79,6 +79,10 @@ def measures_of(parts: QueryParts) -> list[Measure]:
         return [Measure(_only_money(parts), Aggregate.SUM)]  # "who has not paid, and how much"
     if (results := _of_rows_called_so(parts)) is not None:
         return results
+    if draft.asks >= {"many", "much"} and not draft.measures:
+        return [ROW_COUNT, Measure(_only_money(parts), Aggregate.SUM)]
+    if "rate" in draft.marks and len(draft.values) == 1 and parts.groups and not draft.measures:
+        return [ROW_COUNT]  # the return rate of each club
     if parts.is_counting or (draft.counts and not draft.measures and not is_of_row):
         return _counting(parts)
     if any(one.column == ROWS for one in draft.comparing) and not draft.measures:

@@ -63,8 +63,6 @@ _NUMBERED: Final = re.compile(r"(.*\D)(\d{1,6})")
 _COMMAS: Final = ",،，、"
 _OPENING: Final = 2
 """So many small words may stand before the first one of a sentence."""
-_RATES: Final = ("rate", "率", "比率")
-"""What may be a share of all, or of another figure."""
 
 
 def parse(
@@ -1102,7 +1100,7 @@ class _Parser(Clause):
         column = self.column(before) if term.text == "%" else None
         if column is not None and column.unit == "%":
             return 1  # of the column's own name: "attendance %"
-        if self.is_measure(before) and term.text.casefold() in _RATES:
+        if self.is_measure(before) and term.has("rates"):
             return 0  # the "open rate" is of those who got it
         derivation = Derivation(str(term.key("derived")))
         after = self.term(self.skip(at + 1))
@@ -1118,6 +1116,7 @@ class _Parser(Clause):
         if derivation is Derivation.SHARE and self.draft.derivation is None:
             self.draft.whole_at = len(self.draft.measures)
             self.draft.is_rate = not self._is_of_flag(at)
+            self.draft.marks |= {"rate"} if term.has("rates") else set()
             whole = self.term(self.skip(at + 1, "small.of"))
             if whole.values and self._names_figure_behind(at):
                 self.draft.marks.add("of_value")

@@ -850,6 +850,8 @@ class Resolved(QueryParts):
             one.column for one in self.draft.filters
             if one.op is Op.IS and yes_value(self.material.column(one.column))
         }  # fmt: skip
+        if "rate" in self.draft.marks:  # the return rate, where a status may be "returned"
+            flags |= {column for column, _ in self.draft.values}
         if flags and any(one.column for one in measures) and "flag" in self.draft.marks:
             raise Unclear("share_what")  # "total qty and return rate"
         is_of_part = self.groups or self.time or len(self._value_filters) > 1

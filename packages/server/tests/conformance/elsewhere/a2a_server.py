@@ -7,21 +7,20 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
-from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.agent_execution import RequestContext
 from a2a.server.context import ServerCallContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
-from a2a.server.routes.agent_card_routes import create_agent_card_routes
-from a2a.server.routes.jsonrpc_routes import create_jsonrpc_routes
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import a2a_pb2 as a2a
-from starlette.applications import Starlette
 
+from tests.conformance.elsewhere.restarted_a2a import TaskExecutor, application, card_of
+from tests.conformance.elsewhere.service import leave
 from tests.e2e.server import AgentServer
 from tests.servers import free_port
 
 
-class Executor(AgentExecutor):
+class Executor(TaskExecutor):
     """Does what the other agents' models and tools do; remembers each context."""
 
     server: AgentServer
@@ -31,8 +30,7 @@ class Executor(AgentExecutor):
         self.followed = asyncio.Event()
 
     def leave(self, trace: str) -> None:
-        with self.server.trace_file.open("a") as file:
-            file.write(f"{trace}\n")
+        leave(self.server, trace)
 
     async def pass_gate(self, name: str) -> None:
         (self.server.gates / f"{name}.reached").touch()
@@ -42,7 +40,6 @@ class Executor(AgentExecutor):
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         text = context.get_user_input()
         assert context.context_id is not None
-        assert context.task_id is not None
         users = self.users.setdefault(context.context_id, [])
         users.append(text)
         word = text.partition(" ")[0]
@@ -57,14 +54,7 @@ class Executor(AgentExecutor):
                 )
             )
             return
-        task = TaskUpdater(event_queue, context.task_id, context.context_id)
-        if context.current_task is None:
-            status = a2a.TaskStatus(state=a2a.TaskState.TASK_STATE_SUBMITTED)
-            await event_queue.enqueue_event(
-                a2a.Task(id=context.task_id, context_id=context.context_id, status=status)
-            )
-        await task.start_work()
-        await self.work(word, task, users)
+        await self.work(word, await self.begin(context, event_queue), users)
 
     async def work(self, word: str, task: TaskUpdater, users: list[str]) -> None:
         found = "nothing"
@@ -110,11 +100,6 @@ class Executor(AgentExecutor):
     def reply_message(self, task: TaskUpdater, text: str) -> a2a.Message:
         return task.new_agent_message([a2a.Part(text=text)])
 
-    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        assert context.task_id is not None
-        assert context.context_id is not None
-        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
-
 
 class Handler(DefaultRequestHandler):
     """Lets the executor know that somebody follows its task."""
@@ -134,29 +119,13 @@ class Handler(DefaultRequestHandler):
 @contextmanager
 def a2a_serving() -> Iterator[tuple[str, Executor]]:
     """The URL of its card, and what it does."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    card = a2a.AgentCard(
-        name="Elsewhere",
-        description="An agent of the tests.",
-        version="1",
-        supported_interfaces=[
-            a2a.AgentInterface(url=f"{url}/rpc", protocol_binding="JSONRPC", protocol_version="1.0")
-        ],
-        capabilities=a2a.AgentCapabilities(streaming=True),
-        default_input_modes=["text/plain"],
-        default_output_modes=["text/plain"],
-    )
-    executor = Executor()
-    handler = Handler(executor, card)
-    routes: list[Any] = [*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/rpc")]
-    config = uvicorn.Config(
-        Starlette(routes=routes), port=port, log_level="warning", lifespan="off"
-    )
-    server = uvicorn.Server(config)
+    port, executor = free_port(), Executor()
+    card = card_of(port)
+    app = application(card, Handler(executor, card))
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", lifespan="off"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    yield url, executor
+    yield f"http://127.0.0.1:{port}", executor
     server.should_exit = True
     server.force_exit = True
     thread.join(10)

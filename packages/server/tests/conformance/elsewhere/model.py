@@ -1,7 +1,6 @@
 """A service with the protocol of OpenAI whose model is `brain`."""
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +14,7 @@ from tests.agents.llm.openai_stub import (
     users_and_results,
 )
 from tests.conformance.elsewhere import brain
+from tests.conformance.elsewhere.service import leave, pass_gate
 from tests.e2e.server import AgentServer
 
 
@@ -31,22 +31,17 @@ class Model:
         if users[-1] == "several" and not results:
             return Calls([(call.name, json.dumps(call.args)) for call in brain.SEVERAL])
         decided = brain.decided("llm", users, results)
-        self._leave(f"llm.model.{users[-1].partition(' ')[0]}.{len(results)}")
+        leave(self.server, f"llm.model.{users[-1].partition(' ')[0]}.{len(results)}")
         if isinstance(decided, brain.Call):
             return Calls([(decided.name, json.dumps(decided.args))])
         slowly = users[-1].startswith("slowly")
-        return Says(brain.pieces(decided), self._pass_gate if slowly else lambda _: None)
+        return Says(
+            brain.pieces(decided), self._stop_behind_the_first if slowly else lambda _: None
+        )
 
-    def _leave(self, trace: str) -> None:
-        with self.server.trace_file.open("a") as file:
-            file.write(f"{trace}\n")
-
-    def _pass_gate(self, piece: int) -> None:
-        if piece:
-            return
-        (self.server.gates / "llm.slowly.reached").touch()
-        while not (self.server.gates / "llm.slowly").exists():
-            time.sleep(0.02)
+    def _stop_behind_the_first(self, piece: int) -> None:
+        if piece == 0:
+            pass_gate(self.server, "llm.slowly")
 
 
 @contextmanager

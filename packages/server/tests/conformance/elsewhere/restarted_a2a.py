@@ -63,48 +63,69 @@ async def until_done(folder: Path) -> None:
         await asyncio.sleep(LOOK_SECONDS)
 
 
-class Executor(AgentExecutor):
+class TaskExecutor(AgentExecutor):
+    """Knows how a task begins and is cancelled."""
+
+    async def begin(self, context: RequestContext, event_queue: EventQueue) -> TaskUpdater:
+        task = updater(context, event_queue)
+        if context.current_task is None:
+            status = a2a.TaskStatus(state=a2a.TaskState.TASK_STATE_SUBMITTED)
+            await event_queue.enqueue_event(
+                a2a.Task(id=task.task_id, context_id=task.context_id, status=status)
+            )
+        await task.start_work()
+        return task
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        await updater(context, event_queue).cancel()
+
+
+def updater(context: RequestContext, event_queue: EventQueue) -> TaskUpdater:
+    assert context.task_id is not None
+    assert context.context_id is not None
+    return TaskUpdater(event_queue, context.task_id, context.context_id)
+
+
+def card_of(port: int, *, streams: bool = True) -> a2a.AgentCard:
+    url = f"http://127.0.0.1:{port}/rpc"
+    return a2a.AgentCard(
+        name="Elsewhere",
+        description="An agent of the tests.",
+        version="1",
+        supported_interfaces=[
+            a2a.AgentInterface(url=url, protocol_binding="JSONRPC", protocol_version="1.0")
+        ],
+        capabilities=a2a.AgentCapabilities(streaming=streams),
+        default_input_modes=["text/plain"],
+        default_output_modes=["text/plain"],
+    )
+
+
+def application(card: a2a.AgentCard, handler: DefaultRequestHandler, **more: Any) -> Starlette:
+    routes: list[Any] = [*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/rpc")]
+    return Starlette(routes=routes, **more)
+
+
+class Executor(TaskExecutor):
     """Works until it may end."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        assert context.task_id is not None
-        assert context.context_id is not None
-        status = a2a.TaskStatus(state=a2a.TaskState.TASK_STATE_SUBMITTED)
-        await event_queue.enqueue_event(
-            a2a.Task(id=context.task_id, context_id=context.context_id, status=status)
-        )
-        task = TaskUpdater(event_queue, context.task_id, context.context_id)
-        await task.start_work()
+        task = await self.begin(context, event_queue)
         await until_done(self.folder)
         await task.add_artifact([a2a.Part(text=RESULT)], artifact_id="text")
         await task.complete()
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        assert context.task_id is not None
-        assert context.context_id is not None
         (self.folder / "cancelled").touch()
-        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
+        await super().cancel(context, event_queue)
 
 
 def main(port: int, folder: Path, *, streams: bool) -> None:
     """Serve until killed."""
-    url = f"http://127.0.0.1:{port}"
-    interface = a2a.AgentInterface(
-        url=f"{url}/rpc", protocol_binding="JSONRPC", protocol_version="1.0"
-    )
-    card = a2a.AgentCard(
-        name="Elsewhere",
-        description="An agent that is restarted.",
-        version="1",
-        supported_interfaces=[interface],
-        capabilities=a2a.AgentCapabilities(streaming=streams),
-        default_input_modes=["text/plain"],
-        default_output_modes=["text/plain"],
-    )
-    store = FolderStore(folder)
+    card, store = card_of(port, streams=streams), FolderStore(folder)
     handler = DefaultRequestHandler(Executor(folder), store, card)
 
     @asynccontextmanager
@@ -113,8 +134,7 @@ def main(port: int, folder: Path, *, streams: bool) -> None:
         yield
         taking_up.cancel()
 
-    routes: list[Any] = [*create_agent_card_routes(card), *create_jsonrpc_routes(handler, "/rpc")]
-    uvicorn.run(Starlette(routes=routes, lifespan=lifespan), port=port, log_level="warning")
+    uvicorn.run(application(card, handler, lifespan=lifespan), port=port, log_level="warning")
 
 
 def fork_each(lines: Iterable[str]) -> None:

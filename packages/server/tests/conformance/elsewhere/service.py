@@ -17,6 +17,17 @@ SECRET = new_secret()
 Op = dict[str, Any]
 
 
+def leave(server: AgentServer, trace: str) -> None:
+    with server.trace_file.open("a") as file:
+        file.write(f"{trace}\n")
+
+
+def pass_gate(server: AgentServer, name: str) -> None:
+    (server.gates / f"{name}.reached").touch()
+    while not (server.gates / name).exists():
+        time.sleep(0.02)
+
+
 class Service(ThreadingHTTPServer):
     """Listens on a free port; ``server`` is where traces and gates are."""
 
@@ -28,13 +39,10 @@ class Service(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/agent"
 
     def leave(self, trace: str) -> None:
-        with self.server.trace_file.open("a") as file:
-            file.write(f"{trace}\n")
+        leave(self.server, trace)
 
     def pass_gate(self, name: str) -> None:
-        (self.server.gates / f"{name}.reached").touch()
-        while not (self.server.gates / name).exists():
-            time.sleep(0.02)
+        pass_gate(self.server, name)
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -3,20 +3,12 @@
 The first word of a message is the plan: a list of answers of the model, each with calls of tools.
 """
 
-import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from agents import Agent as OpenAIAgent, Model, ModelResponse, function_tool
+from agents import Agent as OpenAIAgent, function_tool
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
-from openai.types.responses import (
-    Response,
-    ResponseCompletedEvent,
-    ResponseFunctionToolCall,
-    ResponseOutputMessage,
-    ResponseOutputText,
-)
 from pydantic_ai import Agent, DeferredToolRequests
 from pydantic_ai.messages import (
     ModelMessage,
@@ -35,6 +27,7 @@ from agentpost.agents import JobFailed
 from agentpost.agents.adapters.openai_agents import ask_user
 from agentpost.agents.llm.agent import ASK_USER
 from tests.conformance.elsewhere.brain import leave, pass_gate
+from tests.conformance.elsewhere.with_openai_agents import Brain, call_of, completed, message_of
 
 Call = tuple[str, str, dict[str, Any]]
 """An id, a tool and its arguments."""
@@ -105,11 +98,8 @@ pydantic_ai.tool_plain(requires_approval=True)(pay)
 
 
 # --- OpenAI Agents --------------------------------------------------------------------------------
-class Script(Model):
+class Script(Brain):
     """A model that follows the plan."""
-
-    async def get_response(self, *_: Any, **__: Any) -> ModelResponse:
-        raise AssertionError("it can stream")
 
     async def stream_response(
         self,
@@ -132,31 +122,10 @@ class Script(Model):
         while sum(map(len, PLANS[users[-1].partition(" ")[0]][:answers])) < len(ids):
             answers += 1
         said = decide(users, results, answers)
-        output: list[Any] = []
         if isinstance(said, str):
-            text = ResponseOutputText(type="output_text", text=said, annotations=[])
-            message = ResponseOutputMessage(
-                id="m", type="message", role="assistant", status="completed", content=[text]
-            )
-            output.append(message)
+            yield completed(message_of(said))
         else:
-            output += [
-                ResponseFunctionToolCall(
-                    type="function_call", call_id=key, name=tool, arguments=json.dumps(args)
-                )
-                for key, tool, args in said
-            ]
-        answer = Response(
-            id="r",
-            created_at=0,
-            model="script",
-            object="response",
-            output=output,
-            parallel_tool_calls=True,
-            tool_choice="auto",
-            tools=[],
-        )
-        yield ResponseCompletedEvent(type="response.completed", response=answer, sequence_number=1)
+            yield completed(*(call_of(*each) for each in said))
 
 
 openai_agents = OpenAIAgent(

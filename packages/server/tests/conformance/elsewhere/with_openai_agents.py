@@ -20,6 +20,34 @@ from tests.conformance.elsewhere import brain
 set_tracing_disabled(True)
 
 
+def call_of(key: str, tool: str, args: dict[str, Any]) -> ResponseFunctionToolCall:
+    return ResponseFunctionToolCall(
+        type="function_call", call_id=key, name=tool, arguments=json.dumps(args)
+    )
+
+
+def message_of(text: str) -> ResponseOutputMessage:
+    content = ResponseOutputText(type="output_text", text=text, annotations=[])
+    return ResponseOutputMessage(
+        id="m", type="message", role="assistant", status="completed", content=[content]
+    )
+
+
+def completed(*output: Any) -> ResponseCompletedEvent:
+    """The end of what a model streams."""
+    answer = Response(
+        id="r",
+        created_at=0,
+        model="brain",
+        object="response",
+        output=list(output),
+        parallel_tool_calls=True,
+        tool_choice="auto",
+        tools=[],
+    )
+    return ResponseCompletedEvent(type="response.completed", response=answer, sequence_number=9)
+
+
 class Brain(Model):
     """A model that answers as the brain says."""
 
@@ -43,40 +71,21 @@ class Brain(Model):
                 results.append(item["output"])
         decided = brain.decide("openai-agents", users, results)
         if isinstance(decided, brain.Call):
-            output: Any = ResponseFunctionToolCall(
-                type="function_call",
-                call_id=f"call{len(input)}",
-                name=decided.name,
-                arguments=json.dumps(decided.args),
+            yield completed(call_of(f"call{len(input)}", decided.name, decided.args))
+            return
+        for n, piece in enumerate(brain.pieces(decided)):
+            yield ResponseTextDeltaEvent(
+                type="response.output_text.delta",
+                delta=piece,
+                item_id="m",
+                logprobs=[],
+                content_index=0,
+                output_index=0,
+                sequence_number=n,
             )
-        else:
-            for n, piece in enumerate(brain.pieces(decided)):
-                yield ResponseTextDeltaEvent(
-                    type="response.output_text.delta",
-                    delta=piece,
-                    item_id="m",
-                    logprobs=[],
-                    content_index=0,
-                    output_index=0,
-                    sequence_number=n,
-                )
-                if n == 0 and users[-1].startswith("slowly"):
-                    await brain.pass_gate("openai-agents.slowly")
-            text = ResponseOutputText(type="output_text", text=decided, annotations=[])
-            output = ResponseOutputMessage(
-                id="m", type="message", role="assistant", status="completed", content=[text]
-            )
-        answer = Response(
-            id="r",
-            created_at=0,
-            model="brain",
-            object="response",
-            output=[output],
-            parallel_tool_calls=False,
-            tool_choice="auto",
-            tools=[],
-        )
-        yield ResponseCompletedEvent(type="response.completed", response=answer, sequence_number=9)
+            if n == 0 and users[-1].startswith("slowly"):
+                await brain.pass_gate("openai-agents.slowly")
+        yield completed(message_of(decided))
 
 
 agent = Agent(

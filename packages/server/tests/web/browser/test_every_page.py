@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
+from typing import NamedTuple, TypeVar
 from urllib.parse import urljoin
 
 import pytest
@@ -26,6 +28,7 @@ from tests.web.browser.chromium import DESKTOP, PHONE, axe, sign_in, visiting
 from tests.web.busy import Busy
 from tests.web.site import Site, open_site
 
+T = TypeVar("T")
 NO_PAGES = {
     "/": "leads to the dashboard",
     "/mail": "leads to the page of mails",
@@ -108,52 +111,42 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         thread.submit(opening.__exit__, None, None, None).result()
 
 
-@pytest.fixture(scope="module")
-def filled(site: Site) -> tuple[Busy, list[str]]:
-    """What there is, with the tokens of login links."""
+def apart(do: Callable[[], T]) -> T:
+    """What it returns when it runs in a thread of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(do).result()
 
-    def fill() -> tuple[Busy, list[str]]:
+
+class Filled(NamedTuple):
+    """What there is, with the tokens of login links, that of a member, and the address of a chat
+    with a file of each kind."""
+
+    made: Busy
+    tokens: list[str]
+    member: str
+    previews: str
+
+
+@pytest.fixture(scope="module")
+def filled(site: Site) -> Filled:
+    def fill() -> Filled:
         made = busy.fill(site)
-        return made, [site.token(made.account) for _ in range(5)]
-
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(fill).result()
-
-
-@pytest.fixture(scope="module")
-def member(site: Site, filled: tuple[Busy, list[str]]) -> str:
-    """The token of a login link of one."""
-
-    def invited() -> str:
-        user = site.user("eve@example.com", Role.MEMBER, account_id=filled[0].account)
-        return site.token(user.id)
-
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(invited).result()
-
-
-@pytest.fixture(scope="module")
-def previews(site: Site, filled: tuple[Busy, list[str]]) -> str:
-    """The address of a chat with a file of each kind."""
-
-    def stored() -> str:
-        work = site.work(filled[0].account)
+        tokens = [site.token(made.account) for _ in range(5)]
+        eve = site.user("eve@example.com", Role.MEMBER, account_id=made.account)
+        work = site.work(made.account)
         for name, (content_type, content) in PREVIEWS.items():
             data = content() if callable(content) else content
             site.stored_file(work, name, content_type, data)
-        return f"/chat/{work.id}"
+        return Filled(made, tokens, site.token(eve.id), f"/chat/{work.id}")
 
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(stored).result()
+    return apart(fill)
 
 
 @pytest.fixture
-def visitor(
-    site: Site, filled: tuple[Busy, list[str]], browser: Browser
-) -> Iterator[BrowserContext]:
+def visitor(site: Site, filled: Filled, browser: Browser) -> Iterator[BrowserContext]:
     """Signed in as the operator."""
     with visiting(browser) as (context, problems):
-        sign_in(context, f"{site.url}/login/{filled[1].pop()}")
+        sign_in(context, f"{site.url}/login/{filled.tokens.pop()}")
         yield context
         assert problems == []
 
@@ -174,11 +167,9 @@ def addresses(paths: list[str], made: Busy, token: str) -> dict[str, str]:
     return {path: path.format(**given) for path in paths if path not in NO_PAGES}
 
 
-def test_every_page(
-    site: Site, filled: tuple[Busy, list[str]], visitor: BrowserContext, browser: Browser
-) -> None:
+def test_every_page(site: Site, filled: Filled, visitor: BrowserContext, browser: Browser) -> None:
     """One visit each: wide and light, then narrow and dark."""
-    made, tokens = filled
+    made, tokens = filled.made, filled.tokens
     assert all(asdict(made).values())
     paths = [each.path for each in site.routes if "GET" in each.handlers]
     paths = [path for path in paths if not path.startswith(PREFIX)]
@@ -205,8 +196,7 @@ def test_every_page(
 
 def test_every_refusal(
     site: Site,
-    filled: tuple[Busy, list[str]],
-    member: str,
+    filled: Filled,
     browser: Browser,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -216,8 +206,8 @@ def test_every_refusal(
         visiting(browser) as (two, _),
         visiting(browser) as (three, _),
     ):
-        sign_in(two, f"{site.url}/login/{filled[1].pop()}")
-        sign_in(three, f"{site.url}/login/{member}")
+        sign_in(two, f"{site.url}/login/{filled.tokens.pop()}")
+        sign_in(three, f"{site.url}/login/{filled.member}")
         pages = {"stranger": one.new_page(), "operator": two.new_page(), "member": three.new_page()}
 
         def look(name: str, status: int, who: str, method: str, address: str) -> None:
@@ -254,9 +244,9 @@ def failing(error: Exception) -> Callable[..., object]:
     return fail
 
 
-def test_every_preview(site: Site, visitor: BrowserContext, previews: str) -> None:
+def test_every_preview(site: Site, filled: Filled, visitor: BrowserContext) -> None:
     page = visitor.new_page()
-    page.goto(site.url + previews)
+    page.goto(site.url + filled.previews)
     expect(page.locator(".preview")).to_have_count(len(PREVIEWS))
     for name in page.locator("summary[aria-label^='Preview of']").all():
         name.click()
@@ -288,10 +278,9 @@ def too_wide(page: Page) -> Iterator[str]:
 
 
 def test_a_list_is_filtered_and_paged_by_keyboard(
-    site: Site, filled: tuple[Busy, list[str]], visitor: BrowserContext
+    site: Site, filled: Filled, visitor: BrowserContext
 ) -> None:
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(busy.add_messages, site, filled[0].account, MORE).result()
+    apart(partial(busy.add_messages, site, filled.made.account, MORE))
     page = visitor.new_page()
     page.goto(f"{site.url}/dashboard/messages")
     page.get_by_label("Search messages").focus()
@@ -315,13 +304,13 @@ def test_a_list_is_filtered_and_paged_by_keyboard(
 
 
 def test_what_is_new_is_counted_until_it_is_wanted(
-    site: Site, filled: tuple[Busy, list[str]], visitor: BrowserContext
+    site: Site, filled: Filled, visitor: BrowserContext
 ) -> None:
     page = visitor.new_page()
     page.goto(f"{site.url}/dashboard/requests?status=failed")
     first = page.locator("main tbody tr").first
     shown = first.inner_text()
-    busy.refuse(site, filled[0].account)
+    busy.refuse(site, filled.made.account)
     new = page.get_by_role("link", name="Show 1 new request")
     expect(new).to_be_visible()
     assert first.inner_text() == shown
