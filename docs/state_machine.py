@@ -27,8 +27,8 @@ A signal says what happened; the tables say what follows. A pair that is not in 
 of ours, never ignored. States with a thick border are ends. The pictures leave out signals that
 change no state; the tables have them.
 
-These are the inner states. A client reads less: [Concepts](concepts.md) has the statuses of a
-message, and several states of a job show as one status (the last table).
+These are the inner states. A client reads less: [Using the API](api.md#read-the-outcome) has the
+statuses of a message, and several states of a job show as one status (the last table).
 """
 TURNS_TEXT = """\
 A turn is the agent's handling of one message. A message that arrives while another turn of its

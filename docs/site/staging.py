@@ -38,8 +38,6 @@ def pages() -> dict[Path, str]:
     for path in sorted(DOCS.rglob("*.md")):
         if "inputs" not in path.parts:  # what the gallery is made from
             found.setdefault(path, path.relative_to(DOCS).as_posix())
-    if DOCS / "index.md" in found:
-        del found[ROOT / "README.md"]
     return {path: place for path, place in found.items() if path.is_file()}
 
 
@@ -73,8 +71,6 @@ def _rewritten(text: str, path: Path, place: str, places: dict[Path, str], into:
             to = places[there]
             if label.endswith(".md"):
                 label = _title(there)
-        elif there == (ROOT / "README.md"):
-            to = "index.md"
         elif there.parent.name == "states":
             return inlined(there.read_text("utf-8"))
         elif there.suffix in (".png", ".svg", ".json") and there.is_file():

@@ -246,4 +246,4 @@ def test_folders_have_no_other_pages() -> None:
         if not any(f"/{each}/" in f"/{path.relative_to(ROOT)}" for each in apart)
     }
     assert others <= set(PAGES)
-    assert DOCS / "index.md" in PAGES.values()
+    assert DOCS / "api.md" in PAGES.values()

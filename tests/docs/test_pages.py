@@ -31,7 +31,6 @@ class Reading:
 SERVE = "agentpost serve"
 ACTIVATE = "source .venv/bin/activate"
 PAGES = {
-    "index.md": Reading(apart={"git clone": "the reader's folder looks like a fresh clone"}),
     "settings.md": Reading(
         before=(ACTIVATE,), codes={"AGENTPOST_PORT=99999 agentpost config show": 1}
     ),

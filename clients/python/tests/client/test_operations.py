@@ -1,7 +1,7 @@
 """Every operation of the API's description has a method, and it passes on all it may be given.
 
 An operation, a parameter, a field of a body or of an answer that is new in docs/openapi.json fails
-here until the client has it. How to add one is in CONTRIBUTING.md.
+here until the client has it. How to add one is in ARCHITECTURE.md.
 """
 
 import json
