@@ -332,6 +332,10 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (MEALS, "meals by site in may // and which site"),
         (MEALS, "chart of meals by site for the committee meeting on 1 june"),
         (CARE, "who is picked up late most often"),
+        (
+            "date,night manager,noise\n2026-05-01,Ann,3\n2026-05-02,Bob,5\n",
+            "which night had the most noise",
+        ),
         (CARE, "which child was late most often"),
         (RENTS, "who pays the most"),
         (CASH, "als Balken nur die Ausgaben"),

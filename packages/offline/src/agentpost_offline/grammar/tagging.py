@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from agentpost_offline.data import words as words_of_tables
 from agentpost_offline.grammar.material import (
     NO_TABLE,
     Keys,
@@ -32,6 +33,7 @@ from agentpost_offline.grammar.vocabulary import (
     english_things,
     lexicon,
     things_called,
+    without_brackets,
 )
 
 _WHOLE = ("file", "date", "hex", "size")
@@ -355,12 +357,21 @@ class _Tagger:
         only_names = all(one.startswith(("concept.", "carry.", "derived.")) for one in meanings)
         if not columns and len(keys) == 1 and only_names:
             columns = material.parts.get(keys[0]) or material.parts.get(plain[0]) or []
+            columns = [one for one in columns if not self._only_describes(keys[0], one)]
             if not columns and len(plain[0]) >= _ROOT and meanings:
                 columns = [
                     one.name for one in material.table.columns
                     if any(_is_part_or_kin(plain[0], fold(word)) for word in name_tokens(one.name))
                 ]  # fmt: skip
         return columns
+
+    def _only_describes(self, key: str, name: str) -> bool:
+        """Whether a word only says which person a column names: the "Night manager" is no night."""
+        *first, last = name_tokens(without_brackets(name))
+        is_person = words_of_tables.names(last, "person")
+        return self.words.language == "en" and is_person and (
+            key in map(self.words.key, first) and key != self.words.key(last)
+        )  # fmt: skip
 
     def _spelt_alike(self, typed: str, columns: list[str]) -> list[str]:
         """The columns that a word's stem names, unless a word of another one's name is spelt alike:
@@ -452,6 +463,7 @@ class _Tagger:
         names = [
             one.name for one in columns
             if any(things & things_called(part) for part in name_tokens(one.name))
+            and not self._only_describes(self.words.key(word), one.name)
         ]  # fmt: skip
         return names[0] if len(names) == 1 else None
 
