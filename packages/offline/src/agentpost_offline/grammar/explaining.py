@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -16,6 +17,8 @@ from agentpost_offline.grammar.vocabulary import lexicon
 
 _MOST_WORDS = 3
 """With more words that are not understood, one of them explains too little."""
+_MOST_READ = 20
+"""The message is read with so many names at most: each takes some milliseconds."""
 _OF_FIGURES = frozenset((
     "which_measure", "count_what", "share_what", "rank_what", "average_of_what",
     "difference_of_what", "growth_of_what",
@@ -48,13 +51,13 @@ def explanations(reading: Reading, text: str, around: Surrounding) -> list[Choic
         names = _names(word, table)
         if not (word in draft.lacking or _lacks_figure(reading)):
             names = {name: likeness for name, likeness in names.items() if likeness}
-        ranked = sorted(names, key=lambda one: -names[one])
-        choices = [
+        ranked = sorted(names, key=lambda one: -names[one])[:_MOST_READ]
+        readable = (
             one for name in ranked
             for one in _choice(word, name, text, words, around, of_figure=word not in draft.lacking)
-        ]  # fmt: skip
-        if choices:
-            return choices[:MOST_CHOICES]
+        )  # fmt: skip
+        if choices := list(islice(readable, MOST_CHOICES)):  # each is read: no more than are shown
+            return choices
     return []
 
 
