@@ -70,6 +70,11 @@ SHIRTS = """order,club,qty,price,total,status
 3,Celtic,1,90,90,delivered
 4,Celtic,1,90,90,delivered
 """
+MOVES = """job,day,crew,volume (m³),price (£)
+J1,2026-05-02,Red,20,500
+J2,2026-05-09,Blue,30,700
+J3,2026-06-01,Red,10,300
+"""
 CARE = """child,day,late (min),picked up
 K1,2026-05-01,10,17:40
 K2,2026-05-01,0,16:00
@@ -257,6 +262,7 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (SHOP, "total takings by item", "- Tree: 30\n- Pot: 8"),
         (SHOP, "total sales in may", "Total Amount: 8."),
         (SHIRTS, "return rate per club in %", "- Ajax: 50%\n- Celtic: 0%"),
+        (MOVES, "revenue by crew", "- Red: £800\n- Blue: £700"),
         (SHIRTS, "turnover by club", "- Ajax: 240\n- Celtic: 180"),
         (HARVEST, "kg by crop", "Total Kg:\n- Bean: 30\n- Leek: 5"),
         (HARVEST, "average price per kg by crop", "Average Price per kg:"),

@@ -132,9 +132,11 @@ class Material:
             return False
         is_price = is_currency(column.unit) or concept_of(column.name) == "price"
         is_price = is_price and not _OF_ONE.search(column.name)
-        says_how_many = self.concepts.keys() & {"quantity", "sold"} or any(
-            map(roles.counts_pieces, self.numbers)
-        )
+        quantities = [
+            *map(self.column, (*self.concepts.get("quantity", ()), *self.concepts.get("sold", ()))),
+            *filter(roles.counts_pieces, self.numbers),
+        ]
+        says_how_many = not all(map(_is_measured, quantities))
         return column.role is Role.RATE and is_price and not says_how_many
 
     @property
@@ -293,6 +295,8 @@ def _add_formulas(material: Material) -> None:
             }
         ):  # fmt: skip
             continue  # what all pieces of a row cost together
+        if sign is Sign.TIMES and _is_measured(left[0]) and not _OF_ONE.search(right[0].name):
+            continue  # the price of a move is not that of each of its cubic metres
         if name := formula(left[0], sign, right[0]):
             material.concepts[concept] = [name]
 
@@ -557,6 +561,11 @@ def calendar_of(column: Column, today: str) -> Calendar | None:
     gap = (last - first) / max(column.distinct, 1)
     spare = max(Calendar.spare, min(6 * gap / 5, _MOST_SPARE))
     return Calendar(column.name, first, last, now, spare, gap)
+
+
+def _is_measured(column: Column) -> bool:
+    """Whether a quantity is measured and not counted: cubic metres are no pieces with a price."""
+    return column.unit is not None and not roles.counts_pieces(column)
 
 
 def _is_negative(column: Column) -> bool:
