@@ -203,3 +203,11 @@ async def test_two_pictures_with_a_demand_each_are_asked_about(photos: list[File
     turn = await Conversation().say("the mug max 600 wide, and the bowl as jpg", *photos)
     assert turn.questions == ["I do the same to all pictures. Please ask for each of them apart."]
     assert not turn.started
+
+
+async def test_a_word_for_each_of_two_pictures_is_asked_about(photos: list[File]) -> None:
+    talk = Conversation()
+    await talk.say("both side by side", *photos)
+    turn = await talk.say("write Mug and Bowl on them")
+    assert "I did not understand “and”" in turn.questions[0]
+    assert not turn.started

@@ -111,7 +111,9 @@ def _bare_caption(clause: Clause, at: int) -> int:
     first = end = at + 1
     while (one := clause.term(end)) is not END and not _goes_on(clause, end):
         is_place = any(_says_where(clause, place) for place in (end + 1, clause.skip(end + 1)))
-        if one.has("place") or (one.has("small.in", "small.to") and is_place):
+        if one.has("place") or (
+            one.has("small.in", "small.to") and not one.has("small.and") and is_place
+        ):  # fmt: skip
             break
         end += 1
     if first == end:
@@ -125,6 +127,9 @@ def _bare_caption(clause: Clause, at: int) -> int:
         ending.typo_of or ending.text.isupper()
     ):  # of the words or not: "write Be there now"
         clause.draft.unknown.append(ending.text)
+    joints = [one for one in clause.terms[first:last] if one.has("small.and")]
+    if joints and clause.file_count > 1 and any(one.has("them") for one in clause.terms[end:]):
+        clause.draft.unknown.append(joints[0].text)  # "Before and After on them": one on each?
     clause.draft.options["text"] = text
     return end - at
 
