@@ -25,7 +25,6 @@ from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.engine.dispatch import NoticeEngine
 from agentpost.files.links import SignedLinks
-from agentpost.nodes.actions import Beats
 from agentpost.nodes.heartbeat import Heartbeat
 from agentpost.operations import health_state
 from agentpost.operations.health import Check
@@ -206,8 +205,8 @@ def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
     from agentpost.db.postgres import PostgresDedicatedConnection
 
     line = PostgresDedicatedConnection(url)
-    beats = Beats(line, ctx.node, ctx.clock, ctx.held_calls.count)
-    heart = Heartbeat(beats, ctx.lease, ctx.wakeups.rejoin)
+    held, rejoin = ctx.held_calls.count, ctx.wakeups.rejoin
+    heart = Heartbeat(line, ctx.node, ctx.clock, ctx.lease, held, rejoin)
     ctx.silent = heart.silent
     ctx.wakeups.ask_for_readers(heart.readers_elsewhere)
     ctx.engine.ask_for_workers(heart.workers_elsewhere)
