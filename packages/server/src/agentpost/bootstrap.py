@@ -34,7 +34,7 @@ from agentpost.processes.scanner import Scanner, parse_command
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.requests.actions import RequestLog
-from agentpost.secrets.actions import generated_secret, server_secrets
+from agentpost.secrets.actions import server_secrets
 from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
@@ -108,12 +108,7 @@ async def open_installation(settings: Settings, clock: Clock | None = None) -> I
     db, wakeups, engine = _open_database(settings, folder, node, external_commit, checks)
     with migrate.usable(folder / DATABASE):
         await asyncio.to_thread(db.open)
-        secret, *before = await server_secrets(
-            db,
-            settings.secret_key.get_secret_value(),
-            settings.secret_keys_before.get_secret_value(),
-        )
-        made_here = await generated_secret(db)
+        (secret, *before), decrypting = await server_secrets(db, settings)
     storage, incoming, receiver = _storage(settings, folder, PolicySigner(secret, before))
     limiter = _limiter(settings, checks)
     await wakeups.start()
@@ -131,7 +126,7 @@ async def open_installation(settings: Settings, clock: Clock | None = None) -> I
             signer, clock, app_url=settings.public_app_url, link_seconds=settings.link_seconds
         ),
         cursors=CursorSigner(secret, before),
-        cipher=SecretCipher([secret, *before, *made_here]),
+        cipher=SecretCipher(decrypting),
         limiter=limiter,
         requests=RequestLog(db, clock, settings.key_prefix),
         node=node,
