@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -239,16 +239,7 @@ def surroundings(settings: Settings, egress: Egress) -> Surroundings:
         secret=secret,
         sign=sign,
         llm=ModelSettings(
-            base_url=settings.llm_base_url,
-            instructions=settings.llm_instructions,
-            call_seconds=settings.llm_call_seconds,
-            retries=settings.llm_retries,
-            context_tokens=settings.llm_context_tokens,
-            tools=settings.llm_tools,
-            mcp_file=settings.llm_mcp_file,
-            input_credits=settings.llm_input_credits,
-            output_credits=settings.llm_output_credits,
-            price_file=settings.llm_price_file,
+            **{each.name: getattr(settings, f"llm_{each.name}") for each in fields(ModelSettings)}
         ),
     )
 

@@ -6,7 +6,7 @@ import structlog
 
 from agentpost.context import NODES, AppContext
 from agentpost.db.session import Tx
-from agentpost.nodes import faults, missing_runs, rows as node_rows
+from agentpost.nodes import faults, ownership, rows as node_rows
 from agentpost.nodes.rows import Beat, NodeRecord
 from agentpost.operations import metric_rows
 from agentpost.record import writer as record
@@ -98,5 +98,5 @@ async def forget(ctx: AppContext, node: str, beat: int | None = None) -> bool:
 def _forget(tx: Tx, node: str, beat: int | None) -> bool:
     has_left = node_rows.forget(tx, node, beat)
     if has_left:
-        missing_runs.forget(tx, node)
+        ownership.forget(tx, node)
     return has_left
