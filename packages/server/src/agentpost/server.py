@@ -266,11 +266,6 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
     `ValueError` for settings that cannot be used."""
     folder = prepare_folder(settings)
     alone = not settings.database_url.get_secret_value()
-    if alone and settings.role != "all":
-        raise ValueError(
-            f"AGENTPOST_ROLE={settings.role} needs an AGENTPOST_DATABASE_URL; SQLite has one"
-            " process."
-        )
     lock = FolderLock(folder)
     if alone:
         lock.acquire()
