@@ -18,7 +18,6 @@ from agentpost.domain.times import SECOND
 from agentpost.egress.client import Egress, PostResult
 from agentpost.engine.base import Engine
 from agentpost.nodes import upkeep
-from agentpost.nodes.actions import Beats
 from agentpost.nodes.heartbeat import BEAT_SECONDS, Heartbeat
 from agentpost.nodes.lease import LEASE_SECONDS, Lease
 from agentpost.nodes.membership import Nodes
@@ -132,7 +131,7 @@ class SimulatedHeartbeat(Heartbeat):
     """Beats by timers of the loop instead of a thread."""
 
     def __init__(self, world: World, node: Node, lease: Lease, clock: ManualClock) -> None:
-        super().__init__(Beats(_BeatLine(world), node.id, clock), lease)
+        super().__init__(_BeatLine(world), node.id, clock, lease)
         self._world = world
         self._owner = node
 

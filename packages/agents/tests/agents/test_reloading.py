@@ -33,7 +33,7 @@ async def test_a_change_of_any_module_is_taken_up(folder: Path) -> None:
     helper = folder / "reloaded_helper.py"
     for name in ("two", "six"):
         helper.write_text(f"NAME = '{name}'\n")
-        assert code.concerns(helper)
+        assert code.changed_files() == {helper}
         again = code.load()
         assert await again.run(None) == name  # type: ignore[arg-type, func-returns-value]
 
@@ -47,24 +47,23 @@ def test_broken_code_leaves_what_was_imported(folder: Path, text: str) -> None:
     with pytest.raises(UnknownAgent, match=r"reloaded_helper\.py"):
         code.load()
     assert {name: sys.modules[name] for name in before} == before
-    assert code.concerns(folder / "new_module.py")  # perhaps it is what was missing
+    assert code.changed_files() == set()
+    (folder / "new_module.py").touch()  # perhaps it is what was missing
+    assert code.changed_files() == {folder / "new_module.py"}
 
 
 def test_only_what_was_imported_and_changed_concerns_it(folder: Path) -> None:
     code = AgentCode("reloaded_agent:agent")
     code.load()
-    changed = {path.name: code.concerns(path) for path in sorted(folder.glob("*.py"))}
-    assert changed == {
-        "reloaded_agent.py": False,
-        "reloaded_helper.py": False,
-        "test_reloaded.py": False,
-    }
+    assert code.changed_files() == set()
+    for name in ("test_reloaded.py", "new_module.py", "notes.txt"):
+        (folder / name).write_text("NAME = 'other'\n")
+    assert code.changed_files() == set()
     (folder / "reloaded_helper.py").unlink()
-    assert code.concerns(folder / "reloaded_helper.py")
-    assert not code.concerns(folder / "notes.txt")
+    assert code.changed_files() == {folder / "reloaded_helper.py"}
 
 
-def test_a_change_that_nobody_noticed_is_found(folder: Path) -> None:
+def test_a_change_is_found_by_what_is_in_the_file(folder: Path) -> None:
     """One while the code was imported among them; a file that was only saved again is none."""
     agent, helper = folder / "reloaded_agent.py", folder / "reloaded_helper.py"
     code = AgentCode("reloaded_agent:agent")

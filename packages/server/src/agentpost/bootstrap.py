@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,6 @@ from agentpost.egress.client import Egress
 from agentpost.engine.base import Engine
 from agentpost.engine.dispatch import NoticeEngine
 from agentpost.files.links import SignedLinks
-from agentpost.nodes.actions import Beats
 from agentpost.nodes.heartbeat import Heartbeat
 from agentpost.operations import health_state
 from agentpost.operations.health import Check
@@ -35,7 +34,7 @@ from agentpost.processes.scanner import Scanner, parse_command
 from agentpost.ratelimit.base import RateLimiter
 from agentpost.ratelimit.memory import MemoryLimiter
 from agentpost.requests.actions import RequestLog
-from agentpost.secrets.actions import generated_secret, server_secrets
+from agentpost.secrets.actions import server_secrets
 from agentpost.secrets.encryption import SecretCipher
 from agentpost.settings import Settings
 from agentpost.storage.base import Storage
@@ -109,12 +108,7 @@ async def open_installation(settings: Settings, clock: Clock | None = None) -> I
     db, wakeups, engine = _open_database(settings, folder, node, external_commit, checks)
     with migrate.usable(folder / DATABASE):
         await asyncio.to_thread(db.open)
-        secret, *before = await server_secrets(
-            db,
-            settings.secret_key.get_secret_value(),
-            settings.secret_keys_before.get_secret_value(),
-        )
-        made_here = await generated_secret(db)
+        (secret, *before), decrypting = await server_secrets(db, settings)
     storage, incoming, receiver = _storage(settings, folder, PolicySigner(secret, before))
     limiter = _limiter(settings, checks)
     await wakeups.start()
@@ -132,7 +126,7 @@ async def open_installation(settings: Settings, clock: Clock | None = None) -> I
             signer, clock, app_url=settings.public_app_url, link_seconds=settings.link_seconds
         ),
         cursors=CursorSigner(secret, before),
-        cipher=SecretCipher([secret, *before, *made_here]),
+        cipher=SecretCipher(decrypting),
         limiter=limiter,
         requests=RequestLog(db, clock, settings.key_prefix),
         node=node,
@@ -206,8 +200,8 @@ def heartbeat(settings: Settings, ctx: AppContext) -> Heartbeat | None:
     from agentpost.db.postgres import PostgresDedicatedConnection
 
     line = PostgresDedicatedConnection(url)
-    beats = Beats(line, ctx.node, ctx.clock, ctx.held_calls.count)
-    heart = Heartbeat(beats, ctx.lease, ctx.wakeups.rejoin)
+    held, rejoin = ctx.held_calls.count, ctx.wakeups.rejoin
+    heart = Heartbeat(line, ctx.node, ctx.clock, ctx.lease, held, rejoin)
     ctx.silent = heart.silent
     ctx.wakeups.ask_for_readers(heart.readers_elsewhere)
     ctx.engine.ask_for_workers(heart.workers_elsewhere)
@@ -245,16 +239,7 @@ def surroundings(settings: Settings, egress: Egress) -> Surroundings:
         secret=secret,
         sign=sign,
         llm=ModelSettings(
-            base_url=settings.llm_base_url,
-            instructions=settings.llm_instructions,
-            call_seconds=settings.llm_call_seconds,
-            retries=settings.llm_retries,
-            context_tokens=settings.llm_context_tokens,
-            tools=settings.llm_tools,
-            mcp_file=settings.llm_mcp_file,
-            input_credits=settings.llm_input_credits,
-            output_credits=settings.llm_output_credits,
-            price_file=settings.llm_price_file,
+            **{each.name: getattr(settings, f"llm_{each.name}") for each in fields(ModelSettings)}
         ),
     )
 

@@ -164,46 +164,36 @@ class Server:
         `UnknownAgent` is passed on; then plain step functions wait for the next `reload`, since
         worker processes cannot import code that is broken.
         """
-        turn_runner, job_runner = self._runners()
+        turn_runner, job_runner = self._turns, self._jobs
+        assert turn_runner is not None, "one process has all the roles"
+        assert job_runner is not None, "one process has all the roles"
         runners = (turn_runner.runs, job_runner.runs)
         for runs in runners:
             runs.hold()
         try:
-            turn_ids, job_ids = await self._interrupt()
+            interrupting = [runs.interrupt(INTERRUPT_SECONDS) for runs in runners]
+            turn_ids, job_ids = await asyncio.gather(*interrupting)
             try:
                 agent = await asyncio.to_thread(load)
             except UnknownAgent:
                 with contextlib.suppress(Exception):  # the database: the next sweep repeats it
                     await self._loop.run(self._pool.hold())
-                    await self._reclaim(turn_ids, job_ids)
+                    await self._reclaim(job_runner, turn_ids, job_ids)
                 raise
             turn_runner.agent = agent.run
             await self._loop.run(self._pool.renew(agent.worker_imports))
-            await self._reclaim(turn_ids, job_ids)
+            await self._reclaim(job_runner, turn_ids, job_ids)
         finally:
             for runs in runners:
                 runs.release()
         self._warm_up(agent)
 
-    def _runners(self) -> tuple[TurnRunner, JobRunner]:
-        assert self._turns is not None, "one process has all the roles"
-        assert self._jobs is not None, "one process has all the roles"
-        return self._turns, self._jobs
-
-    async def _interrupt(self) -> tuple[set[str], set[str]]:
-        """End all that runs, turns and jobs at once; whose runs they were."""
-        turn_runner, job_runner = self._runners()
-        turn_ids, job_ids = await asyncio.gather(
-            turn_runner.runs.interrupt(INTERRUPT_SECONDS),
-            job_runner.runs.interrupt(INTERRUPT_SECONDS),
-        )
-        return set(turn_ids), set(job_ids)
-
-    async def _reclaim(self, turn_ids: set[str], job_ids: set[str]) -> None:
-        _, job_runner = self._runners()
-        for job_id in sorted(job_ids):
+    async def _reclaim(
+        self, job_runner: JobRunner, turn_ids: list[str], job_ids: list[str]
+    ) -> None:
+        for job_id in sorted(set(job_ids)):
             job_runner.reclaim(job_id, self.ctx.node)
-        for turn_id in sorted(turn_ids):
+        for turn_id in sorted(set(turn_ids)):
             await turns.reclaim(self.ctx, turn_id, self.ctx.node)
 
     def when_diverged(self, tell: Callable[[Run], None]) -> None:
@@ -276,11 +266,6 @@ async def start(settings: Settings, clock: Clock | None = None) -> Server:
     `ValueError` for settings that cannot be used."""
     folder = prepare_folder(settings)
     alone = not settings.database_url.get_secret_value()
-    if alone and settings.role != "all":
-        raise ValueError(
-            f"AGENTPOST_ROLE={settings.role} needs an AGENTPOST_DATABASE_URL; SQLite has one"
-            " process."
-        )
     lock = FolderLock(folder)
     if alone:
         lock.acquire()

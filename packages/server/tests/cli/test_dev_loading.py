@@ -1,7 +1,9 @@
 """The parts of `agentpost dev` that load an agent's code again, without a server."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,6 +14,7 @@ from pydantic import SecretStr
 from agentpost.agents.registry import Agent, UnknownAgent
 from agentpost.server import Server
 from agentpost.serving import development
+from agentpost.serving.development import AgentCode
 from agentpost.turns import actions as turns
 from tests.waiting import PATIENCE
 
@@ -103,38 +106,34 @@ async def test_what_was_interrupted_for_broken_code_is_repeated(
 
 
 async def test_a_folder_that_is_gone_does_not_end_the_watch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watched: list[set[Path]] = []
-    served = asyncio.Event()
+    folder = tmp_path / "package_that_goes"
+    folder.mkdir()
+    agent = folder / "__init__.py"
+    agent.write_text("async def agent(turn):\n    pass\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    monkeypatch.setattr(development, "_LOOK_SECONDS", 0)
+    code = AgentCode("package_that_goes:agent")
+    code.load()
+    served: asyncio.Queue[str] = asyncio.Queue()
 
-    async def awatch(*folders: Path, **how: Any) -> AsyncIterator[set[tuple[int, str]]]:
-        watched.append(set(folders))
-        if len(watched) == 1:  # it went after the look at which folders are there
-            raise FileNotFoundError("No path was found.")
-        yield {(1, str(tmp_path / "agent.py"))}
-        await asyncio.Event().wait()
+    async def reload(load: Callable[[], Agent]) -> None:
+        try:
+            await asyncio.to_thread(load)
+        finally:
+            served.put_nowait("there" if agent.exists() else "gone")
 
-    async def reload(load: Any) -> None:
-        served.set()
-
-    monkeypatch.setattr(development, "awatch", awatch)
-    monkeypatch.setattr(development, "_WATCH_AGAIN_SECONDS", 0)
-    code = SimpleNamespace(
-        folders={tmp_path, tmp_path / "gone"},
-        concerns=lambda path: True,
-        changed_files=set,
-        load=None,
-    )
     server = SimpleNamespace(when_diverged=lambda tell: None, reload=reload)
-    attending = asyncio.create_task(
-        development._Developing(cast("Any", code)).attend(cast("Any", server))
-    )
+    attending = asyncio.create_task(development._Developing(code).attend(cast("Any", server)))
+    shutil.rmtree(folder)
     async with asyncio.timeout(PATIENCE):
-        await served.wait()
+        assert await served.get() == "gone"
+        folder.mkdir()
+        agent.write_text("async def agent(turn):\n    ...\n")
+        assert await served.get() == "there"
     attending.cancel()
-    assert watched == [{tmp_path}, {tmp_path}]
-    assert "cannot watch for changes" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -13,7 +13,6 @@ import pytest
 from agentpost.clock import SystemClock
 from agentpost.db.postgres import PostgresDedicatedConnection
 from agentpost.db.session import Tx
-from agentpost.nodes.actions import Beats
 from agentpost.nodes.heartbeat import Heartbeat
 from agentpost.nodes.lease import LEASE_SECONDS, Lease
 from agentpost.wakeups import postgres
@@ -275,8 +274,8 @@ async def test_a_node_that_is_back_says_so_though_its_session_broke_meanwhile(
     here.ask_for_readers(lambda: False)
     stood_still = 0.0
     lease = Lease(LEASE_SECONDS, now=lambda: time.monotonic() + stood_still)
-    beats = Beats(PostgresDedicatedConnection(scaled.url), "node_1", SystemClock())
-    heart = Heartbeat(beats, lease, there.rejoin)
+    line = PostgresDedicatedConnection(scaled.url)
+    heart = Heartbeat(line, "node_1", SystemClock(), lease, rejoin=there.rejoin)
 
     async def has_joined() -> bool:
         return here._joined_until > 0

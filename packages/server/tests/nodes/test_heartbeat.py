@@ -15,7 +15,6 @@ from agentpost.clock import SystemClock
 from agentpost.db.postgres import PostgresDatabase, PostgresDedicatedConnection
 from agentpost.db.session import Tx
 from agentpost.nodes import heartbeat
-from agentpost.nodes.actions import Beats
 from agentpost.nodes.heartbeat import Heartbeat
 from agentpost.nodes.lease import Lease
 from tests.servers import Postgres
@@ -41,7 +40,7 @@ def hearts(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeartMaker]:
     with ExitStack() as ends:
 
         def start(node: str) -> Heartbeat:
-            heart = Heartbeat(Beats(PostgresDedicatedConnection(url), node, SystemClock()), Lease())
+            heart = Heartbeat(PostgresDedicatedConnection(url), node, SystemClock(), Lease())
             heart.start()
             ends.callback(heart.stop)
             return heart
@@ -75,11 +74,11 @@ class Refusing(PostgresDedicatedConnection):
 
 def test_the_first_beat_is_tried_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.01)
-    heart = Heartbeat(Beats(Refusing(url, 4), "node_late", SystemClock()), Lease())
+    heart = Heartbeat(Refusing(url, 4), "node_late", SystemClock(), Lease())
     heart.start()
     heart.stop()
     assert "node_late" in beats(url)
-    never = Heartbeat(Beats(Refusing(url, 5), "node_never", SystemClock()), Lease())
+    never = Heartbeat(Refusing(url, 5), "node_never", SystemClock(), Lease())
     with pytest.raises(psycopg.errors.ConnectionTimeout):
         never.start()
     assert "node_never" not in beats(url)

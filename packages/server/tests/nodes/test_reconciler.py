@@ -10,7 +10,7 @@ from agentpost.agents import Job, Turn
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.jobs import works
-from agentpost.nodes import missing_runs
+from agentpost.nodes import ownership
 from agentpost.nodes.ownership_rows import Differences
 from agentpost.operations import doctor, health
 from tests.harness.databases import ON_SQLITE
@@ -314,7 +314,7 @@ async def test_a_look_that_can_find_nothing_new_reads_nothing(
     message_id = await here.send()
     await eventually_async(lambda: Script.seen == ["first", "second"])
     reads: list[None] = []
-    real = missing_runs.differences
+    real = ownership.differences
 
     async def differences(
         ctx: AppContext, running: Mapping[str, Callable[[], dict[str, int]]]
@@ -322,7 +322,7 @@ async def test_a_look_that_can_find_nothing_new_reads_nothing(
         reads.append(None)
         return await real(ctx, running)
 
-    monkeypatch.setattr(missing_runs, "differences", differences)
+    monkeypatch.setattr(ownership, "differences", differences)
     for _ in range(3):
         await here.reconciler.reconcile()
         await health.check_database(here.ctx)  # which takes back what it writes

@@ -95,10 +95,10 @@ class Probe:
             fields["content_type"] = "application/json"
         fields["authorization"] = fields["authorization"].replace("{key}", self.key)
         all_headers = {n.replace("_", "-").title(): text for n, text in fields.items() if text}
-        has_key = self.key in fields["authorization"]
-        if has_key and self._remaining is not None and self._remaining <= BUDGET_RESERVE:
+        is_used_up = self._remaining is not None and self._remaining <= BUDGET_RESERVE
+        if is_used_up and self.key in fields["authorization"]:
             self._wait(self._reset + 1, "the key's requests are used up")
-        ask = partial(self._note, method, path, held_seconds, has_key, all_headers, content)
+        ask = partial(self._ask, method, path, held_seconds, all_headers, content)
         exchange = ask()
         if exchange.status == 429:
             self._wait(exchange.number("retry-after"), "a rate limit was hit")
@@ -117,20 +117,15 @@ class Probe:
         """Post an upload's form: every field, then the file (spec: createUpload.procedure)."""
         return self._send("POST", url, TRANSFER_SECONDS_MAX, {}, data=fields, files={"file": data})
 
-    def _note(
-        self,
-        method: str,
-        path: str,
-        held: float,
-        has_key: bool,
-        headers: dict[str, str],
-        content: Any,
+    def _ask(
+        self, method: str, path: str, held: float, headers: dict[str, str], content: Any
     ) -> Exchange:
-        """An answer of the API, what it tells of the key's budget and what it has changed."""
+        """An answer of the API; what it tells of the key's budget and what it has changed is
+        noted."""
         url, seconds = self.url + path, held + CALL_SECONDS_MAX
-        exchange = self._send(method, url, seconds, headers, held, has_key, content=content)
+        exchange = self._send(method, url, seconds, headers, held, content=content)
         self.exchanges.append(exchange)
-        if has_key:
+        if exchange.has_key:
             self._remaining = exchange.number("ratelimit-remaining")
             self._reset = exchange.number("ratelimit-reset") or 0
         body = exchange.json if exchange.status in (200, 201) else None
@@ -150,7 +145,6 @@ class Probe:
         seconds: float,
         headers: Mapping[str, str],
         held: float = 0,
-        has_key: bool = False,
         **options: Any,
     ) -> Exchange:
         """The answer, read to its end within so many seconds.
@@ -186,6 +180,7 @@ class Probe:
         else:
             took = time.monotonic() - began
             status, content = response.status_code, response.content
+            has_key = self.key in headers.get("Authorization", "")
             return Exchange(method, path, status, response.headers, content, began, took, has_key)
         raise Difference(f"an answer to {method} {path} within {limit:g} s", problem)
 

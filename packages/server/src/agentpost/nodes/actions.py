@@ -1,62 +1,18 @@
 """The table of nodes: heartbeats, what each node is, and how one leaves (design: Ownership)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
 
-from agentpost.clock import Clock
 from agentpost.context import NODES, AppContext
-from agentpost.db.session import DedicatedConnection, Tx
-from agentpost.nodes import faults, missing_runs, rows as node_rows
-from agentpost.nodes.rows import (
-    Beat as Beat,  # noqa: PLC0414 - see `Beats.beat`
-    NodeRecord,
-)
+from agentpost.db.session import Tx
+from agentpost.nodes import faults, ownership, rows as node_rows
+from agentpost.nodes.rows import Beat, NodeRecord
 from agentpost.operations import metric_rows
 from agentpost.record import writer as record
 from agentpost.transactions import read_transaction, write_transaction
 
 log = structlog.get_logger(__name__)
-
-
-class Beats:
-    """Beats of one node on a line of its own; for one thread. ``node`` is whose; ``held_calls``:
-    how many calls it holds now.
-
-    Attributes:
-        clock_ahead: how many microseconds its clock was ahead of the database's when they were
-            compared last, at least; None where there is nothing to compare, or not yet.
-    """
-
-    def __init__(
-        self,
-        connection: DedicatedConnection,
-        node: str,
-        clock: Clock,
-        held_calls: Callable[[], int] = lambda: 0,
-    ) -> None:
-        self.node = node
-        self._connection = connection
-        self._clock = clock
-        self._held_calls = held_calls
-        self.clock_ahead: int | None = None
-
-    def beat(self) -> dict[str, Beat]:
-        """Beat once; every node's beat as it is now. Blocks; raises what the database raises."""
-        held, ahead, now = self._held_calls(), self.clock_ahead, self._clock.now
-        return self._connection.write(lambda tx: node_rows.beat(tx, self.node, now(), held, ahead))
-
-    def compare_clocks(self) -> None:
-        """Compare this node's clock with the database's. Blocks; raises what the database does."""
-        before = self._clock.now()
-        there = self._connection.time()
-        if there is not None:
-            self.clock_ahead = faults.clock_ahead_of(there, before, self._clock.now())
-
-    def close(self) -> None:
-        """Disconnect."""
-        self._connection.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +58,7 @@ def state_of(node: NodeRecord, now: int, served: bool | None) -> str:
 
 
 async def beat(ctx: AppContext) -> dict[str, Beat]:
-    """`Beats.beat` on the node's main database: where no other node watches, once is enough."""
+    """A beat without a `Heartbeat`: where no other node watches, once is enough."""
     return await ctx.db.write(lambda tx: node_rows.beat(tx, ctx.node, ctx.clock.now()))
 
 
@@ -142,5 +98,5 @@ async def forget(ctx: AppContext, node: str, beat: int | None = None) -> bool:
 def _forget(tx: Tx, node: str, beat: int | None) -> bool:
     has_left = node_rows.forget(tx, node, beat)
     if has_left:
-        missing_runs.forget(tx, node)
+        ownership.forget(tx, node)
     return has_left

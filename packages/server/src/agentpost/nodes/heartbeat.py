@@ -16,9 +16,12 @@ from typing import Final
 
 import structlog
 
+from agentpost.clock import Clock
+from agentpost.db.session import DedicatedConnection
 from agentpost.domain.times import seconds
-from agentpost.nodes.actions import Beat, Beats
+from agentpost.nodes import faults, rows as node_rows
 from agentpost.nodes.lease import Lease
+from agentpost.nodes.rows import Beat
 
 log = structlog.get_logger(__name__)
 BEAT_SECONDS = 1.0
@@ -48,16 +51,35 @@ class _Seen:
 
 
 class Heartbeat:
-    """Beats from `start` to `stop`, which renews ``lease``. Safe on any thread. ``rejoin``: called
-    at the next beat after a gap in which others may have taken this node for dead, and at the beat
-    after that."""
+    """Beats of ``node`` from `start` to `stop`, which renew ``lease``. Safe on any thread.
+
+    Args:
+        connection: where it beats; from now on it belongs to this.
+        held_calls: how many calls the node holds now.
+        rejoin: called at the next beat after a gap in which others may have taken this node for
+            dead, and at the beat after that.
+
+    Attributes:
+        clock_ahead: how many microseconds the node's clock was ahead of the database's when they
+            were compared last, at least; None where there is nothing to compare, or not yet.
+    """
 
     def __init__(
-        self, beats: Beats, lease: Lease, rejoin: Callable[[], None] = lambda: None
+        self,
+        connection: DedicatedConnection,
+        node: str,
+        clock: Clock,
+        lease: Lease,
+        held_calls: Callable[[], int] = lambda: 0,
+        rejoin: Callable[[], None] = lambda: None,
     ) -> None:
-        self._beats = beats
+        self._connection = connection
+        self._node = node
+        self._clock = clock
         self._lease = lease
+        self._held_calls = held_calls
         self._rejoin = rejoin
+        self.clock_ahead: int | None = None
         self._unbroken_since: float | None = None  # as the lease said at the last beat
         self._rejoin_beats_left = 0
         self._seen: dict[str, _Seen] = {}
@@ -86,7 +108,7 @@ class Heartbeat:
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join(_STOP_SECONDS)  # it may be waiting for a server that hangs
-        self._beats.close()
+        self._connection.close()
 
     def dead(self) -> dict[str, int]:
         """The nodes that have been silent for too long, with their last beat."""
@@ -95,10 +117,6 @@ class Heartbeat:
     def silent(self) -> dict[str, int]:
         """For how many microseconds each other node has been silent."""
         return {node: seconds(it.silent) for node, it in self._seen.items()}
-
-    def clock_ahead(self) -> int | None:
-        """See `Beats.clock_ahead`."""
-        return self._beats.clock_ahead
 
     def living(self) -> int:
         """How many other nodes live, as far as is known here."""
@@ -137,11 +155,14 @@ class Heartbeat:
 
     def _beat(self) -> None:
         if self._until_compared == 0:
-            self._beats.compare_clocks()
+            self._compare_clocks()
             self._until_compared = _COMPARED_BEATS
         self._until_compared -= 1
         sent_at = self._lease.now()
-        beats = self._beats.beat()
+        held, now = self._held_calls(), self._clock.now
+        beats = self._connection.write(
+            lambda tx: node_rows.beat(tx, self._node, now(), held, self.clock_ahead)
+        )
         self._lease.renew(sent_at)
         self._look(beats)
         since, self._unbroken_since = self._unbroken_since, self._lease.unbroken_since
@@ -151,6 +172,12 @@ class Heartbeat:
             self._rejoin_beats_left -= 1
             self._rejoin()
 
+    def _compare_clocks(self) -> None:
+        before = self._clock.now()
+        there = self._connection.time()
+        if there is not None:
+            self.clock_ahead = faults.clock_ahead_of(there, before, self._clock.now())
+
     def _look(self, beats: dict[str, Beat]) -> None:
         """Take in everybody's beat. The view is replaced as a whole: others read it meanwhile."""
         now = time.monotonic()
@@ -158,7 +185,7 @@ class Heartbeat:
         self._looked = now
         view: dict[str, _Seen] = {}
         for node, beat in beats.items():
-            if node != self._beats.node:
+            if node != self._node:
                 before = self._seen.get(node)
                 still = before is not None and before.beat.number == beat.number
                 view[node] = _Seen(beat, before.silent + interval if before and still else 0.0)

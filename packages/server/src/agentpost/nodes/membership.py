@@ -94,7 +94,7 @@ class Nodes:
         """Say what is wrong with this node among the others, once for as long as it lasts."""
         if self._heart is None:
             return
-        ahead = self._heart.clock_ahead()
+        ahead = self._heart.clock_ahead
         problem = faults.clock_problem(ahead)
         if problem is not None:
             self._ctx.health.note_failure(health_state.CLOCK, problem)

@@ -19,7 +19,7 @@ import structlog
 
 from agentpost.context import AppContext
 from agentpost.domain import backoff
-from agentpost.nodes import missing_runs
+from agentpost.nodes import ownership
 from agentpost.nodes.quarantine import Quarantine
 from agentpost.operations import health_state
 from agentpost.runtime.run_job import JobRunner
@@ -78,16 +78,16 @@ class RunReconciler:
             return
         self._last_clean, self._skipped = None, 0
         running = {name: kind.running for name, kind in self._kinds.items()}
-        differences = await missing_runs.differences(self._ctx, running)
+        differences = await ownership.differences(self._ctx, running)
         missing: list[str] = []
         for name, kind in self._kinds.items():
             not_owned, not_run = differences[name].not_owned, differences[name].not_run
             kind.end_orphans(not_owned, not_run)
             missing += await kind.find_missing(not_run)
         texts = {owner: f"{WAITS} {reason}" for owner, reason in sorted(waiting.items())}
-        problems = texts | waiting_for_code | dict.fromkeys(missing, missing_runs.NOT_RUN)
+        problems = texts | waiting_for_code | dict.fromkeys(missing, ownership.NOT_RUN)
         if problems != self._reported:  # for the doctor, who sees only the record
-            await missing_runs.report(self._ctx, problems)  # may fail; told next time
+            await ownership.report(self._ctx, problems)  # may fail; told next time
             self._reported = problems
         if not any(kind.misses for kind in self._kinds.values()):
             self._last_clean = now

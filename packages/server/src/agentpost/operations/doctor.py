@@ -18,7 +18,7 @@ from agentpost.domain.errors import reason_of
 from agentpost.domain.times import seconds
 from agentpost.files import scanning
 from agentpost.limits import forwarding
-from agentpost.nodes import faults, missing_runs
+from agentpost.nodes import faults, ownership
 from agentpost.operations import doctor_rows, health, health_state, step_places
 from agentpost.requests.redaction import shown_url
 from agentpost.transactions import read_transaction
@@ -135,7 +135,7 @@ def _find_neglected(tx: Tx, ctx: AppContext) -> list[tuple[str, str, str]]:
             failing_limit=seconds(settings.webhook_disable_seconds),
             mail_is_sent=bool(settings.smtp_url.get_secret_value()),
         ),
-        *((id_, "running", text) for id_, text in missing_runs.reported_rows(tx)),
+        *((id_, "running", text) for id_, text in ownership.reported_rows(tx)),
         *faults.find_faults(tx, ctx),
         ("trusted_proxies", "not trusted", forwarding.problem(tx, ctx)),
     ]

@@ -16,7 +16,7 @@ from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
 from agentpost.jobs import rows as job_rows
 from agentpost.limits.allowances import NAMES, Allowances, allowances_of
-from agentpost.nodes import actions as nodes, missing_runs
+from agentpost.nodes import actions as nodes, ownership
 from agentpost.nodes.actions import NodeLine
 from agentpost.operations import metric_rows
 from agentpost.operations.maintenance import SWITCH
@@ -50,7 +50,7 @@ class Server:
         jobs: how many hold a slot.
         unowned: how many turns and jobs should run and have no node.
         problems: why files are not stored by this node, and the like.
-        stuck: (id, problem) of turns and jobs that do not go on (`nodes.missing_runs`).
+        stuck: (id, problem) of turns and jobs that do not go on (`nodes.ownership`).
         open: all that waits or runs.
     """
 
@@ -94,7 +94,7 @@ def server(tx: Tx, ctx: AppContext, text: str = "", before: str | None = None) -
         turns=sum(turns.values()),
         unowned=jobs.get("", 0) + turns.get("", 0),
         problems=list(ctx.health.problems().values()),
-        stuck=missing_runs.reported_rows(tx),
+        stuck=ownership.reported_rows(tx),
         open=metric_rows.read(tx, _ALL),
         accounts=[
             AccountLine(

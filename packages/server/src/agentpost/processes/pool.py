@@ -344,28 +344,21 @@ class WorkerPool:
     async def _spawn(self, interpreter: Interpreter) -> WorkerProcess:
         if self._closed.is_set():
             raise NoWorker("the worker pool is closed")
-        self._starts += 1
-        try:
-            worker = await self._starter.start(interpreter)
-        except OSError as error:
-            raise NoWorker(f"a worker process could not be started: {error}") from error
-        finally:
-            self._starts -= 1
-        self._workers.add(worker)
-        worker.when_ended(self._workers.discard)
-        if self._closed.is_set():
-            worker.kill()
         imports = self._imports if interpreter == self._starter.interpreter else ()
         more = {"imports": imports, "memory_bytes": self._memory_bytes}
-        hello = frame({**more, **self._starter.hello(worker)})
         try:
-            await worker.ask(hello, CallLimits("it did not begin in time", _BOOT_SECONDS_MAX))
-        except BaseException as error:
-            worker.kill()
-            if isinstance(error, TimeoutError | WorkerDied):
-                tail = worker.output.stderr_tail()
-                raise NoWorker(f"a worker process could not be started: {error}{tail}") from error
-            raise
+            self._starts += 1
+            try:
+                worker = await self._starter.start(interpreter)
+            finally:
+                self._starts -= 1
+            self._workers.add(worker)
+            worker.when_ended(self._workers.discard)
+            if self._closed.is_set():
+                worker.kill()
+            await self._starter.greet(worker, _BOOT_SECONDS_MAX, **more)
+        except OSError as error:
+            raise NoWorker(f"a worker process could not be started: {error}") from error
         return worker
 
 

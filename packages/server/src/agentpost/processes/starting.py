@@ -11,9 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
+from agentpost.agents.deaths import WorkerDied
+from agentpost.author.worker_process import frame
 from agentpost.processes.environment import Interpreter, bytecode_environment, worker_environment
 from agentpost.processes.prefix import CommandPrefix, Place, make_parent, portable
-from agentpost.processes.worker import WorkerProcess
+from agentpost.processes.worker import CallLimits, WorkerProcess
 
 _FOLDER_PREFIX: Final = "worker-"
 _ELSEWHERE: Final = "elsewhere"
@@ -89,9 +91,12 @@ class Starter(Generic[Process]):
         environ = {**self._environment(), "TMPDIR": str(folder)}
         return await self._kind.spawn(folder, environ, interpreter=interpreter)
 
-    def hello(self, process: Process) -> dict[str, Any]:
-        """What every process is told first; each kind adds its own."""
+    async def greet(self, process: Process, seconds: float, **more: Any) -> dict[str, Any]:
+        """Tell it what every process is told first, and more that its kind needs; its answer.
+        Raises `OSError` when that does not come in so many seconds. Whatever is raised, the process
+        is killed."""
         hello: dict[str, Any] = {
+            **more,
             **process.interpreter.search(),
             "folder": str(process.folder),
             # What the log leaves out is not sent: it would use up what a call may log.
@@ -99,7 +104,14 @@ class Starter(Generic[Process]):
         }
         if process.place is not None:
             hello["env"] = portable(process.place.environment(self._environment()))
-        return hello
+        try:
+            limits = CallLimits("it did not begin in time", seconds)
+            return await process.ask(frame(hello), limits)
+        except BaseException as error:
+            process.kill()
+            if isinstance(error, TimeoutError | WorkerDied):
+                raise OSError(f"{error}{process.output.stderr_tail()}") from error
+            raise
 
     async def _start_by(self, prefix: CommandPrefix, interpreter: Interpreter) -> Process:
         number = next(each for each in itertools.count(self._first) if each not in self._numbers)

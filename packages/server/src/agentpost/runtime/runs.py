@@ -96,7 +96,7 @@ class Runs:
     def submit(
         self, owner: str, epoch: int | None, work: Callable[[Run], Coroutine[Any, Any, None]]
     ) -> None:
-        """Run it; after `stop` the next owner runs it, after `hold` it begins with `release`."""
+        """Run it; after `close` the next owner runs it, after `hold` it begins with `release`."""
         run = Run(owner, epoch, self._note_change, self.on_diverged)
         with self._lock:
             if self._closed:
@@ -194,17 +194,6 @@ class Runs:
         await _wait_until_ended(runs, seconds)
         return [run.owner for run in runs]
 
-    async def stop(self, seconds: float) -> None:
-        """Cancel everything and wait until it has ended, at most that long."""
-        self.close()
-        runs = self.open()
-        for run in runs:
-            run.give_up()
-        for run in runs:
-            if run.submission is not None:
-                run.submission.cancel()
-        await _wait_until_ended(runs, seconds)
-
     def _note_change(self) -> None:
         self._state = object()
 
@@ -232,7 +221,8 @@ class Runner:
 
     async def stop(self, seconds: float) -> None:
         """End what runs; the next owner continues it from its recorded calls."""
-        await self.runs.stop(seconds)
+        self.runs.close()
+        await self.runs.interrupt(seconds)
 
 
 async def _later(

@@ -12,37 +12,37 @@ from agentpost.webhooks import endpoint_rows
 
 if TYPE_CHECKING:
     from agentpost.context import AppContext
+    from agentpost.settings import Settings
 
 NAME = "secret_key"
 GENERATED = "generated"
 """Among the earlier secrets: the one that was made on the first start."""
 
 
-async def server_secrets(db: Database, setting: str, before: str) -> list[bytes]:
+async def server_secrets(db: Database, settings: Settings) -> tuple[list[bytes], list[bytes]]:
     """The secrets that sign links, cursors and upload forms, the same on every node: the one that
-    signs, then the earlier ones, of which ``before`` is a list separated by commas. Raises
-    `ValueError` when `GENERATED` is among these and there is no such secret."""
-    earlier = []
-    for name in filter(None, (part.strip() for part in before.split(","))):
-        stored = await db.read(lambda tx: meta.get(tx, NAME)) if name == GENERATED else name
-        if stored is None:
-            raise ValueError(
-                "AGENTPOST_SECRET_KEYS_BEFORE names the generated key, but this database never had"
-                " one: remove the word"
-            )
-        earlier.append(stored.encode())
-    if setting:
-        return [setting.encode(), *earlier]
+    signs, then the earlier ones. And those that decrypt: these, and the one that is kept in the
+    database, if there is one. Whoever has the database has it anyway, and setting ``secret_key``
+    must not make stored secrets unreadable.
+
+    Raises `ValueError` when `GENERATED` is among the earlier ones and there is no such secret.
+    """
+    given = settings.secret_key.get_secret_value()
     fresh = secrets.token_hex(32)
-    generated = await db.write(lambda tx: meta.get_or_put(tx, NAME, fresh))
-    return [generated.encode(), *earlier]
-
-
-async def generated_secret(db: Database) -> list[bytes]:
-    """The secret that is kept in the database, if there is one. It always decrypts: whoever has the
-    database has it anyway, and setting ``secret_key`` must not make stored secrets unreadable."""
-    stored = await db.read(lambda tx: meta.get(tx, NAME))
-    return [] if stored is None else [stored.encode()]
+    if given:
+        kept = await db.read(lambda tx: meta.get(tx, NAME))
+    else:
+        kept = await db.write(lambda tx: meta.get_or_put(tx, NAME, fresh))
+    before = settings.secret_keys_before.get_secret_value()
+    earlier = filter(None, map(str.strip, before.split(",")))
+    signing = [given or kept, *(kept if name == GENERATED else name for name in earlier)]
+    if None in signing:
+        raise ValueError(
+            "AGENTPOST_SECRET_KEYS_BEFORE names the generated key, but this database never had"
+            " one: remove the word"
+        )
+    keys = [secret.encode() for secret in (*signing, kept) if secret is not None]
+    return keys[: len(signing)], keys
 
 
 def required_key_ids(tx: Tx, current: str) -> list[str]:
@@ -55,12 +55,7 @@ def required_key_ids(tx: Tx, current: str) -> list[str]:
 
 async def to_keep(ctx: AppContext) -> list[str]:
     """The keys of `required_key_ids` that this server has, in its order."""
-    settings = ctx.settings
-    keys = await server_secrets(
-        ctx.db,
-        settings.secret_key.get_secret_value(),
-        settings.secret_keys_before.get_secret_value(),
-    )
-    by_id = {key_id(key): key.decode() for key in keys + await generated_secret(ctx.db)}
+    _, keys = await server_secrets(ctx.db, ctx.settings)
+    by_id = {key_id(key): key.decode() for key in keys}
     ids = await ctx.db.read(lambda tx: required_key_ids(tx, ctx.cipher.current))
     return [by_id[each] for each in ids if each in by_id]

@@ -30,8 +30,7 @@ def serve(
     gc.disable()  # imports leave no garbage; to look for it would take an eighth of their time
     try:
         # Import libraries without those that they take along where they are installed: a server
-        # shows tracebacks without rich, and `agentpost dev` alone watches files. That is 6 MB of
-        # memory.
+        # shows tracebacks without rich, and has uvicorn watch no files. That is 6 MB of memory.
         for library, along in (("structlog", "rich"), ("uvicorn", "watchfiles")):
             import_without(library, along)
         from agentpost.serving import process

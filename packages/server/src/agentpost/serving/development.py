@@ -5,16 +5,15 @@ import contextlib
 import hashlib
 import importlib
 import importlib.util
-import math
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 import typer
-from watchfiles import awatch, watch
 
 from agentpost.agents import registry
 from agentpost.agents.registry import Agent, UnknownAgent
@@ -22,7 +21,6 @@ from agentpost.cli import private_files
 from agentpost.cli.context import complain
 from agentpost.cli.errors import say
 from agentpost.cli.printing import print_text
-from agentpost.clock import SystemClock
 from agentpost.observability import logging
 from agentpost.runtime.runs import Run
 from agentpost.server import Server
@@ -32,8 +30,6 @@ from agentpost.settings import Settings, load_settings
 # The author's modules are those below the current folder and below the folder of the agent's
 # module, without what is installed there. Nothing else of the process is imported again.
 _NEVER: Final = ("__main__", "agentpost", "agentpost_client", "agentpost_offline")
-_COARSE: Final = 20_000
-"""How far the times of a file system may be behind the clock, in microseconds."""
 
 
 class AgentCode:
@@ -48,7 +44,6 @@ class AgentCode:
         self._module = module
         self._sums: dict[Path, bytes] = {}
         self._failed = True
-        self._begun = 0
 
     @property
     def is_there(self) -> bool:
@@ -62,37 +57,21 @@ class AgentCode:
         except ValueError:  # imported by other means
             return True
 
-    @property
-    def folders(self) -> set[Path]:
-        """Where its files are; a change in there may concern it."""
-        return {Path.cwd(), *(path.parent for path in self._sums)}
-
-    def concerns(self, path: Path) -> bool:
-        """Whether the code is to be loaded again, since that file was written or removed.
-
-        A file that was saved without a change is not, nor is one that was never imported, unless
-        the last import failed.
-        """
-        if path.suffix != ".py":
-            return False
-        checksum = self._sums.get(path)
-        return self._failed if checksum is None else checksum != _sum(path)
-
     def changed_files(self) -> set[Path]:
-        """The files for which `concerns` holds because of a change since the last import began.
+        """The files of the code that were written or removed since the last import began, and when
+        it failed those that are new as well: one may be what was missing.
 
-        Notices of changes can be missed: they begin after the import, and some file systems have
-        none.
+        By what is in them: a file that was saved without a change is none. They are read again at
+        each look, since some file systems tell of no changes.
         """
-        files = set(self._sums)
-        if self._failed:
-            files.update(self._beside())
-        return {path for path in files if _write_time(path) >= self._begun and self.concerns(path)}
+        files = {*self._sums, *(self._beside() if self._failed else ())}
+        return {
+            path for path in files if path.suffix == ".py" and self._sums.get(path) != _sum(path)
+        }
 
     def load(self) -> Agent:
         """Import it, again or for the first time. Raises `UnknownAgent`, and what was imported
         before is in place again."""
-        self._begun = SystemClock().now() - _COARSE
         self._sums = {path: _sum(path) for path in {*self._sums, *self._beside()}}
         before = dict(self._modules())
         for name, module in before.items():
@@ -120,8 +99,9 @@ class AgentCode:
         self._sums = self._sums | sums if failed else sums
 
     def _beside(self) -> Iterator[Path]:
-        """Every file with code in the folders, imported or not."""
-        return (path for folder in self.folders for path in folder.glob("*.py"))
+        """Every file with code in the folders of those that were imported, and in this one."""
+        folders = {Path.cwd(), *(path.parent for path in self._sums)}
+        return (path for folder in folders for path in folder.glob("*.py"))
 
     def _modules(self) -> Iterator[tuple[str, ModuleType]]:
         """The author's modules that are imported."""
@@ -150,27 +130,14 @@ def _sum(path: Path) -> bytes:
         return b""
 
 
-def _write_time(path: Path) -> float:
-    """When it was written or replaced, in microseconds since 1970 UTC; infinite if it is gone."""
-    try:
-        return path.stat().st_ctime_ns // 1_000
-    except OSError:
-        return math.inf
-
-
 _AGENT: Final = "agent:agent"
 _FOLDER: Final = ".agentpost"
 _KEY: Final = "dev-key"
 _GIVEN: Final = "$AGENTPOST_BOOTSTRAP_API_KEY"
 _OTHER: Final = ("offline", "")
-_WATCH_AGAIN_SECONDS = 1.0
-_WATCHING: Final[Any] = {
-    "watch_filter": None,
-    "recursive": False,
-    "rust_timeout": 1000,
-    "yield_on_timeout": True,
-}
-"""Without a notice the files are looked at each second: see `AgentCode.changed`."""
+_LOOK_SECONDS: Final = 0.3
+_SAVE_SECONDS: Final = 0.1
+"""After the first change that is seen: whoever saves several files has saved the others by then."""
 
 
 def run(agent: str | None, options: Mapping[str, Any]) -> None:
@@ -211,10 +178,9 @@ def _wait_for_good_code(code: AgentCode) -> None:
             return
         except UnknownAgent as error:
             say(f"{error}\nNo agent is served yet. Fix the file and save it.")
-        folders = (folder for folder in code.folders if folder.is_dir())
-        for changes in watch(*folders, **_WATCHING):
-            if any(code.concerns(Path(path)) for _, path in changes) or code.changed_files():
-                break
+        while not code.changed_files():
+            time.sleep(_LOOK_SECONDS)
+        time.sleep(_SAVE_SECONDS)
 
 
 class _Developing:
@@ -246,17 +212,12 @@ class _Developing:
     async def attend(self, server: Server) -> None:
         """Load the code again with each change."""
         server.when_diverged(self._tell_divergence)
-        reported_error = ""
         while True:
-            try:
-                async for names in self._changes():
-                    reported_error = ""
-                    await self._serve_with(server, names)
-            except OSError as error:  # a folder that goes before its watch begins, for one
-                if reported_error != str(error):
-                    reported_error = str(error)
-                    _tell(f"cannot watch for changes, retrying every second: {error}")
-            await asyncio.sleep(_WATCH_AGAIN_SECONDS)
+            await asyncio.sleep(_LOOK_SECONDS)
+            changed = await asyncio.to_thread(self._code.changed_files)
+            if changed:
+                await asyncio.sleep(_SAVE_SECONDS)
+                await self._serve_with(server, ", ".join(sorted(path.name for path in changed)))
 
     async def _serve_with(self, server: Server, names: str) -> None:
         try:
@@ -271,20 +232,6 @@ class _Developing:
         else:
             _tell(f"reloaded {names}")
 
-    async def _changes(self) -> AsyncIterator[str]:
-        """The names of files that concern the code, as they change."""
-        while True:
-            folders = self._folders()
-            async for changes in awatch(*folders, **_WATCHING):
-                paths = {Path(path) for _, path in changes}
-                concerning = {
-                    p for p in paths if self._code.concerns(p)
-                } | self._code.changed_files()
-                if concerning:
-                    yield ", ".join(sorted(path.name for path in concerning))
-                if self._folders() != folders:
-                    break
-
     def _tell_divergence(self, run: Run) -> None:
         """Say which call of a turn or job differs from its record, and what to do; once."""
         if (run.owner, run.divergence) in self._diverged:
@@ -298,10 +245,6 @@ class _Developing:
             f"{run.divergence}.{waits}\n"
             "Send the message again to run the new code from its beginning."
         )
-
-    def _folders(self) -> set[Path]:
-        """Those that are there: one that is gone cannot be watched."""
-        return {folder for folder in self._code.folders if folder.is_dir()}
 
 
 def _key(server: Server, settings: Settings) -> str:

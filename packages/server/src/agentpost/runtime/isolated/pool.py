@@ -13,16 +13,13 @@ from typing import Any, Final, cast
 import structlog
 
 from agentpost.agents import JobFn, Turn, values
-from agentpost.agents.deaths import WorkerDied
 from agentpost.author.frames import Frame, inputs_frame
 from agentpost.author.objects import AuthorJob, AuthorTurn
-from agentpost.author.worker_process import frame
 from agentpost.nodes import poison_rules
 from agentpost.processes import capacity
 from agentpost.processes.environment import Interpreter, bytecode_folder
 from agentpost.processes.prefix import CommandPrefix
 from agentpost.processes.starting import Starter
-from agentpost.processes.worker import CallLimits
 from agentpost.runtime.isolated.process import AgentProcess, Death, ProcessDied, Talk
 from agentpost.runtime.journal import Journal, StopCause
 from agentpost.runtime.run_job import JobCodeMissing
@@ -192,25 +189,19 @@ class AgentProcesses:
             raise NoAgentProcess("the server ends")
         try:
             process = await self._starter.start()
+            answer = await self._starter.greet(
+                process,
+                _BOOT_SECONDS_MAX,
+                spec=self._agent,
+                memory_bytes=self._memory_bytes,
+                cpu_seconds=self._cpu_seconds,
+                stall_seconds=self._stall_seconds,
+            )
         except OSError as error:
             raise NoAgentProcess(f"an agent process could not be started: {error}") from error
-        hello = {
-            **self._starter.hello(process),
-            "spec": self._agent,
-            "memory_bytes": self._memory_bytes,
-            "cpu_seconds": self._cpu_seconds,
-            "stall_seconds": self._stall_seconds,
-        }
-        try:
-            answer = await process.ask(frame(hello), CallLimits("it is late", _BOOT_SECONDS_MAX))
-            if "unknown" in answer:
-                raise NoAgentProcess(answer["unknown"])
-        except BaseException as error:
+        if "unknown" in answer:
             process.kill()
-            if isinstance(error, TimeoutError | WorkerDied):
-                why = f"an agent process could not be started: {error!r}"
-                raise NoAgentProcess(why) from error
-            raise
+            raise NoAgentProcess(answer["unknown"])
         process.output.begin({"agent_process": process.pid})
         process.begin(self._stall_seconds, self._cpu_seconds, self._note_death)
         process.is_alone = alone
