@@ -27,15 +27,15 @@ async def server_secrets(db: Database, settings: Settings) -> tuple[list[bytes],
 
     Raises `ValueError` when `GENERATED` is among the earlier ones and there is no such secret.
     """
-    given = settings.secret_key.get_secret_value()
+    own_key = settings.secret_key.get_secret_value()
     fresh = secrets.token_hex(32)
-    if given:
+    if own_key:
         kept = await db.read(lambda tx: meta.get(tx, NAME))
     else:
         kept = await db.write(lambda tx: meta.get_or_put(tx, NAME, fresh))
     before = settings.secret_keys_before.get_secret_value()
     earlier = filter(None, map(str.strip, before.split(",")))
-    signing = [given or kept, *(kept if name == GENERATED else name for name in earlier)]
+    signing = [own_key or kept, *(kept if name == GENERATED else name for name in earlier)]
     if None in signing:
         raise ValueError(
             "AGENTPOST_SECRET_KEYS_BEFORE names the generated key, but this database never had"
