@@ -162,6 +162,12 @@ async def test_a_film_is_slower_than_it_is(tmp_path: Path) -> None:
     assert result.style.options["pace"] == pytest.approx(1.6 * 1.6)
 
 
+async def test_a_film_whose_length_was_told_is_slower(tmp_path: Path) -> None:
+    source = csv_file(tmp_path, TURBINES)
+    result = await changed(source, "bar race of the output by turbine, 10 seconds", "slower")
+    assert result.style.seconds == pytest.approx(16)
+
+
 @pytest.mark.parametrize(
     ("message", "values"),
     [("only WT02 to WT04", ("WT02", "WT03", "WT04")), ("just WT01-WT02", ("WT01", "WT02")),

@@ -965,6 +965,8 @@ def _style(old: Style, draft: Draft) -> Style:
         options = {**old.options, **changes["options"]}
         if "pace" in changes["options"]:  # slower than it is
             options["pace"] *= old.options.get("pace", 1.0)
+            if old.seconds:
+                changes.setdefault("seconds", old.seconds * changes["options"]["pace"])
         changes["options"] = options
     if "pages" in changes or "seconds" in changes:
         changes.setdefault("length", None)
