@@ -164,7 +164,6 @@ async def _answer(
     if here.too_much:
         here.turn.reply(say(here.language, "too_much"))
         return
-    text = substitute_names(text, dict(_meanings(here.turn)), here.tables)
     if here.is_new:
         columns = [column for one in here.tables for column in one.columns]
         names = " ".join(name for one in columns for name in (one.label, *one.values[:_FEW]))
@@ -180,6 +179,9 @@ async def _answer(
         if pictures and pictures != {*here.works[0].frame.files}:
             here.works = []  # another picture than what was made last
     readings = requests.read(text, here.around)
+    new_text = substitute_names(text, readings, dict(_meanings(here.turn)), here.tables)
+    if new_text != text:
+        text, readings = new_text, requests.read(new_text, here.around)
     is_change = any(one.is_edit and one.draft.ordinal is None for one in readings)
     if is_change and _is_after_new_request(here, pending):
         readings[0].question = Question("ask_anew")

@@ -101,6 +101,33 @@ async def test_going_back_to_bars_undoes_nothing_else(tmp_path: Path) -> None:
     assert result.queries[0].order is not None
 
 
+@pytest.mark.parametrize(
+    "message", ["undo that and make it a pie", "undo, and only the shop", "revert it, in red"]
+)
+async def test_what_is_undone_is_not_changed_beside_it(tmp_path: Path, message: str) -> None:
+    talk = Conversation()
+    await talk.say("bar chart of the total by channel", csv_file(tmp_path, ORDERS))
+    await talk.say("only february")
+    turn = await talk.say(message)
+    assert turn.questions
+    assert not turn.started
+
+
+async def test_another_chart_is_of_its_own_groups(tmp_path: Path) -> None:
+    source = csv_file(tmp_path, ORDERS)
+    first, second = "Balken total je channel", "noch ein Balkendiagramm total je customer"
+    result = await changed(source, first, second)
+    assert result.queries[0].groups == ("customer",)
+
+
+@pytest.mark.parametrize(
+    "message", ["output the orders by channel", "how many orders have a total a bit bigger than 15"]
+)
+async def test_words_of_other_tables_keep_their_meaning(tmp_path: Path, message: str) -> None:
+    turn = await Conversation().say(message, csv_file(tmp_path, ORDERS, "orders.csv"))
+    assert not turn.questions
+
+
 async def test_rows_are_counted_instead_of_a_figure(tmp_path: Path) -> None:
     source = csv_file(tmp_path, ORDERS, "orders.csv")
     result = await changed(
@@ -135,10 +162,17 @@ async def test_a_film_is_slower_than_it_is(tmp_path: Path) -> None:
     assert result.style.options["pace"] == pytest.approx(1.6 * 1.6)
 
 
+async def test_a_film_whose_length_was_told_is_slower(tmp_path: Path) -> None:
+    source = csv_file(tmp_path, TURBINES)
+    result = await changed(source, "bar race of the output by turbine, 10 seconds", "slower")
+    assert result.style.seconds == pytest.approx(16)
+
+
 @pytest.mark.parametrize(
     ("message", "values"),
-    [("only WT02 to WT04", ("WT02", "WT03", "WT04")), ("just WT01-WT02", ("WT01", "WT02"))],
-)
+    [("only WT02 to WT04", ("WT02", "WT03", "WT04")), ("just WT01-WT02", ("WT01", "WT02")),
+     ("only WT04 to WT02", ("WT02", "WT03", "WT04")), ("only WT02 and WT04", ("WT02", "WT04"))],
+)  # fmt: skip
 async def test_values_are_numbered_between_two(
     tmp_path: Path, message: str, values: tuple[str, ...]
 ) -> None:
@@ -183,6 +217,7 @@ def photos(tmp_path: Path) -> list[File]:
         ("red and bigger", {"top": True, "lettering": "larger"}, "#c0392b"),
         ("a bit bigger the text, and in red", {"top": True, "lettering": "larger"}, "#c0392b"),
         ("the text smaller", {"top": True, "lettering": "smaller"}, None),
+        ("größer und rot", {"top": True, "lettering": "larger"}, "#c0392b"),
     ],
 )
 async def test_the_text_on_a_picture_changes(
@@ -197,6 +232,29 @@ async def test_bigger_alone_may_be_the_picture(photos: list[File]) -> None:
     talk = Conversation()
     await talk.say('put "Open studio" at the top of this photo', photos[0])
     assert "How large should the picture be?" in (await talk.say("bigger")).questions[0]
+
+
+@pytest.mark.parametrize(
+    "message", ["make the picture bigger and the text red", "text bigger and the picture smaller"]
+)
+async def test_words_about_the_text_are_not_written(photos: list[File], message: str) -> None:
+    talk = Conversation()
+    await talk.say('put "Open studio" at the top of this photo', photos[0])
+    assert (await talk.say(message)).questions
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["the mug and the bowl 600 wide, as jpg", 'put "Mug and bowl" on them, at the top',
+     "rotate mug and bowl to the left"],
+)  # fmt: skip
+async def test_several_pictures_that_are_named_together_get_the_same(
+    photos: list[File], message: str
+) -> None:
+    turn = await Conversation().say(message, *photos)
+    assert not turn.questions
+    (job,) = turn.started
+    assert len(frame(job).files) == len(photos)
 
 
 async def test_two_pictures_with_a_demand_each_are_asked_about(photos: list[File]) -> None:

@@ -46,6 +46,19 @@ async def test_what_is_chosen_is_done_and_remembered(tmp_path: Path) -> None:
     assert "- City: 300\n- Rovers: 300" in turn.text, (turn.text, turn.choices)
 
 
+@pytest.mark.parametrize(
+    "message",
+    ["bar chart of the goals by home, title: Our crowd",
+     'bar chart of the total crowd by home, called "Our crowd"'],
+)  # fmt: skip
+async def test_a_title_keeps_a_word_that_was_explained(tmp_path: Path, message: str) -> None:
+    talk = Conversation()
+    await talk.say("average crowd in march", csv_file(tmp_path, GAMES))
+    await talk.say("average Spectators, March 2026")
+    (job,) = (await talk.say(message)).started
+    assert frame(job).style.title == "Our crowd"
+
+
 async def test_a_word_with_a_meaning_is_no_column(tmp_path: Path) -> None:
     turn = await Conversation().say("goals by home not the usual way", csv_file(tmp_path, GAMES))
     assert not any(one.startswith("not =") for one in turn.choices)

@@ -192,7 +192,8 @@ def _periods(layout: Layout, body: Sequence[Sequence[str]], table_name: str) -> 
     if len({(period, rest) for _, period, rest in results}) != len(results):
         return None
     values = tuple(rest or _value_name(layout) for rest in rests)
-    are_months = all(period.lower().rstrip(".") in words.months() for period in periods)
+    months = [words.months().get(period.lower().rstrip("."), 0) for period in periods]
+    are_months = all(months) and sorted(months) in (months, months[::-1])  # "Oct … Feb" are of two
     title_year = _YEAR.search(layout.title)
     name_years = {*_YEAR.findall(table_name)} if are_months and not title_year else set()
     year_of_name = (

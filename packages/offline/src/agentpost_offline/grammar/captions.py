@@ -92,8 +92,9 @@ def _speaks_of_text(clause: Clause, at: int) -> bool:
     in white" writes nothing."""
     rest = [one for one in (*clause.terms[:at], *clause.terms[at + 1 :]) if not one.is_glue]
     return clause.terms[at].has("lettering.noun") and all(
-        one.has("colour", "place", "lettering", "option.resize", "small", "edit.change")
-        for one in rest if one.kind != "mark"
+        one.has(
+            "colour", "place", "lettering", "option.resize", "small", "edit.change", "thing.image"
+        ) for one in rest if one.kind != "mark"
     )  # fmt: skip
 
 
@@ -153,6 +154,9 @@ def take_place(clause: Clause, at: int) -> int:
     term, draft = clause.terms[at], clause.draft
     if not (clause.has_images and term.has("place", "lettering")):
         return 0
+    has_picture = any(one.has("thing.image") for one in clause.terms)
+    if term.has("option.resize") and has_picture and "text" not in draft.options:
+        return 0  # "the picture bigger and the text red"
     has_caption = "text" in draft.options or any(one.has("option.caption") for one in clause.terms)
     is_look = (
         clause.material is NO_TABLE

@@ -101,8 +101,10 @@ def of(draft: Draft, material: Material | None, works: Sequence[Work], today: st
             draft.marks.add("it")
     if not _is_edit(draft, work):
         return None
-    if "undo" in draft.marks and not (draft.has_look or draft.has_query or draft.things):
-        return _undone(draft, work)  # and not "back to the bars, and call it Our year"
+    if "undo" in draft.marks and (draft.has_look or draft.has_query):
+        raise Unclear("ask_anew")  # "undo that and make it red": one after the other
+    if "undo" in draft.marks:
+        return _undone(draft, work)
     frame, thing = _frame_to_change(draft, work, material), _thing(draft, work.frame)
     if frame.thing is Thing.ANSWER and material is not None:
         frame = replace(frame, queries=tuple(_as_rate(query, material) for query in frame.queries))
@@ -229,6 +231,8 @@ def _is_new(draft: Draft, works: Sequence[Work]) -> bool:
 def _set_letters(draft: Draft) -> None:
     """As in "red and bigger", of the text on a picture."""
     sizes = [size for size in ("larger", "smaller") if size in draft.marks]
+    if Thing.IMAGE in draft.things:
+        return  # "the picture bigger and the text red"
     if sizes and (draft.style.colour is not None or "of_text" in draft.marks):
         draft.options.pop("resize", None)
         draft.options["lettering"] = sizes[0]
@@ -961,6 +965,8 @@ def _style(old: Style, draft: Draft) -> Style:
         options = {**old.options, **changes["options"]}
         if "pace" in changes["options"]:  # slower than it is
             options["pace"] *= old.options.get("pace", 1.0)
+            if old.seconds:
+                changes.setdefault("seconds", old.seconds * changes["options"]["pace"])
         changes["options"] = options
     if "pages" in changes or "seconds" in changes:
         changes.setdefault("length", None)

@@ -26,6 +26,7 @@ _OF_FIGURES = frozenset((
 """The questions of a request that lacks a figure."""
 _LIKE = 4
 """Letters that a word shares with a name that it may be another word for."""
+_QUOTED = '["“„«「『][^"”“»」』]{1,160}["”“»」』]'
 
 
 def explanations(reading: Reading, text: str, around: Surrounding) -> list[Choice]:
@@ -70,12 +71,17 @@ def _lacks_figure(reading: Reading) -> bool:
     return is_chart and not (reading.is_edit or draft.measures or draft.counts)
 
 
-def substitute_names(text: str, meanings: Mapping[str, str], tables: Sequence[Table]) -> str:
-    """A message with the names that its user chose for words, where a table has them."""
+def substitute_names(
+    text: str, readings: Sequence[Reading], meanings: Mapping[str, str], tables: Sequence[Table]
+) -> str:
+    """A message with the names that its user chose for words that it was not understood for, where
+    a table has the name; a word of its title is understood."""
     names = {name for table in tables for column in table.columns
              for name in (column.label, *column.values)}  # fmt: skip
+    unknown = {word.casefold() for one in readings for phrase in (*one.draft.unknown,
+               *one.draft.lacking) for word in phrase.split()}  # fmt: skip
     for word, name in meanings.items():
-        if name in names:
+        if name in names and word.casefold() in unknown:
             text = _substitute(text, word, name)
     return text
 
@@ -106,8 +112,9 @@ def _choice(
 
 
 def _substitute(text: str, word: str, name: str) -> str:
-    pattern = rf"(?<!\w){re.escape(word)}(?!\w)"
-    return re.sub(pattern, lambda _: name, text, flags=re.IGNORECASE)
+    """A message with a name for a word, except between quotation marks."""
+    pattern = rf"({_QUOTED})|(?<!\w){re.escape(word)}(?!\w)"
+    return re.sub(pattern, lambda match: match[1] or name, text, flags=re.IGNORECASE)
 
 
 def _names(word: str, table: Table) -> dict[str, int]:

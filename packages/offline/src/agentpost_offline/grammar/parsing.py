@@ -290,23 +290,46 @@ class _Parser(Clause):
             return 0
         if term.text in name_tokens(self.material.table.name.replace(".", " ")):
             return 1  # the "2024" of the sheet "Takings 2024" is all of it
-        if values := self._month_values(term):
+        asked, size = self._months_at(at)
+        if values := self._month_values(asked):
             self.draft.values += [one for one in values if one not in self.draft.values]
-            return 1
+            return size
         self.draft.dateless_words = term.text
         return 1
 
-    def _month_values(self, term: Term) -> list[tuple[str, str]]:
-        """The values that are the months of a period: "Q4" of a column with "Oct" and "Nov"."""
-        period, _ = periods.read([term], 0, _ANY_YEAR)
-        months = words_of_tables.months()
-        for column in self.material.groups if period is not None else ():
-            numbers = [months.get(one.lower().rstrip("."), 0) for one in column.values]
-            if period is not None and numbers and all(numbers):
+    def _months_at(self, at: int) -> tuple[Sequence[int], int]:
+        """The numbers of the months of a period without a year, and how many terms it takes: "Q4",
+        "October to February"."""
+        is_dashed = self.text.startswith("-", self.terms[at].end)  # "Jan-Mar"
+        place = at + 1 if is_dashed else at + 2
+        first, last = (self._part_of_any_year(one) for one in (at, place))
+        if first is None or self._joins_ends(at - 1):  # "until March"
+            return (), 1
+        if last is None or not (is_dashed or self._joins_ends(at + 1)):
+            return first.months, 1
+        begin, end = first.months[0], last.months[-1]
+        months = [(begin + one - 1) % 12 + 1 for one in range((end - begin) % 12 + 1)]
+        return months, place + 1 - at
+
+    def _part_of_any_year(self, at: int) -> periods.Period | None:
+        """The month, quarter or half that a word names."""
+        period, _ = periods.read([self.term(at)], 0, _ANY_YEAR)
+        return period if period and (period.month or period.quarter or period.half) else None
+
+    def _month_values(self, months: Sequence[int]) -> list[tuple[str, str]]:
+        """The values that are months, of a column with nothing else: "Oct" and "Nov"."""
+        names = words_of_tables.months()
+        for column in self.material.groups if months else ():
+            numbers = [names.get(one.lower().rstrip("."), 0) for one in column.values]
+            if numbers and all(numbers):
                 return [(column.name, value)
                         for value, number in zip(column.values, numbers, strict=True)
-                        if number in period.months]  # fmt: skip
+                        if number in months]  # fmt: skip
         return []
+
+    def _joins_ends(self, at: int) -> bool:
+        """Whether a word joins the ends of a range: "to", but not "and", which lists the two."""
+        return self.term(at).has("small.to") and not self.term(at).has("small.and")
 
     def take_figure_of_two(self, at: int) -> int:
         """As in "takings minus costs" and "stock × price"."""
@@ -509,13 +532,14 @@ class _Parser(Clause):
     def _numbered_range(self, at: int) -> int:
         """As in "WT01 to WT04": the values that are numbered between two."""
         first, last = self.terms[at], self.term(at + 2)
-        if len(first.values) != 1 or len(last.values) != 1 or not self.term(at + 1).has("small.to"):
+        if len(first.values) != 1 or len(last.values) != 1 or not self._joins_ends(at + 1):
             return 0
         (column, low), (other, high) = first.values[0], last.values[0]
         ends = [_NUMBERED.fullmatch(one) for one in (low, high)]
         if column != other or not (ends[0] and ends[1]) or ends[0][1] != ends[1][1]:
             return 0
-        numbers = range(int(ends[0][2]), int(ends[1][2]) + 1)
+        begin, end = sorted((int(ends[0][2]), int(ends[1][2])))
+        numbers = range(begin, end + 1)
         for value in self.material.column(column).values:
             match = _NUMBERED.fullmatch(value)
             if match and match[1] == ends[0][1] and int(match[2]) in numbers:
@@ -1208,6 +1232,8 @@ class _Parser(Clause):
             if not any(one.values or one.has("op", "not") for one in self.terms[at + 1 : at + 6]):
                 return 0  # "where they came from"
             draft.marks.add("only")
+        elif term.has("back") and self.term(self.skip(at + 1)).has("kind", "thing", "colour"):
+            draft.marks.add("change")  # "back to the bars" undoes nothing else
         elif term.has("only", "versus", "edit", "small.all", "carry", "others"):
             for section in ("only", "versus", "edit", "carry", "others"):
                 if (key := term.key(section)) is not None:

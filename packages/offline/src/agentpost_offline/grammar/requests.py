@@ -45,6 +45,7 @@ _IMAGE_OPTIONS = frozenset(
     ("crop", "square", "resize", "convert", "collage", "rotate", "grayscale", "text", "top",
      "left", "right", "portrait", "landscape", "wide", "high", "percent", "nth", "lettering")
 )  # fmt: skip
+_DEMANDS_ON_PICTURES = frozenset(("option", "format", "unit", "place"))
 _OPTIONS = {
     Thing.IMAGE: _IMAGE_OPTIONS, Thing.TABLE: frozenset(("pivot", "clean", "convert")),
     Thing.VIDEO: frozenset(("pace",)),
@@ -899,7 +900,7 @@ def _frame(
     if {column for column, _ in draft.values} & {*draft.groups}:
         _check_colour_of_part(draft)
     if thing is Thing.IMAGE:
-        _check_picture(draft, around.names)
+        _check_picture(draft, around)
         if int(draft.options.get("nth", 0)) > len(around.names):
             draft.unknown.append(draft.text)
     if thing in _PAGED and (draft.is_own_name or draft.row_nouns) and "many" not in draft.asks and (
@@ -974,15 +975,32 @@ def _document_formats(draft: Draft) -> tuple[str, ...]:
     return tuple(edits.FORMAT_OF_THING[one] for one in draft.things if one in edits.FORMAT_OF_THING)
 
 
-def _check_picture(draft: Draft, names: Sequence[str]) -> None:
+def _demands_of_each(draft: Draft, around: Surrounding) -> bool:
+    """Whether something is demanded between the names of two pictures, as in "the mug 600 wide, and
+    the bowl as jpg"; of "the mug and the bowl 600 wide" it is the same."""
+    stems = [one.rpartition(".")[0] for one in around.names]
+    text, caption = fold(draft.text), fold(str(draft.options.get("text", "")))
+    text = text.replace(caption, "") if caption else text
+    for name, stem in zip(around.names, stems, strict=True):
+        text = text.replace(fold(name), fold(stem))
+    words, parts = name_tokens(text), [{*map(fold, name_tokens(stem))} for stem in stems]
+    places = [at for at, word in enumerate(words) if sum(word in part for part in parts) == 1]
+    if "collage" in draft.options or not places:
+        return False
+    first, last = places[0], places[-1]
+    is_of_two = not any({words[first], words[last]} <= part for part in parts)
+    between = words[first + 1 : last]
+    meanings = [one.partition(".")[0] for word in between
+                for one in lexicon(around.language).meanings_of(word)]  # fmt: skip
+    has_demand = any(map(str.isdigit, between)) or not _DEMANDS_ON_PICTURES.isdisjoint(meanings)
+    return is_of_two and has_demand
+
+
+def _check_picture(draft: Draft, around: Surrounding) -> None:
     """A picture has no rows that could be ranked or left out; a new size has to be told; and of
-    several ``names`` each may have a demand of its own."""
-    words = {*map(fold, name_tokens(draft.text))}
-    count = sum(not words.isdisjoint(map(fold, name_tokens(one.rpartition(".")[0])))
-                for one in names)  # fmt: skip
-    demands = [*draft.options, *draft.formats, *filter(None, [draft.style.size])]
-    if count > 1 and len(demands) > 1 and "collage" not in draft.options:
-        raise Unclear("one_picture")  # "the mug 600 wide, and the bowl as jpg"
+    several pictures each may have a demand of its own."""
+    if _demands_of_each(draft, around):
+        raise Unclear("one_picture")
     if draft.has_query or draft.aggregate:
         draft.unknown.append(draft.ranking.word if draft.ranking else draft.text)
     if draft.ordinal is not None and draft.ordinal > 0:  # "the second picture"

@@ -45,6 +45,8 @@ _PERIODS = 120
 _GROUPS = 200
 _LEVEL = 3
 """How many are named that finish level."""
+_LEAST_SECONDS = 2.0
+"""So long is at least a film that is to be faster."""
 
 
 @unpacking
@@ -88,8 +90,10 @@ def film_of(files: Sequence[File], frame: Frame, sections: Any) -> Film:
         raise too_long
     if parts:
         paper, images = papers.of_sections(files, parts, frame)
+        scenes = _scenes(paper)
+        usual = sum(one.seconds for one in scenes)
         film = Film(
-            paper.title, scenes=with_duration(_scenes(paper), style.seconds),
+            paper.title, scenes=with_duration(scenes, _seconds(frame, usual)),
             language=frame.language, accent=paper.accent, used=paper.used, notes=paper.notes,
             paper=paper, images=images,
         )  # fmt: skip
@@ -107,13 +111,20 @@ def film_of(files: Sequence[File], frame: Frame, sections: Any) -> Film:
             race = _race(laid_out, query, table, frame)
             if race is not None:
                 usual = min(30.0, max(8.0, 0.8 * len(race.periods)))
-                seconds = style.seconds or min(LONGEST, usual * style.options.get("pace", 1.0))
+                seconds = _seconds(frame, usual)
                 used, count = (naming.with_rows(table, frame.language),), len(laid_out.lines)
                 few = phrases["few"].format(count=count, most=race.bars)
                 return Film(race.title, _size(frame), (), race, seconds, frame.language,
                             style.colour, used, dataset.skipped,
                             (few,) if count > race.bars else ())  # fmt: skip
         raise CannotSucceed("; ".join([*dataset.skipped, phrases["race"]]))
+
+
+def _seconds(frame: Frame, usual: float) -> float:
+    """How long a film lasts: as is asked, or as usual and so much slower or faster."""
+    pace = frame.style.options.get("pace")
+    paced = usual if pace is None else min(LONGEST, max(_LEAST_SECONDS, usual * pace))
+    return frame.style.seconds or paced
 
 
 def _scenes(paper: Paper) -> list[Scene]:
