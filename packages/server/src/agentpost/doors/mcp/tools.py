@@ -257,7 +257,10 @@ async def _earlier_answer(
     one of the last questions. The key is taken, so that no try can send anything new."""
     newest = (await backend.messages(conversation, None, _QUESTIONS))["data"]
     asking = [each["id"] for each in newest if each["status"] == "needs_input"]
-    for terms in [{}, *[_answer(await backend.message(each), arguments.text) for each in asking]]:
+    for terms in [
+        {},
+        *[_answer(await backend.ask("getMessage", each), arguments.text) for each in asking],
+    ]:
         try:
             return await _send(backend, arguments, conversation, tell, terms)
         except BackendError as error:
@@ -269,12 +272,12 @@ async def _earlier_answer(
 async def _question_message(backend: Backend, arguments: AnswerArguments) -> Json | None:
     """The message that asks: the one named, else the newest of the conversation."""
     if arguments.message_id is not None:
-        return await backend.message(arguments.message_id)
+        return await backend.ask("getMessage", arguments.message_id)
     if arguments.conversation is None:
         return None
     try:
         newest = (await backend.messages(arguments.conversation, None, 1))["data"]
-        return await backend.message(newest[0]["id"]) if newest else None
+        return await backend.ask("getMessage", newest[0]["id"]) if newest else None
     except BackendError as error:
         if error.code != "forbidden":
             raise
@@ -331,7 +334,7 @@ async def _until(
         with anyio.move_on_after(seconds):
             async with aclosing(backend.changes(message_id)) as changes:
                 await _report(changes, tell)
-    message = await backend.message(message_id)
+    message = await backend.ask("getMessage", message_id)
     failure = ""
     if message["final"] and message["reason"] in ("turn_failed", "agent_busy"):
         with suppress(BackendError):  # too much is held: that it failed is told by the message
@@ -384,7 +387,7 @@ async def stop_message(
     backend: Backend, arguments: MessageArguments, tell: Progress
 ) -> mcp.CallToolResult:
     """End the agent's turn and every job of the message; the files they have made are kept."""
-    await backend.stop(arguments.message_id)
+    await backend.ask("cancelMessage", arguments.message_id)
     return await _until(backend, arguments.message_id, 0, tell)
 
 
@@ -393,7 +396,7 @@ async def recover_message(
     backend: Backend, arguments: MessageArguments, _: Progress
 ) -> mcp.CallToolResult:
     """Watch work again that did not report back in time. It never starts anything."""
-    recovery = await backend.recover(arguments.message_id)
+    recovery = await backend.ask("recoverMessage", arguments.message_id)
     lines = [f"{work['work_id']}: {work['state']}" for work in recovery["work"]]
     return results.of_value(recovery, "\n".join(lines) or "The message has started no work.")
 
@@ -418,7 +421,7 @@ def _line_of(message: Json) -> str:
 @tool("List the newest works", reads_only=True)
 async def list_work(backend: Backend, arguments: WorksArguments, _: Progress) -> mcp.CallToolResult:
     """A work is where jobs run and leave their files."""
-    page = await backend.works(arguments.before, arguments.limit)
+    page = await backend.ask("listWork", before=arguments.before, limit=arguments.limit)
     lines = [f"{work['work_id']}: {work['title']} ({work['status']})" for work in page["data"]]
     if page["has_more"]:
         lines.append(f"There are more: before={page['data'][-1]['work_id']}")
@@ -428,7 +431,8 @@ async def list_work(backend: Backend, arguments: WorksArguments, _: Progress) ->
 @tool("Read a work", reads_only=True)
 async def get_work(backend: Backend, arguments: WorkArguments, _: Progress) -> mcp.CallToolResult:
     """The latest result of a work, in pages of 20,000 characters, and its newest files."""
-    return _work(await backend.work(arguments.work_id, arguments.from_char))
+    work = await backend.ask("getWork", arguments.work_id, from_char=arguments.from_char)
+    return _work(work)
 
 
 @tool("Stop everything in a work", ends_work=True)
@@ -436,7 +440,7 @@ async def stop_work(
     backend: Backend, arguments: StopWorkArguments, _: Progress
 ) -> mcp.CallToolResult:
     """End all jobs that run or wait in a work; the files they have made are kept."""
-    return _work(await backend.stop_work(arguments.work_id))
+    return _work(await backend.ask("stopWork", arguments.work_id))
 
 
 def _work(work: Json) -> mcp.CallToolResult:
