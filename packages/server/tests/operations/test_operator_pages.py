@@ -62,7 +62,7 @@ def test_an_operator_sees_every_account_and_what_is_open(
     for text in ("online", "silent for 2 s", "1 turn or job has no node to run on"):
         assert text in page
     found = asyncio.run(server_overview.server(site.ctx))
-    assert (found.jobs, found.open.turns_waiting.number, found.unowned) == (1, 1, 1)
+    assert (found.jobs, found.open["turns_waiting"].number, found.unowned) == (1, 1, 1)
 
 
 def test_what_does_not_work_is_named_with_its_cause(site: Site, operator: httpx2.Client) -> None:
