@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from agentpost.accounts import actions as accounts
+from agentpost.accounts import actions as accounts, rows as account_rows
 from agentpost.audit import actions as audit
 from agentpost.db import meta
 from agentpost.jobs import rows as job_rows
@@ -168,7 +168,7 @@ def test_an_account_is_made(site: Site, stranger: httpx2.Client, operator: httpx
         again = operator.post(PATH, data=wrong)
         assert again.status_code == 422
         assert f'value="{wrong["email"]}"' in again.text
-    assert len(asyncio.run(accounts.all_accounts(site.ctx))) == 3
+    assert len(site.write(account_rows.all_)) == 3
 
 
 def test_fees_are_due_and_paid(site: Site, operator: httpx2.Client) -> None:
