@@ -241,7 +241,7 @@ def of_mcp(things: Things) -> Iterator[Call]:
     for tool, spec in TOOLS.items():
         renamed = {"message_id": "question_id"} if tool == "answer_question" else {}
         named, arguments = set(), {}
-        for name, info in spec.arguments.model_fields.items():
+        for name, info in spec.model_fields.items():
             if name in ("text", "wait_seconds"):
                 arguments[name] = "hello" if name == "text" else 0
             elif name.endswith("_id") or info.is_required():

@@ -106,8 +106,8 @@ async def test_an_operator_reads_the_whole_server(ctx: AppContext, account: str)
     assert [(node.record.id, node.record.started_at, node.is_here) for node in found.nodes] == [
         ("node_a", 5, False)
     ]
-    waiting = (found.open.turns_waiting.number, found.open.deliveries.number)
-    assert (found.jobs, waiting, found.open.delivery_due) == (0, (0, 0), None)
+    waiting = (found.open["turns_waiting"].number, found.open["deliveries"].number)
+    assert (found.jobs, waiting, found.open["deliveries"].due) == (0, (0, 0), None)
     one = await server_overview.account(ctx, account)
     assert (one.running, one.queued, one.live_keys, one.stored_bytes) == (0, 0, 0, 0)
 

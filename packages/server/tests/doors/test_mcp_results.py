@@ -91,7 +91,7 @@ def test_five_tools_are_one_operation() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tool_takes_what_its_operation_takes(name: str) -> None:
     parameters = operations()[name]
-    arguments = mcp_tools.TOOLS[name].arguments.model_json_schema()["properties"]
+    arguments = mcp_tools.TOOLS[name].model_json_schema()["properties"]
     assert arguments.keys() == parameters.keys() - LEFT_OUT.get(name, set())
     for each, schema in arguments.items():
         plain = next((part for part in schema.get("anyOf", ()) if part["type"] != "null"), schema)

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from agentpost.accounts import actions as accounts
+from agentpost.accounts import actions as accounts, rows as account_rows
 from agentpost.clock import ManualClock
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
@@ -138,7 +138,7 @@ async def test_a_mail_server_that_speaks_no_text(
 async def test_an_account_has_an_address_that_mail_can_reach(ctx: AppContext, account: str) -> None:
     with pytest.raises(ValueError, match="'ops team'"):
         await accounts.create(ctx, "ops team", "Ops")
-    assert [each.id for each in await accounts.all_accounts(ctx)] == [account]
+    assert [each.id for each in await ctx.db.read(account_rows.all_)] == [account]
     assert check_mail_address(accounts.DEFAULT_EMAIL)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from agentpost.accounts import actions as accounts
+from agentpost.accounts import actions as accounts, rows as account_rows
 from agentpost.audit import actions as audit
 from agentpost.db import meta
 from agentpost.jobs import rows as job_rows
@@ -62,7 +62,7 @@ def test_an_operator_sees_every_account_and_what_is_open(
     for text in ("online", "silent for 2 s", "1 turn or job has no node to run on"):
         assert text in page
     found = asyncio.run(server_overview.server(site.ctx))
-    assert (found.jobs, found.open.turns_waiting.number, found.unowned) == (1, 1, 1)
+    assert (found.jobs, found.open["turns_waiting"].number, found.unowned) == (1, 1, 1)
 
 
 def test_what_does_not_work_is_named_with_its_cause(site: Site, operator: httpx2.Client) -> None:
@@ -168,7 +168,7 @@ def test_an_account_is_made(site: Site, stranger: httpx2.Client, operator: httpx
         again = operator.post(PATH, data=wrong)
         assert again.status_code == 422
         assert f'value="{wrong["email"]}"' in again.text
-    assert len(asyncio.run(accounts.all_accounts(site.ctx))) == 3
+    assert len(site.write(account_rows.all_)) == 3
 
 
 def test_fees_are_due_and_paid(site: Site, operator: httpx2.Client) -> None:

@@ -100,7 +100,7 @@ def _handle_request(request: dict[str, Any], hello: dict[str, Any]) -> dict[str,
         if not request["into"]:
             return {"value": values.dump(result)}
         into = Path(request["into"])
-        _put(result, into, Path(hello["folder"]))
+        put_result(result, into, Path(hello["folder"]))
         if "env" in hello:
             into.chmod(0o644)  # the server may be another user
         return {"value": "null"}
@@ -132,15 +132,17 @@ def _has_lacked_memory(error: BaseException | None) -> bool:
     return False
 
 
-def _put(result: object, into: Path, own_folder: Path) -> None:
+def put_result(result: object, into: Path, own_folder: Path | None = None) -> None:
+    """Write what a function for a file has returned. A file of ``own_folder`` is moved: it is a
+    temporary one of this worker, and nobody else needs it. Raises `TypeError`."""
     if isinstance(result, bytes | bytearray | memoryview):
         into.write_bytes(result)
     elif isinstance(result, str):
         into.write_text(result, encoding="utf-8", newline="")
     elif isinstance(result, Path):
         path = result.resolve(strict=True)
-        if path.is_relative_to(own_folder.resolve()):
-            shutil.move(path, into)  # a temporary file of this worker: nobody else needs it
+        if own_folder is not None and path.is_relative_to(own_folder.resolve()):
+            shutil.move(path, into)
         else:
             shutil.copyfile(path, into)
     else:

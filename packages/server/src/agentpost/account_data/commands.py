@@ -18,7 +18,7 @@ from agentpost.cli.printing import Result
 
 if TYPE_CHECKING:
     from agentpost.account_data.deletion import DeletionPreview
-    from agentpost.account_data.export import ExportSummary
+    from agentpost.account_data.export import Manifest
     from agentpost.context import AppContext
 
 
@@ -39,7 +39,7 @@ def accounts_export(
     if is_streamed and sys.stdout.isatty():
         fail("the archive is binary: redirect it to a file or a program", exits.USAGE)
 
-    async def write(ctx: AppContext) -> ExportSummary:
+    async def write(ctx: AppContext) -> Manifest:
         if is_streamed:
             try:
                 return await export.stream(ctx, account, sys.stdout.buffer)
@@ -47,20 +47,21 @@ def accounts_export(
                 raise OSError("what read the archive ended before it was complete") from None
         return await export.export(ctx, account, place)
 
-    archive = change(write, account, {"place": str(place)})
+    manifest = change(write, account, {"place": str(place)})
+    files = manifest["files"]
     shape = {
-        "id": archive.account_id,
+        "id": manifest["account_id"],
         "place": str(place),
-        "rows": archive.counts,
-        "files": archive.blobs,
-        "bytes": archive.blob_bytes,
-        "missing": archive.missing,
+        "rows": manifest["rows"],
+        "files": files["count"],
+        "bytes": files["bytes"],
+        "missing": files["missing"],
     }
-    rows = sum(archive.counts.values())
+    rows = sum(manifest["rows"].values())
     where = "standard output" if is_streamed else place
-    line = f"{where}: {rows:,} rows and {archive.blobs:,} files of {archive.blob_bytes:,} bytes"
-    note = f"{archive.missing} files are missing in the storage: members.jsonl names them"
-    notes = [note] if archive.missing else []
+    line = f"{where}: {rows:,} rows and {files['count']:,} files of {files['bytes']:,} bytes"
+    note = f"{files['missing']} files are missing in the storage: members.jsonl names them"
+    notes = [note] if files["missing"] else []
     result = Result(shape, line, notes=notes, code=len(notes))
     if is_streamed:
         with redirect_stdout(sys.stderr):

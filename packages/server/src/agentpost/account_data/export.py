@@ -13,7 +13,6 @@ import os
 import tarfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, Final
@@ -33,21 +32,12 @@ VERSION: Final = 1
 MANIFEST: Final = "manifest.json"
 _MEMBERS: Final = "members.jsonl"
 _WITH_BYTES: Final = ("files", "attachments", "uploads")
+Manifest = dict[str, Any]
+"""What is in an archive; of its ``files``, ``missing`` are those that the storage does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExportSummary:
-    """What is in the archive. ``missing``: files whose bytes the storage does not have."""
-
-    account_id: str
-    counts: dict[str, int]
-    blobs: int
-    blob_bytes: int
-    missing: int
-
-
-async def export(ctx: AppContext, id_or_email: str, place: Path) -> ExportSummary:
-    """Write the archive of an account, a ``.tar``, to a path where nothing is yet.
+async def export(ctx: AppContext, id_or_email: str, place: Path) -> Manifest:
+    """Write the archive of an account, a ``.tar``, to a path where nothing is yet; its manifest.
 
     Memory is bounded, whatever the account has; beside the archive it needs room for the rows once
     more. No file is deleted meanwhile (`blobs.hold`). Raises ``not_found``; `ValueError`
@@ -60,38 +50,38 @@ async def export(ctx: AppContext, id_or_email: str, place: Path) -> ExportSummar
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as target:
-            summary = await _write(ctx, account.id, target, place.parent)
+            manifest = await _write(ctx, account.id, target, place.parent)
             target.flush()
             os.fsync(target.fileno())
         partial.rename(place)
     finally:
         with suppress(FileNotFoundError):
             partial.unlink()
-    return summary
+    return manifest
 
 
-async def stream(ctx: AppContext, id_or_email: str, target: IO[bytes]) -> ExportSummary:
+async def stream(ctx: AppContext, id_or_email: str, target: IO[bytes]) -> Manifest:
     """`export` to what need not be a file, such as standard output; the rows are put beside the
     data meanwhile. `OSError` when it takes no more."""
     account = await accounts.find(ctx, id_or_email)
     data = ctx.settings.data_path
-    summary = await _write(ctx, account.id, target, data if data.is_dir() else None)
+    manifest = await _write(ctx, account.id, target, data if data.is_dir() else None)
     await asyncio.to_thread(target.flush)
-    return summary
+    return manifest
 
 
 async def _write(
     ctx: AppContext, account_id: str, target: IO[bytes], beside: Path | None
-) -> ExportSummary:
+) -> Manifest:
     """``beside``: where the rows have room; None: the system's folder for such files."""
     with TemporaryDirectory(dir=beside, prefix=".agentpost-export-") as folder:
         async with hold.hold(ctx):
             return await _fill(ctx, account_id, Path(folder), target)
 
 
-async def _fill(ctx: AppContext, account_id: str, folder: Path, target: IO[bytes]) -> ExportSummary:
+async def _fill(ctx: AppContext, account_id: str, folder: Path, target: IO[bytes]) -> Manifest:
     counts = await ctx.db.read(lambda tx: _write_rows(tx, account_id, folder))
-    blobs = blob_bytes = missing = 0
+    files = {"count": 0, "bytes": 0, "missing": 0}
     with (
         (folder / _MEMBERS).open("w") as members,
         tarfile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT) as archive,
@@ -107,10 +97,11 @@ async def _fill(ctx: AppContext, account_id: str, folder: Path, target: IO[bytes
                     member = await asyncio.to_thread(_add, archive, local, _member(blob))
                 except (BlobMissing, FileNotFoundError):
                     members.write(_line({"name": _member(blob), "missing": True}))
-                    missing += 1
+                    files["missing"] += 1
                     continue
                 members.write(_line(member))
-                blobs, blob_bytes = blobs + 1, blob_bytes + member["bytes"]
+                files["count"] += 1
+                files["bytes"] += member["bytes"]
         members.flush()
         listed = await asyncio.to_thread(_add, archive, folder / _MEMBERS, _MEMBERS)
         manifest = {
@@ -120,13 +111,13 @@ async def _fill(ctx: AppContext, account_id: str, folder: Path, target: IO[bytes
             "account_id": account_id,
             "made_at": iso(ctx.clock.now()),
             "rows": counts,
-            "files": {"count": blobs, "bytes": blob_bytes, "missing": missing},
+            "files": files,
             "members": listed,
         }
         last = folder / MANIFEST
         last.write_text(json.dumps(manifest, indent=2) + "\n")
         await asyncio.to_thread(_add, archive, last, MANIFEST)
-    return ExportSummary(account_id, counts, blobs, blob_bytes, missing)
+    return manifest
 
 
 def _write_rows(tx: Tx, account_id: str, folder: Path) -> dict[str, int]:

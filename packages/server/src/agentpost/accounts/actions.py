@@ -23,7 +23,7 @@ from agentpost.domain.credits import to_millionths
 from agentpost.domain.errors import not_found
 from agentpost.domain.times import DAY, SECOND, iso, seconds
 from agentpost.limits.allowances import rules_of
-from agentpost.record.records import AccountRecord, KeyRecord, LedgerRecord
+from agentpost.record.records import AccountRecord, KeyRecord
 from agentpost.transactions import write_transaction
 from agentpost.users import actions as users
 from agentpost.users.address_rules import check_mail_address
@@ -248,16 +248,6 @@ async def end_held_calls(ctx: AppContext) -> None:
             ctx.held_calls.end(holder)
 
 
-async def all_accounts(ctx: AppContext) -> list[AccountRecord]:
-    """Every account, oldest first."""
-    return await ctx.db.read(account_rows.all_)
-
-
-async def all_keys(ctx: AppContext) -> list[KeyRecord]:
-    """Every key, oldest first."""
-    return await ctx.db.read(account_rows.keys)
-
-
 async def keys_of(ctx: AppContext, account_id: str) -> list[KeyRecord]:
     """The keys of an account, newest first."""
     return (await ctx.db.read(lambda tx: account_rows.keys(tx, account_id)))[::-1]
@@ -271,11 +261,6 @@ async def get(ctx: AppContext, account_id: str) -> AccountRecord:
 async def find(ctx: AppContext, id_or_email: str) -> AccountRecord:
     """An account by id or e-mail address; raises ``not_found``."""
     return await ctx.db.read(lambda tx: account_rows.find_existing(tx, id_or_email))
-
-
-async def ledger(ctx: AppContext, account_id: str, limit: int = 20) -> list[LedgerRecord]:
-    """The newest moves of credits."""
-    return await ctx.db.read(lambda tx: account_rows.ledger(tx, account_id, limit))
 
 
 async def set_hosting_fees(ctx: AppContext, id_or_email: str, due: bool) -> None:

@@ -74,9 +74,9 @@ def keys_create(
 @command("keys list", "agentpost keys list --json")
 def keys_list() -> Result:
     """List API keys, without the keys themselves."""
-    from agentpost.accounts import actions as accounts
+    from agentpost.accounts import rows as account_rows
 
-    keys = [_key(key) for key in with_context(accounts.all_keys)]
+    keys = [_key(key) for key in with_context(lambda ctx: ctx.db.read(account_rows.keys))]
     as_options = {  # with commas and no blanks
         "scopes": lambda key: ",".join(key["scopes"]),
         "allow_ips": lambda key: ",".join(key["allow_ips"]),

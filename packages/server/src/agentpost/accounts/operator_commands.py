@@ -14,14 +14,15 @@ from agentpost.cli.errors import say
 from agentpost.cli.printing import Result, fields, listing, print_text
 
 if TYPE_CHECKING:
-    from agentpost.context import AppContext
-    from agentpost.record.records import AccountRecord
+    from agentpost.db.session import Tx
+    from agentpost.record.records import AccountRecord, LedgerRecord
 
 Account = Annotated[str, typer.Argument(help="Account id or e-mail address.")]
 _ACCOUNT = (
     *("id", "email", "name", "credits", "held", "hosting_fees_due"),
     *("created_at", "disabled_at", "deleted_at"),
 )
+_MOVES_SHOWN = 20
 _MOVE = ("at", "kind", "amount", "job_id", "note")
 
 
@@ -43,9 +44,10 @@ def accounts_create(
 @command("accounts list", "agentpost accounts list")
 def accounts_list() -> Result:
     """List accounts."""
-    from agentpost.accounts import actions as accounts
+    from agentpost.accounts import rows as account_rows
 
-    rows = [_account(a) for a in with_context(accounts.all_accounts)]
+    accounts = with_context(lambda ctx: ctx.db.read(account_rows.all_))
+    rows = [_account(each) for each in accounts]
     return listing(rows, ("id", "email", "name", "credits"))
 
 
@@ -86,18 +88,15 @@ def credits_add(
 @command("credits show", "agentpost credits show team@example.com")
 def credits_show(account: Account) -> Result:
     """Show an account's credits and the latest ledger entries."""
-    from agentpost.accounts import actions as accounts
+    from agentpost.accounts import rows as account_rows
     from agentpost.domain.credits import to_credits
 
-    async def read(ctx: AppContext) -> tuple[AccountRecord, list[dict[str, Any]]]:
-        account_record = await accounts.find(ctx, account)
-        moves = [
-            fields(line, _MOVE, amount=to_credits(line.amount))
-            for line in await accounts.ledger(ctx, account_record.id)
-        ]
-        return account_record, moves
+    def read(tx: Tx) -> tuple[AccountRecord, list[LedgerRecord]]:
+        account_record = account_rows.find_existing(tx, account)
+        return account_record, account_rows.ledger(tx, account_record.id, _MOVES_SHOWN)
 
-    account_record, moves = with_context(read)
+    account_record, lines = with_context(lambda ctx: ctx.db.read(read))
+    moves = [fields(line, _MOVE, amount=to_credits(line.amount)) for line in lines]
 
     def show() -> None:
         print_text(f"{account_record.email}: {_available(account_record)}")

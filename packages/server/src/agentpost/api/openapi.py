@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 description, built from the operations (spec: Versioning)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -126,14 +126,17 @@ def _operation(operation: Operation, operations: Sequence[Operation]) -> dict[st
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
-    in_path = [p[1:-1].split(":")[0] for p in operation.path.split("/") if p.startswith("{")]
     return [
-        *(_id(name) for name in in_path),
+        *(_id(name) for name in _ids_in(operation.path)),
         *(parameter_of(q.name, "query", _whole(q), q.description) for q in operation.queries),
         *(parameter_of(t.name, "query", _text(t), t.description) for t in operation.texts),
         *(_labels(labels) for labels in operation.labels),
         *(header.parameter(False) for header in operation.headers),
     ]
+
+
+def _ids_in(path: str) -> list[str]:
+    return [part[1:-1].split(":")[0] for part in path.split("/") if part.startswith("{")]
 
 
 def _id(name: str) -> dict[str, Any]:
@@ -241,57 +244,40 @@ def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
     return {**definitions["$defs"], **schemas(list(answers))}
 
 
-_OF_MESSAGE = {"message_id": "$response.body#/id"}
-_OF_WORK = {"work_id": "$response.body#/data/0/work_id"}
-_OF_SCHEDULE = {"schedule_id": "$response.body#/id"}
-_OF_ENDPOINT = {"endpoint_id": "$response.body#/id"}
-LINKS = {
-    "createMessage": {
-        "getMessage": _OF_MESSAGE,
-        "listMessageEvents": _OF_MESSAGE,
-        "streamMessage": _OF_MESSAGE,
-        "recoverMessage": _OF_MESSAGE,
-        "cancelMessage": _OF_MESSAGE,
-        "getWork": {"work_id": "$response.body#/jobs/0/work_id"},
-    },
-    "listEvents": {"listEvents": {"cursor": "$response.body#/cursor"}},
-    "listRequests": {
-        "listRequests": {"cursor": "$response.body#/cursor"},
-        "getRequest": {"request_id": "$response.body#/data/0/id"},
-    },
-    "listWork": {"getWork": _OF_WORK, "stopWork": _OF_WORK, "deleteWork": _OF_WORK},
-    "getWork": {"getFile": {"file_id": "$response.body#/files/0/file_id"}},
-    "createUpload": {"completeUpload": {"upload_id": "$response.body#/upload_id"}},
-    "createSchedule": {
-        "getSchedule": _OF_SCHEDULE,
-        "updateSchedule": _OF_SCHEDULE,
-        "deleteSchedule": _OF_SCHEDULE,
-    },
-    "createWebhookEndpoint": {
-        "getWebhookEndpoint": _OF_ENDPOINT,
-        "updateWebhookEndpoint": _OF_ENDPOINT,
-        "rotateWebhookSecret": _OF_ENDPOINT,
-        "testWebhookEndpoint": _OF_ENDPOINT,
-        "listWebhookDeliveries": _OF_ENDPOINT,
-        "replayWebhookEvents": _OF_ENDPOINT,
-        "deleteWebhookEndpoint": _OF_ENDPOINT,
-    },
+IDS_GIVEN: Final[dict[str, dict[str, str]]] = {
+    "createMessage": {"message_id": "$response.body#/id"},
+    "listRequests": {"request_id": "$response.body#/data/0/id"},
+    "listWork": {"work_id": "$response.body#/data/0/work_id"},
+    "getWork": {"file_id": "$response.body#/files/0/file_id"},
+    "createUpload": {"upload_id": "$response.body#/upload_id"},
+    "createSchedule": {"schedule_id": "$response.body#/id"},
+    "createWebhookEndpoint": {"endpoint_id": "$response.body#/id"},
     "testWebhookEndpoint": {
-        "redeliverWebhookEvent": {
-            "endpoint_id": "$request.path.endpoint_id",
-            "event_id": "$response.body#/id",
-        }
+        "endpoint_id": "$request.path.endpoint_id",
+        "event_id": "$response.body#/id",
     },
 }
-"""How a response of an operation and its request fill the parameters of others: the runtime
-expression (OpenAPI, "Link Object") of each."""
+"""How a response of an operation and its request fill the path of others: the runtime expression
+(OpenAPI, "Link Object") of each id."""
+_CURSOR = {"cursor": "$response.body#/cursor"}
+FURTHER_LINKS: Final[dict[str, dict[str, dict[str, str]]]] = {
+    "createMessage": {"getWork": {"work_id": "$response.body#/jobs/0/work_id"}},
+    "listEvents": {"listEvents": _CURSOR},
+    "listRequests": {"listRequests": _CURSOR},
+}
 
 
 def links(operation: Operation, operations: Sequence[Operation]) -> dict[str, Any]:
-    """The links of an operation's success answer; those whose target is not served are left out."""
-    ids = {each.id for each in operations}
+    """The links of an operation's success answer, to what is served: every operation whose path
+    takes the ids that it gives, unless that is refused to what is new, and `FURTHER_LINKS`."""
+    given, further = IDS_GIVEN.get(operation.id), FURTHER_LINKS.get(operation.id, {})
+    values_by_target = {
+        each.id: given if given and _ids_in(each.path) == list(given) else further.get(each.id)
+        for each in operations
+        if ErrorCode.NOT_FINAL not in each.errors
+    }
     return {
         target: {"operationId": target, "parameters": values}
-        for target, values in LINKS.get(operation.id, {}).items()
-        if target in ids
+        for target, values in values_by_target.items()
+        if values
     }

@@ -6,6 +6,7 @@ turns, jobs, deliveries and deadlines go on, and so do the health routes, file l
 
 from agentpost.context import AppContext
 from agentpost.db import meta
+from agentpost.db.session import Tx
 
 SWITCH = "maintenance"
 """The name of the value in the database: ``on`` or ``off``."""
@@ -18,19 +19,8 @@ async def switch(ctx: AppContext, *, on: bool) -> None:
 
 async def refresh(ctx: AppContext) -> None:
     """Bring ``ctx.unavailable`` up to date."""
-    ctx.unavailable = await ctx.db.read(lambda tx: meta.get(tx, SWITCH)) == "on"
+    ctx.unavailable = bool(await ctx.resting.due(SWITCH, _switched_on))
 
 
-class Look:
-    """`refresh` repeatedly; reads only after a change of the database, where those can be seen."""
-
-    def __init__(self, ctx: AppContext) -> None:
-        self._ctx = ctx
-        self._seen: int | None = None
-
-    async def run(self) -> None:
-        """Look once."""
-        changes = self._ctx.db.changes
-        if changes is None or changes != self._seen:
-            await refresh(self._ctx)
-            self._seen = changes
+def _switched_on(tx: Tx, _: int) -> list[str]:
+    return [SWITCH] if meta.get(tx, SWITCH) == "on" else []

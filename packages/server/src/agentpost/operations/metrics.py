@@ -17,9 +17,10 @@ from agentpost.domain.credits import to_credits
 from agentpost.domain.errors import reason_of
 from agentpost.domain.times import SECOND, seconds
 from agentpost.jobs.rules import JobState
+from agentpost.messages.rules import TurnState
 from agentpost.observability.request_metrics import RequestMetrics
 from agentpost.operations import health_state, metric_rows
-from agentpost.operations.metric_rows import Counted, OpenCounts
+from agentpost.operations.metric_rows import Counted
 from agentpost.version import __version__
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ COUNTS_SECONDS: Final = 5
 """For how long counts of the database are used again."""
 _PATIENCE_SECONDS: Final = 3.0
 """How long a request waits for them; with a database that hangs, the rest is answered."""
-_NONE: Final = Counted(0, None)
+_STATES: Final = {
+    "turns": (TurnState.RUNNING, TurnState.WAITING),
+    "jobs": (JobState.RUNNING, JobState.OVERDUE, JobState.QUEUED),
+}
 _GAUGES: Final = {
     "agentpost_info": (
         "1, with the version, the role and the kind of database as labels.",
@@ -104,7 +108,7 @@ class Metrics:
         self._requests = RequestMetrics()
         self.observe = self._requests.observe
         ProcessCollector(registry=self._registry)
-        self._counts: OpenCounts | None = None
+        self._counts: Mapping[str, Counted] | None = None
         self._counted_at = ctx.clock.passed()
         self._counting: asyncio.Task[None] | None = None
         self._families: Sequence[Metric] = ()
@@ -197,37 +201,31 @@ def _totals(ctx: AppContext) -> dict[str, Samples]:
     }
 
 
-def _open(ctx: AppContext, counts: OpenCounts) -> dict[str, Samples]:
+def _open(ctx: AppContext, counts: Mapping[str, Counted]) -> dict[str, Samples]:
     """What is open in the database, the same on every node; no samples until it could be read."""
     now = ctx.clock.now()
-    wait = seconds(ctx.settings.queue_wait_seconds)
-    first = counts.jobs_queued.oldest
-    turns = {"running": counts.turns_running, "waiting": counts.turns_waiting}
-    jobs = {
-        JobState.RUNNING.value: counts.jobs.get(JobState.RUNNING.value, _NONE),
-        JobState.OVERDUE.value: counts.jobs.get(JobState.OVERDUE.value, _NONE),
-        JobState.QUEUED.value: Counted(
-            counts.jobs_queued.number, None if first is None else first - wait
-        ),
-    }
+    numbers = {name: each.number for name, each in counts.items()}
+    ages = {name: _age(each.oldest, now) for name, each in counts.items()}
+    if (deadline := counts["jobs_queued"].oldest) is not None:
+        ages["jobs_queued"] = _age(deadline - seconds(ctx.settings.queue_wait_seconds), now)
     return {
-        "agentpost_turns": {state: each.number for state, each in turns.items()},
-        "agentpost_turn_oldest_seconds": {
-            state: _age(each.oldest, now) for state, each in turns.items()
-        },
-        "agentpost_jobs": {state: each.number for state, each in jobs.items()},
-        "agentpost_job_oldest_seconds": {
-            state: _age(each.oldest, now) for state, each in jobs.items()
-        },
-        "agentpost_jobs_unowned": counts.jobs_unowned.number,
-        "agentpost_job_unowned_seconds": _age(counts.jobs_unowned.oldest, now),
-        "agentpost_deliveries_pending": counts.deliveries.number,
-        "agentpost_delivery_oldest_seconds": _age(counts.deliveries.oldest, now),
-        "agentpost_delivery_late_seconds": _age(counts.delivery_due, now),
-        "agentpost_mails_pending": counts.mails,
-        "agentpost_nodes": counts.nodes,
-        "agentpost_credits_held": to_credits(counts.credits_held),
+        "agentpost_turns": _by_state("turns", numbers),
+        "agentpost_turn_oldest_seconds": _by_state("turns", ages),
+        "agentpost_jobs": _by_state("jobs", numbers),
+        "agentpost_job_oldest_seconds": _by_state("jobs", ages),
+        "agentpost_jobs_unowned": numbers["jobs_unowned"],
+        "agentpost_job_unowned_seconds": ages["jobs_unowned"],
+        "agentpost_deliveries_pending": numbers["deliveries"],
+        "agentpost_delivery_oldest_seconds": ages["deliveries"],
+        "agentpost_delivery_late_seconds": _age(counts["deliveries"].due, now),
+        "agentpost_mails_pending": numbers["mails"],
+        "agentpost_nodes": numbers["nodes"],
+        "agentpost_credits_held": to_credits(numbers["credits_held"]),
     }
+
+
+def _by_state(kind: str, values: Mapping[str, float]) -> dict[str, float]:
+    return {state: values.get(f"{kind}_{state}", 0) for state in _STATES[kind]}
 
 
 def _age(since: int | None, now: int) -> float:

@@ -20,7 +20,7 @@ from agentpost.nodes import actions as nodes, ownership
 from agentpost.nodes.actions import NodeLine
 from agentpost.operations import metric_rows
 from agentpost.operations.maintenance import SWITCH
-from agentpost.operations.metric_rows import OpenCounts
+from agentpost.operations.metric_rows import Counted
 from agentpost.record.records import AccountRecord
 from agentpost.transactions import read_transaction
 
@@ -61,7 +61,7 @@ class Server:
     unowned: int
     problems: Sequence[str]
     stuck: Sequence[tuple[str, str]]
-    open: OpenCounts
+    open: Mapping[str, Counted]
     accounts: Sequence[AccountLine]
     more: str | None
 

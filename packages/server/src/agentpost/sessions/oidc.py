@@ -7,7 +7,7 @@ address has to be in ``egress_allow``.
 import json
 import re
 import secrets
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -74,7 +74,7 @@ class Failure:
 
 
 class Journey(Struct, frozen=True):
-    """What has to fit when somebody returns from the provider; kept in their browser, as JSON.
+    """What has to fit when somebody returns from the provider; kept in their browser.
 
     Attributes:
         state: in the address they return to.
@@ -90,14 +90,18 @@ class Journey(Struct, frozen=True):
 
     @classmethod
     def of(cls, text: str) -> "Journey":
-        """Read its JSON; raises `OidcError`."""
+        """What `text` has made; raises `OidcError`."""
         try:
-            journey = msgspec.json.decode(text, type=cls)
+            journey = msgspec.json.decode(urlsafe_b64decode(text), type=cls)
         except ValueError:
             raise OidcError(_AGAIN) from None
         if not (journey.state and journey.nonce and journey.verifier):
             raise OidcError(_AGAIN)
         return journey
+
+    def text(self) -> str:
+        """How the browser keeps it."""
+        return urlsafe_b64encode(msgspec.json.encode(self)).decode()
 
 
 async def begin(ctx: AppContext, callback: str, next_path: str) -> tuple[Journey, str]:

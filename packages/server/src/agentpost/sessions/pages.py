@@ -3,7 +3,6 @@
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,7 +14,7 @@ from agentpost.sessions import actions as sessions, oidc, password_pages, sign_i
 from agentpost.sessions.oidc import Journey, OidcError
 from agentpost.users.role_rules import Right
 from agentpost.web import forms, sign_in
-from agentpost.web.cookies import JourneyCookie, session_cookie
+from agentpost.web.cookies import journey_cookie, session_cookie
 from agentpost.web.forms import Form
 from agentpost.web.page import Nav, OpenPage, Page, PageView, Redirect, View, Viewer
 
@@ -109,7 +108,7 @@ async def leave(ctx: AppContext, request: Request) -> View:
     except OidcError as problem:
         return await _failure_view(ctx, request, problem)
     response = Response(status_code=303, headers={"Location": url})
-    JourneyCookie(ctx.settings).set(response, msgspec.json.encode(journey).decode())
+    journey_cookie(ctx.settings).set(response, journey.text())
     return response
 
 
@@ -117,7 +116,7 @@ async def arrive(ctx: AppContext, request: Request) -> View:
     """Back with a code: this browser has a new session, invitations to accept, or is told why
     not."""
     _require(ctx)
-    cookie = JourneyCookie(ctx.settings)
+    cookie = journey_cookie(ctx.settings)
     visitor = sign_in.visitor(ctx, request)
     try:
         journey = Journey.of(cookie.read(request))

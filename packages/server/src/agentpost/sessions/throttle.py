@@ -10,9 +10,10 @@ alone, so that no stranger can shut them out.
 """
 
 from collections.abc import Sequence
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address, IPv6Network
 from typing import Final, NamedTuple
 
+from agentpost.accounts import network_rules
 from agentpost.accounts.actions import digest
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
@@ -41,8 +42,8 @@ _MAIL: Final = (
     (Rule("mails_address", MAILS_PER_ADDRESS, HOUR), Rule("mails_address_slow", 1, MINUTE)),
     (Rule("mails_email", MAILS_PER_EMAIL, HOUR),),
 )
-_IPV6_HOST_BITS: Final = 80
-"""A network of /48 counts as one: providers give so much to one customer."""
+_IPV6_PREFIX: Final = 48
+"""Such a network counts as one address: providers give so much to one customer."""
 
 
 class CountedAttempt(NamedTuple):
@@ -129,15 +130,10 @@ async def _count(
 
 def network_of(address: str) -> str:
     """The address, or for IPv6 its network: who has one address there has all of them."""
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return address[:64]
-    if not isinstance(parsed, IPv6Address):
-        return str(parsed)
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(IPv6Address(int(parsed) >> _IPV6_HOST_BITS << _IPV6_HOST_BITS))
+    parsed = network_rules.address(address)
+    if isinstance(parsed, IPv6Address):
+        return str(IPv6Network((parsed, _IPV6_PREFIX), strict=False).network_address)
+    return address[:64] if parsed is None else str(parsed)
 
 
 def _wait_text(wait_seconds: int) -> str:

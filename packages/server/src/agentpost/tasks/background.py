@@ -99,7 +99,7 @@ class Background:
             Task("look_for_unknown_keys", secrets.UnknownKeys(ctx).log, 60.0),
             Task("watch_nodes", nodes.watch, WATCH_SECONDS, takes_work=True, hint=NODES),
             Task("compare_runs", reconciler.reconcile, RECONCILE_SECONDS),
-            Task("look_at_maintenance", maintenance.Look(ctx).run, 0.5, external=True),
+            Task("look_at_maintenance", partial(maintenance.refresh, ctx), 0.5, external=True),
             Task("write_request_log", ctx.requests.flush, requests.FLUSH_SECONDS),
             Task("purge", Purge(ctx).run, sweep),
             Task("delete_accounts", lambda: deletion.sweep(ctx), sweep),

@@ -22,6 +22,7 @@ from agentpost.accounts import actions as accounts
 from agentpost.agents import AgentFn, registry, values
 from agentpost.agents.base import current_step_key
 from agentpost.author.causes import author_traceback
+from agentpost.author.worker_process import put_result
 from agentpost.bootstrap import close, open_context, upgrade_database
 from agentpost.caller import Caller
 from agentpost.clock import ManualClock
@@ -397,12 +398,5 @@ class Threads(WorkerPool):
                 raise rebuilt.with_traceback(error.__traceback__) from error.__cause__
         if into is None:
             return values.load(values.dump(result), None)
-        if isinstance(result, str):
-            result = result.encode()
-        elif isinstance(result, Path):
-            result = result.read_bytes()
-        elif not isinstance(result, bytes | bytearray | memoryview):
-            kind = type(result).__qualname__
-            raise TypeError(f"the function must return bytes, str or Path for a file, not {kind}")
-        into.write_bytes(result)
+        put_result(result, into)
         return None

@@ -3,6 +3,7 @@
 An operator sees those of any account, named by ``?account=``.
 """
 
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -20,6 +21,7 @@ from agentpost.users import actions as users
 from agentpost.users.role_rules import Right, Role, may_manage, roles_below
 from agentpost.web import sign_in
 from agentpost.web.forms import Form, takes_form
+from agentpost.web.listing import Listing
 from agentpost.web.page import Nav, Page, PageView, Redirect, View, Viewer
 
 PATH: Final = "/dashboard/users"
@@ -42,21 +44,18 @@ async def show(
 ) -> PageView:
     """The users, newest first, with the form to invite another one."""
     form = form or Form()
-    account_id = _account_id(request, viewer)
-    cursor = request.query_params.get("before", "")
-    before = cursor if ids.is_id(ids.USER, cursor) else None
-    account = await accounts.find(ctx, account_id)
-    page_users, more = await users.list_(ctx, account.id, before)
-    query = {} if account.id == viewer.account_id else {"account": account.id}
-    older = {**query, "before": more} if more else {}
+    account = await accounts.find(ctx, _account_id(request, viewer))
+    is_own = account.id == viewer.account_id
+    filters = {} if is_own else {"account": account.id}
+    listing = replace(Listing.of(request, PATH, ids.USER), filters=filters)
+    page_users, more = await users.list_(ctx, account.id, listing.before)
     roles = roles_below(viewer.user.role)
     model = {
+        **listing.model(more),
         "lines": [(each, may_manage(viewer.user.role, each.role)) for each in page_users],
         "whose": account,
-        "is_own": account.id == viewer.account_id,
-        "query": f"?{urlencode(query)}" if query else "",
-        "older": f"{PATH}?{urlencode(older)}" if older else None,
-        "newer": PATH + (f"?{urlencode(query)}" if query else "") if before else None,
+        "is_own": is_own,
+        "query": f"?{urlencode(filters)}" if filters else "",
         "roles": [(role.value, f"{role.value}: {WHAT[role]}") for role in roles],
         "names": [role.value for role in roles],
         "form": form,

@@ -1,6 +1,5 @@
 """The cookies: the session's secret, and the look that was chosen."""
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -52,24 +51,10 @@ def device_cookie(settings: Settings) -> Cookie:
     return Cookie(settings, "agentpost_device", SIGNED_IN_KNOWN_SECONDS)
 
 
-class JourneyCookie(Cookie):
-    """The cookie of somebody who is at the identity provider: what has to fit when they return.
-
-    Nobody else can read or plant it, so the answer to one browser's request is of no use in
-    another one.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings, "agentpost_oidc", _JOURNEY_SECONDS)
-
-    def read(self, request: Request) -> str:
-        try:
-            return urlsafe_b64decode(super().read(request)).decode()
-        except ValueError:
-            return ""
-
-    def set(self, response: Response, text: str) -> None:
-        super().set(response, urlsafe_b64encode(text.encode()).decode())
+def journey_cookie(settings: Settings) -> Cookie:
+    """The cookie of somebody who is at the identity provider (`sessions.oidc.Journey`). Nobody else
+    can read or plant it, so the answer to one browser's request is of no use in another one."""
+    return Cookie(settings, "agentpost_oidc", _JOURNEY_SECONDS)
 
 
 def theme(request: Request) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NoReturn
 
@@ -32,7 +32,7 @@ from agentpost.doors.a2a import parts, tasks
 from agentpost.doors.a2a.tasks import PAUSED, TERMINAL, error_of
 from agentpost.doors.outputs import Output
 from agentpost.doors.rpc import Call, refusals_as
-from agentpost.doors.writing import Text, Texts, read
+from agentpost.doors.writing import Texts, read
 from agentpost.following import followers
 from agentpost.following.followers import Moment
 from agentpost.following.held_calls import HungUp
@@ -318,14 +318,6 @@ def _fits(chain: Chain, params: a2a.ListTasksRequest) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """How far the text of an artifact was sent, and which attempt at it."""
-
-    attempt: int
-    text: str
-
-
 class ArtifactStream:
     """The artifacts of a task that its client does not have yet. Chunks are appended. When the
     agent takes a text back, or its output is another one, the artifact is replaced."""
@@ -334,7 +326,8 @@ class ArtifactStream:
         self._links = links
         self._shown = {output.id for output in tasks.all_outputs(chain, links)}
         self._texts = Texts()
-        self._sent: dict[str, _Sent] = {}
+        self._sent: dict[str, tuple[int, str]] = {}
+        """How far the text of an artifact was sent, behind the attempt at it that this was."""
 
     def text_chunks(
         self, chain: Chain, texts: Sequence[str]
@@ -346,9 +339,16 @@ class ArtifactStream:
         titles = {chain.last.message.id: ""}
         titles |= {link.job.id: link.job.title for link in chain.last.links}
         for source, title in titles.items():
-            text = None if source in self._shown else self._texts.of(source)
-            if text is not None and text.start == 0:
-                yield from self._chunk(chain, Output(source, title, "", ()), text)
+            text = self._texts.of(source)
+            if source in self._shown or text is None or text.start > 0:
+                continue
+            attempt, sent_text = self._sent.get(source, (None, ""))
+            goes_on = attempt == text.attempt
+            start = len(sent_text) if goes_on else 0
+            if text.end > start:
+                self._sent[source] = text.attempt, text.known
+                chunk = Output(source, title, text.between(start, text.end), ())
+                yield tasks.artifact_update(chain, chunk, append=goes_on, last=False)
 
     def output_chunks(self, chain: Chain) -> Iterator[a2a.TaskArtifactUpdateEvent]:
         """The outputs that are there now: what is left of a text that was sent, or all of it."""
@@ -356,20 +356,7 @@ class ArtifactStream:
             if output.id in self._shown:
                 continue
             self._shown.add(output.id)
-            earlier = self._sent.pop(output.id, None)
-            if earlier is not None and output.text.startswith(earlier.text):
-                rest = replace(output, text=output.text[len(earlier.text) :])
-                yield tasks.artifact_update(chain, rest, append=True, last=True)
-            else:
-                yield tasks.artifact_update(chain, output, append=False, last=True)
-
-    def _chunk(
-        self, chain: Chain, output: Output, text: Text
-    ) -> Iterator[a2a.TaskArtifactUpdateEvent]:
-        earlier = self._sent.get(output.id)
-        goes_on = earlier is not None and earlier.attempt == text.attempt
-        start = len(earlier.text) if earlier is not None and goes_on else 0
-        if text.end > start:
-            self._sent[output.id] = _Sent(text.attempt, text.known)
-            chunk = replace(output, text=text.between(start, text.end))
-            yield tasks.artifact_update(chain, chunk, append=goes_on, last=False)
+            _, sent_text = self._sent.pop(output.id, (None, ""))
+            goes_on = bool(sent_text) and output.text.startswith(sent_text)
+            left = replace(output, text=output.text[len(sent_text) :]) if goes_on else output
+            yield tasks.artifact_update(chain, left, append=goes_on, last=True)

@@ -2,11 +2,21 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from agentpost.doors.writing import Said
 
 Json = dict[str, Any]
+ROUTES: Final = {
+    "getMessage": "GET messages/{}",
+    "cancelMessage": "POST messages/{}/cancel",
+    "recoverMessage": "POST messages/{}/recover",
+    "listWork": "GET work",
+    "getWork": "GET work/{}",
+    "stopWork": "POST work/{}/stop",
+    "getFile": "GET files/{}",
+}
+"""The operations of the API that tools are made of, with method and path below its prefix."""
 
 
 class BackendError(Exception):
@@ -31,36 +41,18 @@ class Change:
 class Backend(Protocol):
     """A server as one caller uses it. Every method raises `BackendError`."""
 
+    async def ask(self, operation: str, *path: str, **query: str | int | None) -> Json:
+        """The answer to one of `ROUTES`; ``path`` has the ids that stand in it."""
+
     async def send(self, fields: Json, idempotency_key: str | None) -> Json:
         """Send a message with these fields of the API; the Message as it is then."""
-
-    async def message(self, message_id: str) -> Json:
-        """The Message as it is."""
-
-    def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
-        """What is new, from the start of the log on, until the message is final or only credits
-        can move it on."""
-
-    async def stop(self, message_id: str) -> None:
-        """Stop everything that goes on for the message."""
-
-    async def recover(self, message_id: str) -> Json:
-        """Watch its expired work again; the Recovery."""
 
     async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
         """The key's newest messages, of one conversation or of all, older than ``before``."""
 
-    async def works(self, before: str | None, limit: int) -> Json:
-        """The newest works, older than ``before``."""
-
-    async def work(self, work_id: str, from_char: int) -> Json:
-        """A work with a page of its text."""
-
-    async def stop_work(self, work_id: str) -> Json:
-        """Stop what runs in a work."""
-
-    async def file(self, file_id: str) -> Json:
-        """A file with a fresh link."""
+    def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
+        """What is new, from the start of the log on, until the message is final or only credits
+        can move it on."""
 
     async def content(self, file_id: str) -> bytes:
         """Its bytes; only called for one of moderate size."""

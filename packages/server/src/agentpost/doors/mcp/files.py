@@ -53,8 +53,8 @@ def fact(file: Json) -> Json:
 async def list_files(backend: Backend, newest: int) -> list[mcp.Resource]:
     """The files of the newest works."""
     resources: dict[str, Any] = {}
-    for line in (await backend.works(None, newest))["data"]:
-        for file in (await backend.work(line["work_id"], 0))["files"]:
+    for line in (await backend.ask("listWork", limit=newest))["data"]:
+        for file in (await backend.ask("getWork", line["work_id"]))["files"]:
             fields = link(file).model_dump(exclude={"type"})
             resources[file["file_id"]] = mcp.Resource.model_validate(fields)
     return list(resources.values())
@@ -67,7 +67,7 @@ async def contents(
     file_id = file_id_of(uri)
     if file_id is None:
         raise BackendError("not_found", "There is no such resource.", f"Addresses are {TEMPLATE}.")
-    file = await backend.file(file_id)
+    file = await backend.ask("getFile", file_id)
     if file["size"] > MCP_FILE_BYTES_MAX:
         raise BackendError(
             "too_large",

@@ -16,7 +16,6 @@ from agentpost.doors import rpc
 from agentpost.doors.mcp.local import LocalBackend
 from agentpost.doors.mcp.server import build
 from agentpost.http.bodies import LARGE_BYTES
-from agentpost.http.request_state import state_of
 
 _SDK_BYTES_MAX: Final = 2 * LARGE_BYTES + RPC_CALL_BYTES_MAX
 """What the SDK takes: more than comes to it, since its refusals have another form."""
@@ -25,7 +24,7 @@ _FILES_AT: Final = re.compile(r"params\.arguments\.files\.[0-9]+\.base64")
 
 async def post(api: Api, request: Request, caller: Caller) -> Response:
     call = await rpc.read(api, request, caller, _FILES_AT)
-    backend = LocalBackend(api.ctx, caller, state_of(request.scope), call.contents)
+    backend = LocalBackend(api, request, caller, call.contents)
     return _Answer(backend, call.body)
 
 

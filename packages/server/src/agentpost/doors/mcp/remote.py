@@ -11,7 +11,7 @@ from agentpost.clock import SystemClock, new_id
 from agentpost.contract.errors import in_words
 from agentpost.domain.errors import InvalidRequest, Problem
 from agentpost.domain.limits import STREAM_KEEP_ALIVE_SECONDS
-from agentpost.doors.mcp.backend import BackendError, Change, Json
+from agentpost.doors.mcp.backend import ROUTES, BackendError, Change, Json
 from agentpost.doors.writing import Said
 from agentpost_client import (
     AgentpostError,
@@ -36,7 +36,7 @@ _OTHER_SERVER: Final = "Check AGENTPOST_URL."
 class _Client(AsyncClient):
     """The client, with any call of the API."""
 
-    async def ask(self, method: str, *path: str, **parts: Any) -> Json:
+    async def call(self, method: str, *path: str, **parts: Any) -> Json:
         """The answer to a `call`, as it is."""
         with _refusals_translated():
             return dict((await self._transport.ask(call(method, *path, **parts), Record)).raw)
@@ -48,19 +48,28 @@ class HttpBackend:
 
     def __init__(self, url: str, key: str) -> None:
         self._client = _Client(url, key, timeout=_SECONDS_MAX, policy=_RETRIES)
-        self._ask = self._client.ask
 
     async def aclose(self) -> None:
         """Release the connections."""
         await self._client.aclose()
 
+    async def ask(self, operation: str, *path: str, **query: str | int | None) -> Json:
+        method, _, route = ROUTES[operation].partition(" ")
+        ids = iter(path)
+        parts = [next(ids) if part == "{}" else part for part in route.split("/")]
+        if operation == "getFile":  # its id has slashes
+            parts[1:] = parts[1].split("/")
+        return await self._client.call(method, *parts, query=query)
+
     async def send(self, fields: Json, idempotency_key: str | None) -> Json:
         # Kept over the tries: it is sent once.
         key = idempotency_key or new_id("mcp_", SystemClock().now())
-        return await self._ask("POST", "messages", body=fields, headers={"Idempotency-Key": key})
+        headers = {"Idempotency-Key": key}
+        return await self._client.call("POST", "messages", body=fields, headers=headers)
 
-    async def message(self, message_id: str) -> Json:
-        return await self._ask("GET", "messages", message_id)
+    async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
+        query = {"conversation": conversation, "before": before, "limit": limit}
+        return await self._client.call("GET", "messages", query=query)
 
     async def changes(self, message_id: str) -> AsyncGenerator[Change, None]:
         """See `Backend`; from the event stream, or by polls where there is none."""
@@ -92,30 +101,8 @@ class HttpBackend:
         kinds = {entry["type"] for entry in change.entries}
         if change.texts or (kinds and not kinds & {"result", "state"}):
             return False
-        message = await self.message(message_id)
+        message = await self.ask("getMessage", message_id)
         return bool(message["status"] == "blocked")
-
-    async def stop(self, message_id: str) -> None:
-        await self._ask("POST", "messages", message_id, "cancel")
-
-    async def recover(self, message_id: str) -> Json:
-        return await self._ask("POST", "messages", message_id, "recover")
-
-    async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
-        options = {"conversation": conversation, "before": before, "limit": limit}
-        return await self._ask("GET", "messages", query=options)
-
-    async def works(self, before: str | None, limit: int) -> Json:
-        return await self._ask("GET", "work", query={"before": before, "limit": limit})
-
-    async def work(self, work_id: str, from_char: int) -> Json:
-        return await self._ask("GET", "work", work_id, query={"from_char": from_char})
-
-    async def stop_work(self, work_id: str) -> Json:
-        return await self._ask("POST", "work", work_id, "stop")
-
-    async def file(self, file_id: str) -> Json:
-        return await self._ask("GET", "files", *file_id.split("/"))
 
     async def content(self, file_id: str) -> bytes:
         with _refusals_translated():

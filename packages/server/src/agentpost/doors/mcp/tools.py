@@ -1,9 +1,9 @@
 """The tools: what each is for, and what it does at a backend."""
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, get_type_hints
+from typing import Annotated, Any, ClassVar, Final
 
 import anyio
 import mcp.types as mcp
@@ -22,23 +22,32 @@ _QUESTIONS: Final = 20
 """How many messages back an answer that is repeated finds its question."""
 Progress = Callable[[float, str], Awaitable[None]]
 """Tells the client how often something happened, and what."""
-
-
-# --- their arguments ------------------------------------------------------------------------------
 _WAIT = Field(
     ge=0, le=MCP_WAIT_SECONDS_MAX, description="How long to wait for the end, in seconds."
 )
-
 Id = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Arguments(BaseModel):
-    """The base: what is not known is refused, so that a misspelt argument is not lost."""
+class Strict(BaseModel):
+    """What is not known is refused, so that a misspelt argument is not lost."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class FileArgument(Arguments):
+class Tool(Strict, ABC):
+    """A call of a tool: its fields are the arguments, its docstring is what clients read of it."""
+
+    title: ClassVar[str]
+    output: ClassVar[dict[str, Any]] = results.OBJECT_SCHEMA
+    reads_only: ClassVar[bool] = False
+    ends_work: ClassVar[bool] = False
+
+    @abstractmethod
+    async def run(self, backend: Backend, tell: Progress) -> mcp.CallToolResult:
+        """Do it; raises `BackendError`."""
+
+
+class FileArgument(Strict):
     """A file to send along: by `url` or by `base64`."""
 
     name: str | None = Field(default=None, description="File name for the agent.")
@@ -47,7 +56,9 @@ class FileArgument(Arguments):
     content_type: str | None = Field(default=None, description="MIME type.")
 
 
-class _Sent(Arguments):
+# --- messages -------------------------------------------------------------------------------------
+class _Sending(Tool):
+    output = results.MESSAGE_SCHEMA
     text: str = Field(
         default="",
         description="What to say or what to do, in plain language; up to 20,000 characters.",
@@ -72,10 +83,36 @@ class _Sent(Arguments):
     )
     wait_seconds: Annotated[int, _WAIT] = 30
 
+    async def _send(
+        self, backend: Backend, tell: Progress, conversation: str, answer: Json | None = None
+    ) -> mcp.CallToolResult:
+        fields = {
+            "message": self.text,
+            "conversation": conversation,
+            "files": [each.model_dump(exclude_none=True) for each in self.files] or None,
+            "upload_ids": self.upload_ids or None,
+            "metadata": self.metadata or None,
+            **(answer or {}),
+        }
+        present = {name: value for name, value in fields.items() if value is not None}
+        message = await backend.send(present, self.idempotency_key)
+        try:
+            result = await _until(backend, message["id"], self.wait_seconds, tell)
+        except BackendError as error:
+            if error.code != "forbidden":
+                raise
+            result = results.of_message(message)  # a key that may send but not read
+        result.structured_content["conversation"] = conversation
+        return result
 
-class SendArguments(_Sent):
-    """Of `send_message`."""
 
+class SendMessage(_Sending):
+    """Hand the agent a question or a piece of work in plain language, with files if need be. It
+    waits up to wait_seconds, then gives the state: work that takes longer continues, and
+    follow_message tells its end. To continue a conversation, give the name that an earlier result
+    has. Cancelling the call does not stop the work; stop_message does."""
+
+    title = "Send a message to the agent"
     conversation: str | None = Field(
         default=None,
         max_length=limits.CONVERSATION_CHARACTERS_MAX,
@@ -83,10 +120,32 @@ class SendArguments(_Sent):
         " agent knows nothing of what was said before.",
     )
 
+    async def run(self, backend: Backend, tell: Progress) -> mcp.CallToolResult:
+        conversation = self.conversation or new_id("mcp_", SystemClock().now())
+        return await self._send(backend, tell, conversation)
 
-class AnswerArguments(_Sent):
-    """Of `answer_question`."""
 
+class FollowMessage(Tool):
+    """Wait until a message is final, or wait_seconds are over, and give its state, results and
+    files. Progress notifications tell each step meanwhile. Call it again while the status is
+    processing. Cancelling the call does not stop the work; stop_message does."""
+
+    title = "Wait for a message to end"
+    output = results.MESSAGE_SCHEMA
+    reads_only = True
+    message_id: Id
+    wait_seconds: Annotated[int, _WAIT] = 45
+
+    async def run(self, backend: Backend, tell: Progress) -> mcp.CallToolResult:
+        return await _until(backend, self.message_id, self.wait_seconds, tell)
+
+
+class AnswerQuestion(_Sending):
+    """Answer a message with the status needs_input, in its conversation. When the question has
+    choices, the text is one of them; when it has a schema, JSON that fits it. Cancelling the call
+    does not stop the work; stop_message does."""
+
+    title = "Answer the agent's question"
     message_id: Id | None = Field(default=None, description="The message that asks.")
     conversation: str | None = Field(
         default=None,
@@ -94,191 +153,53 @@ class AnswerArguments(_Sent):
         description="Its conversation, when the message does not tell it.",
     )
 
-
-class FollowArguments(Arguments):
-    """Of `follow_message`."""
-
-    message_id: Id
-    wait_seconds: Annotated[int, _WAIT] = 45
-
-
-class MessageArguments(Arguments):
-    """Of tools for one message."""
-
-    message_id: Id
-
-
-class MessagesArguments(Arguments):
-    """Of `list_messages`."""
-
-    conversation: str | None = Field(default=None, description="Only those of this conversation.")
-    before: str | None = Field(
-        default=None,
-        pattern=ids.pattern(ids.MESSAGE),
-        description="Only those older than this message id.",
-    )
-    limit: int = Field(
-        default=limits.MESSAGE_LIST_DEFAULT,
-        ge=1,
-        le=limits.MESSAGE_LIST_MAX,
-        description="How many.",
-    )
-
-
-class WorksArguments(Arguments):
-    """Of `list_work`."""
-
-    before: str | None = Field(
-        default=None,
-        pattern=ids.pattern(ids.WORK),
-        description="Only those older than this work id.",
-    )
-    limit: int = Field(
-        default=limits.WORK_LIST_DEFAULT, ge=1, le=limits.WORK_LIST_MAX, description="How many."
-    )
-
-
-class WorkArguments(Arguments):
-    """Of `get_work`."""
-
-    work_id: Id
-    from_char: int = Field(
-        default=0,
-        ge=0,
-        le=limits.INT_PARAM_MAX,
-        description="Where to continue: `next_from_char` of the last page.",
-    )
-
-
-class StopWorkArguments(Arguments):
-    """Of `stop_work`."""
-
-    work_id: Id
-
-
-# --- the list -------------------------------------------------------------------------------------
-_MESSAGE: Final = results.MESSAGE_SCHEMA
-Run = Callable[[Backend, Any, Progress], Awaitable[mcp.CallToolResult]]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    """A tool as clients see it, with what it does."""
-
-    run: Run
-    arguments: type[Arguments]
-    title: str
-    description: str
-    output: dict[str, Any]
-    reads_only: bool
-    ends_work: bool
-
-
-TOOLS: Final[dict[str, ToolSpec]] = {}
-
-
-def tool(
-    title: str,
-    output: dict[str, Any] = results.OBJECT_SCHEMA,
-    *,
-    reads_only: bool = False,
-    ends_work: bool = False,
-) -> Callable[[Run], Run]:
-    """Make a function a tool of its name. Its docstring is what clients read of it; the type of its
-    ``arguments`` is their schema."""
-
-    def add(run: Run) -> Run:
-        arguments = get_type_hints(run)["arguments"]
-        description = " ".join((run.__doc__ or "").split())
-        TOOLS[run.__name__] = ToolSpec(
-            run, arguments, title, description, output, reads_only, ends_work
-        )
-        return run
-
-    return add
-
-
-# --- the tools ------------------------------------------------------------------------------------
-@tool("Send a message to the agent", _MESSAGE)
-async def send_message(
-    backend: Backend, arguments: SendArguments, tell: Progress
-) -> mcp.CallToolResult:
-    """Hand the agent a question or a piece of work in plain language, with files if need be. It
-    waits up to wait_seconds, then gives the state: work that takes longer continues, and
-    follow_message tells its end. To continue a conversation, give the name that an earlier result
-    has. Cancelling the call does not stop the work; stop_message does."""
-    conversation = arguments.conversation or new_id("mcp_", SystemClock().now())
-    return await _send(backend, arguments, conversation, tell)
-
-
-@tool("Wait for a message to end", _MESSAGE, reads_only=True)
-async def follow_message(
-    backend: Backend, arguments: FollowArguments, tell: Progress
-) -> mcp.CallToolResult:
-    """Wait until a message is final, or wait_seconds are over, and give its state, results and
-    files. Progress notifications tell each step meanwhile. Call it again while the status is
-    processing. Cancelling the call does not stop the work; stop_message does."""
-    return await _until(backend, arguments.message_id, arguments.wait_seconds, tell)
-
-
-@tool("Answer the agent's question", _MESSAGE)
-async def answer_question(
-    backend: Backend, arguments: AnswerArguments, tell: Progress
-) -> mcp.CallToolResult:
-    """Answer a message with the status needs_input, in its conversation. When the question has
-    choices, the text is one of them; when it has a schema, JSON that fits it. Cancelling the call
-    does not stop the work; stop_message does."""
-    conversation = arguments.conversation
-    message = await _question_message(backend, arguments)
-    if conversation is None and message is not None and "conversation" in message:
-        conversation = message["conversation"] or ""  # null: the key's own, which has no name
-    if conversation is None:
-        raise BackendError(
-            "invalid_request",
-            "The conversation of the question is not known.",
-            "Give the conversation that the result with the question names.",
-        )
-    try:
-        return await _send(backend, arguments, conversation, tell, _answer(message, arguments.text))
-    except BackendError as error:
-        if error.code != "idempotency_conflict" or arguments.message_id is not None:
-            raise
-        return await _earlier_answer(backend, arguments, conversation, tell, error)
-
-
-async def _earlier_answer(
-    backend: Backend,
-    arguments: AnswerArguments,
-    conversation: str,
-    tell: Progress,
-    conflict: BackendError,
-) -> mcp.CallToolResult:
-    """The answer that has this key already, which was given before the newest message was sent: to
-    one of the last questions. The key is taken, so that no try can send anything new."""
-    newest = (await backend.messages(conversation, None, _QUESTIONS))["data"]
-    asking = [each["id"] for each in newest if each["status"] == "needs_input"]
-    for terms in [{}, *[_answer(await backend.message(each), arguments.text) for each in asking]]:
+    async def run(self, backend: Backend, tell: Progress) -> mcp.CallToolResult:
+        conversation = self.conversation
+        message = await self._question_message(backend)
+        if conversation is None and message is not None and "conversation" in message:
+            conversation = message["conversation"] or ""  # null: the key's own, which has no name
+        if conversation is None:
+            raise BackendError(
+                "invalid_request",
+                "The conversation of the question is not known.",
+                "Give the conversation that the result with the question names.",
+            )
         try:
-            return await _send(backend, arguments, conversation, tell, terms)
+            return await self._send(backend, tell, conversation, _answer(message, self.text))
         except BackendError as error:
-            if error.code not in ("idempotency_conflict", "invalid_request"):
+            if error.code != "idempotency_conflict" or self.message_id is not None:
                 raise
-    raise conflict
+            return await self._earlier_answer(backend, tell, conversation, error)
 
+    async def _earlier_answer(
+        self, backend: Backend, tell: Progress, conversation: str, conflict: BackendError
+    ) -> mcp.CallToolResult:
+        """The answer that has this key already, which was given before the newest message was sent:
+        to one of the last questions. The key is taken, so that no try can send anything new."""
+        newest = (await backend.messages(conversation, None, _QUESTIONS))["data"]
+        asking = [each["id"] for each in newest if each["status"] == "needs_input"]
+        questions = [await backend.ask("getMessage", each) for each in asking]
+        for terms in [{}, *(_answer(question, self.text) for question in questions)]:
+            try:
+                return await self._send(backend, tell, conversation, terms)
+            except BackendError as error:
+                if error.code not in ("idempotency_conflict", "invalid_request"):
+                    raise
+        raise conflict
 
-async def _question_message(backend: Backend, arguments: AnswerArguments) -> Json | None:
-    """The message that asks: the one named, else the newest of the conversation."""
-    if arguments.message_id is not None:
-        return await backend.message(arguments.message_id)
-    if arguments.conversation is None:
-        return None
-    try:
-        newest = (await backend.messages(arguments.conversation, None, 1))["data"]
-        return await backend.message(newest[0]["id"]) if newest else None
-    except BackendError as error:
-        if error.code != "forbidden":
-            raise
-        return None  # a key that may send but not read
+    async def _question_message(self, backend: Backend) -> Json | None:
+        """The message that asks: the one named, else the newest of the conversation."""
+        if self.message_id is not None:
+            return await backend.ask("getMessage", self.message_id)
+        if self.conversation is None:
+            return None
+        try:
+            newest = (await backend.messages(self.conversation, None, 1))["data"]
+            return await backend.ask("getMessage", newest[0]["id"]) if newest else None
+        except BackendError as error:
+            if error.code != "forbidden":
+                raise
+            return None  # a key that may send but not read
 
 
 def _answer(question: Json | None, text: str) -> Json:
@@ -296,33 +217,6 @@ def _answer(question: Json | None, text: str) -> Json:
     return {"answer_to": question["id"], "answer": value}
 
 
-async def _send(
-    backend: Backend,
-    arguments: SendArguments | AnswerArguments,
-    conversation: str,
-    tell: Progress,
-    answer: Json | None = None,
-) -> mcp.CallToolResult:
-    fields = {
-        "message": arguments.text,
-        "conversation": conversation,
-        "files": [each.model_dump(exclude_none=True) for each in arguments.files] or None,
-        "upload_ids": arguments.upload_ids or None,
-        "metadata": arguments.metadata or None,
-        **(answer or {}),
-    }
-    present = {name: value for name, value in fields.items() if value is not None}
-    message = await backend.send(present, arguments.idempotency_key)
-    try:
-        result = await _until(backend, message["id"], arguments.wait_seconds, tell)
-    except BackendError as error:
-        if error.code != "forbidden":
-            raise
-        result = results.of_message(message)  # a key that may send but not read
-    result.structured_content["conversation"] = conversation
-    return result
-
-
 async def _until(
     backend: Backend, message_id: str, seconds: int, tell: Progress
 ) -> mcp.CallToolResult:
@@ -331,7 +225,7 @@ async def _until(
         with anyio.move_on_after(seconds):
             async with aclosing(backend.changes(message_id)) as changes:
                 await _report(changes, tell)
-    message = await backend.message(message_id)
+    message = await backend.ask("getMessage", message_id)
     failure = ""
     if message["final"] and message["reason"] in ("turn_failed", "agent_busy"):
         with suppress(BackendError):  # too much is held: that it failed is told by the message
@@ -379,35 +273,55 @@ def _line(entry: Json) -> str:
     return f"{entry['type']}: {text[:200]}" if text else str(entry["type"])
 
 
-@tool("Stop what runs for a message", _MESSAGE, ends_work=True)
-async def stop_message(
-    backend: Backend, arguments: MessageArguments, tell: Progress
-) -> mcp.CallToolResult:
+class StopMessage(Tool):
     """End the agent's turn and every job of the message; the files they have made are kept."""
-    await backend.stop(arguments.message_id)
-    return await _until(backend, arguments.message_id, 0, tell)
+
+    title = "Stop what runs for a message"
+    output = results.MESSAGE_SCHEMA
+    ends_work = True
+    message_id: Id
+
+    async def run(self, backend: Backend, tell: Progress) -> mcp.CallToolResult:
+        await backend.ask("cancelMessage", self.message_id)
+        return await _until(backend, self.message_id, 0, tell)
 
 
-@tool("Look again at expired work")
-async def recover_message(
-    backend: Backend, arguments: MessageArguments, _: Progress
-) -> mcp.CallToolResult:
+class RecoverMessage(Tool):
     """Watch work again that did not report back in time. It never starts anything."""
-    recovery = await backend.recover(arguments.message_id)
-    lines = [f"{work['work_id']}: {work['state']}" for work in recovery["work"]]
-    return results.of_value(recovery, "\n".join(lines) or "The message has started no work.")
+
+    title = "Look again at expired work"
+    message_id: Id
+
+    async def run(self, backend: Backend, tell: Progress) -> mcp.CallToolResult:
+        recovery = await backend.ask("recoverMessage", self.message_id)
+        lines = [f"{work['work_id']}: {work['state']}" for work in recovery["work"]]
+        return results.of_value(recovery, "\n".join(lines) or "The message has started no work.")
 
 
-@tool("List the newest messages", reads_only=True)
-async def list_messages(
-    backend: Backend, arguments: MessagesArguments, _: Progress
-) -> mcp.CallToolResult:
+class ListMessages(Tool):
     """What was sent with this key, newest first, with how it stands."""
-    page = await backend.messages(arguments.conversation, arguments.before, arguments.limit)
-    lines = [f"{each['id']}: {each['status']} — {_line_of(each)}" for each in page["data"]]
-    if page["has_more"]:
-        lines.append(f"There are more: before={page['data'][-1]['id']}")
-    return results.of_value(page, "\n".join(lines) or "There is no message.")
+
+    title = "List the newest messages"
+    reads_only = True
+    conversation: str | None = Field(default=None, description="Only those of this conversation.")
+    before: str | None = Field(
+        default=None,
+        pattern=ids.pattern(ids.MESSAGE),
+        description="Only those older than this message id.",
+    )
+    limit: int = Field(
+        default=limits.MESSAGE_LIST_DEFAULT,
+        ge=1,
+        le=limits.MESSAGE_LIST_MAX,
+        description="How many.",
+    )
+
+    async def run(self, backend: Backend, tell: Progress) -> mcp.CallToolResult:
+        page = await backend.messages(self.conversation, self.before, self.limit)
+        lines = [f"{each['id']}: {each['status']} — {_line_of(each)}" for each in page["data"]]
+        if page["has_more"]:
+            lines.append(f"There are more: before={page['data'][-1]['id']}")
+        return results.of_value(page, "\n".join(lines) or "There is no message.")
 
 
 def _line_of(message: Json) -> str:
@@ -415,28 +329,55 @@ def _line_of(message: Json) -> str:
     return text[:200]
 
 
-@tool("List the newest works", reads_only=True)
-async def list_work(backend: Backend, arguments: WorksArguments, _: Progress) -> mcp.CallToolResult:
+# --- works ----------------------------------------------------------------------------------------
+class ListWork(Tool):
     """A work is where jobs run and leave their files."""
-    page = await backend.works(arguments.before, arguments.limit)
-    lines = [f"{work['work_id']}: {work['title']} ({work['status']})" for work in page["data"]]
-    if page["has_more"]:
-        lines.append(f"There are more: before={page['data'][-1]['work_id']}")
-    return results.of_value(page, "\n".join(lines) or "There is no work yet.")
+
+    title = "List the newest works"
+    reads_only = True
+    before: str | None = Field(
+        default=None,
+        pattern=ids.pattern(ids.WORK),
+        description="Only those older than this work id.",
+    )
+    limit: int = Field(
+        default=limits.WORK_LIST_DEFAULT, ge=1, le=limits.WORK_LIST_MAX, description="How many."
+    )
+
+    async def run(self, backend: Backend, tell: Progress) -> mcp.CallToolResult:
+        page = await backend.ask("listWork", before=self.before, limit=self.limit)
+        lines = [f"{work['work_id']}: {work['title']} ({work['status']})" for work in page["data"]]
+        if page["has_more"]:
+            lines.append(f"There are more: before={page['data'][-1]['work_id']}")
+        return results.of_value(page, "\n".join(lines) or "There is no work yet.")
 
 
-@tool("Read a work", reads_only=True)
-async def get_work(backend: Backend, arguments: WorkArguments, _: Progress) -> mcp.CallToolResult:
+class GetWork(Tool):
     """The latest result of a work, in pages of 20,000 characters, and its newest files."""
-    return _work(await backend.work(arguments.work_id, arguments.from_char))
+
+    title = "Read a work"
+    reads_only = True
+    work_id: Id
+    from_char: int = Field(
+        default=0,
+        ge=0,
+        le=limits.INT_PARAM_MAX,
+        description="Where to continue: `next_from_char` of the last page.",
+    )
+
+    async def run(self, backend: Backend, tell: Progress) -> mcp.CallToolResult:
+        return _work(await backend.ask("getWork", self.work_id, from_char=self.from_char))
 
 
-@tool("Stop everything in a work", ends_work=True)
-async def stop_work(
-    backend: Backend, arguments: StopWorkArguments, _: Progress
-) -> mcp.CallToolResult:
+class StopWork(Tool):
     """End all jobs that run or wait in a work; the files they have made are kept."""
-    return _work(await backend.stop_work(arguments.work_id))
+
+    title = "Stop everything in a work"
+    ends_work = True
+    work_id: Id
+
+    async def run(self, backend: Backend, tell: Progress) -> mcp.CallToolResult:
+        return _work(await backend.ask("stopWork", self.work_id))
 
 
 def _work(work: Json) -> mcp.CallToolResult:
@@ -446,22 +387,43 @@ def _work(work: Json) -> mcp.CallToolResult:
     return results.of_value(work, text, [files.link(file) for file in work["files"]])
 
 
+# --- for clients ----------------------------------------------------------------------------------
+TOOLS: Final[dict[str, type[Tool]]] = {
+    "send_message": SendMessage,
+    "follow_message": FollowMessage,
+    "answer_question": AnswerQuestion,
+    "stop_message": StopMessage,
+    "recover_message": RecoverMessage,
+    "list_messages": ListMessages,
+    "list_work": ListWork,
+    "get_work": GetWork,
+    "stop_work": StopWork,
+}
+
+
+def schema_of(tool: type[Tool]) -> dict[str, Any]:
+    """The JSON schema of its arguments."""
+    schema = tool.model_json_schema()
+    del schema["description"]  # it is that of the tool
+    return schema
+
+
 def list_tools() -> list[mcp.Tool]:
     """The tools as clients see them."""
     return [
         mcp.Tool(
             name=name,
-            title=spec.title,
-            description=spec.description,
-            input_schema=spec.arguments.model_json_schema(),
-            output_schema=spec.output,
+            title=tool.title,
+            description=" ".join((tool.__doc__ or "").split()),
+            input_schema=schema_of(tool),
+            output_schema=tool.output,
             annotations=mcp.ToolAnnotations(
-                read_only_hint=spec.reads_only,
-                destructive_hint=spec.ends_work,
-                idempotent_hint=spec.reads_only or spec.ends_work,
+                read_only_hint=tool.reads_only,
+                destructive_hint=tool.ends_work,
+                idempotent_hint=tool.reads_only or tool.ends_work,
             ),
         )
-        for name, spec in TOOLS.items()
+        for name, tool in TOOLS.items()
     ]
 
 
@@ -469,20 +431,20 @@ async def call(
     backend: Backend, name: str, arguments: dict[str, Any], tell: Progress
 ) -> mcp.CallToolResult:
     """Call a tool; what is refused comes back as a result that says so."""
-    spec = TOOLS.get(name)
+    tool = TOOLS.get(name)
     try:
-        if spec is None:
+        if tool is None:
             raise BackendError("not_found", f"There is no tool {name[:80]}.", "See tools/list.")
-        return await spec.run(backend, _validate(spec, arguments), tell)
+        return await _validate(tool, arguments).run(backend, tell)
     except BackendError as error:
         return mcp.CallToolResult(
             content=[mcp.TextContent(type="text", text=str(error))], is_error=True
         )
 
 
-def _validate(spec: ToolSpec, arguments: dict[str, Any]) -> Arguments:
+def _validate(tool: type[Tool], arguments: dict[str, Any]) -> Tool:
     try:
-        return spec.arguments.model_validate(arguments)
+        return tool.model_validate(arguments)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False, include_input=False)
         sentences = [

@@ -181,23 +181,6 @@ def completion(moment: Moment, links: Links, echo: Echo) -> Json:
     }
 
 
-def chunk(moment: Moment, echo: Echo, delta: Json) -> Json:
-    """A chunk that has a piece of the answer."""
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
-    usage = {"usage": None} if echo.include_usage else {}
-    return {**_head(moment, "chat.completion.chunk"), "choices": [choice], **usage}
-
-
-def last_chunks(moment: Moment, links: Links, echo: Echo) -> list[Json]:
-    """The chunks that end a stream: why it ends, then the usage when it was asked for."""
-    last = chunk(moment, echo, {})
-    last["choices"][0]["finish_reason"] = _finish_reason(moment)
-    last["agentpost"] = _show(moment, links, echo)
-    if not echo.include_usage:
-        return [last]
-    return [last, {**last, "choices": [], "usage": _usage(last["agentpost"])}]
-
-
 def _head(moment: Moment, kind: str) -> Json:
     message = moment.snapshot.message
     return {
@@ -282,7 +265,7 @@ class CompletionStream:
         self._links = links
         self._echo = echo
         self._responses = ResponseStream(links, Echo(), -1)
-        self._sent = ""
+        self._has_text = False
         self._item = ""  # what was sent of the output that is being shown
         self._has_begun = False
         self.headers: dict[str, str] = {}
@@ -293,11 +276,11 @@ class CompletionStream:
         self.headers = _naming(moment.conversation)
         if not self._has_begun:
             self._has_begun = True
-            yield self._chunk(moment, {"role": "assistant", "content": ""})
+            yield _frame(self._chunk(moment, {"role": "assistant", "content": ""}))
         for entry in moment.entries:
             step = json.loads(entry.body_json).get("step")
             if entry.type == EntryType.PROGRESS and step:
-                yield self._chunk(moment, {"reasoning_content": f"{step}\n"})
+                yield _frame(self._chunk(moment, {"reasoning_content": f"{step}\n"}))
         outputs = outputs_of(moment.snapshot, self._links)
         for event in self._responses.events(moment):
             yield from self._of_event(moment, outputs, event)
@@ -313,9 +296,12 @@ class CompletionStream:
             rest = [*notes_of(moment.snapshot, self._links), *rest]
         for text in rest:
             if text:
-                yield self._text(moment, f"{BETWEEN if self._sent else ''}{text}")
-        for last in last_chunks(moment, self._links, self._echo):
-            yield _frame(last)
+                yield self._text(moment, f"{BETWEEN if self._has_text else ''}{text}")
+        shown = _show(moment, self._links, self._echo)
+        last = {**self._chunk(moment, {}, _finish_reason(moment)), "agentpost": shown}
+        yield _frame(last)
+        if self._echo.include_usage:
+            yield _frame({**last, "choices": [], "usage": _usage(shown)})
         yield "data: [DONE]\n\n"
 
     def refusal_frame(self, refusal: Refusal) -> str:
@@ -345,11 +331,14 @@ class CompletionStream:
                 yield self._text(moment, links)
 
     def _text(self, moment: Moment, text: str) -> str:
-        self._sent += text
-        return self._chunk(moment, {"content": text})
+        self._has_text = self._has_text or bool(text)
+        return _frame(self._chunk(moment, {"content": text}))
 
-    def _chunk(self, moment: Moment, delta: Json) -> str:
-        return _frame(chunk(moment, self._echo, delta))
+    def _chunk(self, moment: Moment, delta: Json, finish_reason: str | None = None) -> Json:
+        """A chunk that has a piece of the answer, or says why it ends."""
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        usage = {"usage": None} if self._echo.include_usage else {}
+        return {**_head(moment, "chat.completion.chunk"), "choices": [choice], **usage}
 
 
 def _frame(data: Json) -> str:

@@ -237,53 +237,42 @@ class Echo:
 def response(moment: Moment, links: Links, echo: Echo = Echo()) -> Json:
     """The Response of a message. ``agentpost`` is the message as the API itself shows it."""
     snapshot = moment.snapshot
-    message = snapshot.message
     shape = MessageShape.of(snapshot, links)
     status = status_of(snapshot, moment.cancelled)
-    items = [item(each, n) for n, each in enumerate(outputs_of(snapshot, links))]
-    is_completed = status == "completed"
     ignored = {"ignored": list(echo.ignored)} if echo.ignored else {}
     return {
-        **_head(moment, echo),
+        **empty_response(moment, echo),
         "status": status,
         "error": error_of(snapshot, moment.cancelled),
         "incomplete_details": incomplete_of(snapshot),
         "metadata": shape.metadata if shape.metadata is not msgspec.UNSET else {},
-        "output": items,
-        "completed_at": changed_at(snapshot) / SECOND if is_completed else None,
-        "usage": _usage(shape.credits_used) if message.final else None,
+        "output": [item(each, n) for n, each in enumerate(outputs_of(snapshot, links))],
+        "completed_at": changed_at(snapshot) / SECOND if status == "completed" else None,
+        "usage": _usage(shape.credits_used) if snapshot.message.final else None,
         "agentpost": {**msgspec.to_builtins(shape), **ignored},
     }
 
 
 def empty_response(moment: Moment, echo: Echo) -> Json:
     """The Response as it was when it had brought nothing."""
-    return {
-        **_head(moment, echo),
-        "status": "in_progress",
-        "error": None,
-        "incomplete_details": None,
-        "metadata": {},
-        "output": [],
-        "completed_at": None,
-        "usage": None,
-    }
-
-
-def _head(moment: Moment, echo: Echo) -> Json:
     message = moment.snapshot.message
+    nothing = (
+        *("completed_at", "error", "incomplete_details", "instructions", "max_output_tokens"),
+        *("reasoning", "usage"),
+    )
     return {
+        **dict.fromkeys(nothing),
         "id": response_id_of(message.id),
         "object": "response",
         "created_at": message.created_at / SECOND,
+        "status": "in_progress",
         "model": OWN_MODEL,
         "background": echo.background,
         "previous_response_id": echo.previous_response_id,
         "conversation": {"id": moment.conversation},
-        "instructions": None,
-        "max_output_tokens": None,
+        "metadata": {},
+        "output": [],
         "parallel_tool_calls": True,
-        "reasoning": None,
         "store": True,
         "temperature": 1.0,
         "text": {"format": _text_format(message)},
@@ -328,12 +317,19 @@ def _item_head(source: str) -> Json:
 
 
 def _part(output: Output, index: int) -> Json:
-    return {
-        "type": "output_text",
-        "text": with_separator(output.shown, index),
-        "annotations": _annotations(output, index),
-        "logprobs": [],
-    }
+    text = with_separator(output.shown, index)
+    annotations = [
+        {
+            "type": "container_file_citation",
+            "container_id": file.work_id,
+            "file_id": file.file_id,
+            "filename": file.name,
+            "start_index": len(text),
+            "end_index": len(text),
+        }
+        for file in output.files
+    ]
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
 
 
 def with_separator(text: str, index: int) -> str:
@@ -341,53 +337,31 @@ def with_separator(text: str, index: int) -> str:
     return f"{BETWEEN}{text}" if text and index else text
 
 
-def _annotations(output: Output, index: int) -> list[Json]:
-    end = len(with_separator(output.shown, index))
-    return [
-        {
-            "type": "container_file_citation",
-            "container_id": file.work_id,
-            "file_id": file.file_id,
-            "filename": file.name,
-            "start_index": end,
-            "end_index": end,
-        }
-        for file in output.files
-    ]
-
-
 # --- the stream -----------------------------------------------------------------------------------
+def event(kind: str, **fields: Any) -> Json:
+    """An event of a stream."""
+    return {"type": f"response.{kind}", **fields}
+
+
 def opening(moment: Moment, echo: Echo) -> list[Json]:
     """How each stream begins."""
     fields = empty_response(moment, echo)
-    return [
-        {"type": "response.created", "response": fields},
-        {"type": "response.in_progress", "response": fields},
-    ]
+    return [event(kind, response=fields) for kind in ("created", "in_progress")]
 
 
 def item_begun(source: str, index: int) -> list[Json]:
     """The events that open an output."""
-    head = _item_head(source)
-    empty = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+    opened = {**_item_head(source), "status": "in_progress", "content": []}
+    empty = _part(Output(source, "", "", ()), index)
     return [
-        {
-            "type": "response.output_item.added",
-            "output_index": index,
-            "item": {**head, "status": "in_progress", "content": []},
-        },
-        {"type": "response.content_part.added", **_place(source, index), "part": empty},
+        event("output_item.added", output_index=index, item=opened),
+        event("content_part.added", **_place(source, index), part=empty),
     ]
 
 
 def text_delta(source: str, index: int, piece: str) -> Json:
     """The event that has a piece of its text."""
-    return {
-        "type": "response.output_text.delta",
-        **_place(source, index),
-        "delta": piece,
-        "logprobs": [],
-    }
+    return event("output_text.delta", **_place(source, index), delta=piece, logprobs=[])
 
 
 def text_deltas(output: Output, index: int) -> list[Json]:
@@ -397,38 +371,25 @@ def text_deltas(output: Output, index: int) -> list[Json]:
     return [text_delta(output.id, index, piece) for piece in texts]
 
 
-def item_ended(output: Output, index: int) -> list[Json]:
+def item_ended(output: Output, index: int, status: str = "completed") -> list[Json]:
     """The events that close an output, behind its text."""
-    where = _place(output.id, index)
+    where, part = _place(output.id, index), _part(output, index)
+    ended = {**item(output, index), "status": status}
     return [
         *(
-            {
-                "type": "response.output_text.annotation.added",
-                **where,
-                "annotation_index": n,
-                "annotation": annotation,
-            }
-            for n, annotation in enumerate(_annotations(output, index))
+            event(
+                "output_text.annotation.added", **where, annotation_index=n, annotation=annotation
+            )
+            for n, annotation in enumerate(part["annotations"])
         ),
-        {
-            "type": "response.output_text.done",
-            **where,
-            "text": with_separator(output.shown, index),
-            "logprobs": [],
-        },
-        {"type": "response.content_part.done", **where, "part": _part(output, index)},
-        {"type": "response.output_item.done", "output_index": index, "item": item(output, index)},
+        event("output_text.done", **where, text=part["text"], logprobs=[]),
+        event("content_part.done", **where, part=part),
+        event("output_item.done", output_index=index, item=ended),
     ]
 
 
-def item_left(source: str, index: int, text: str) -> list[Json]:
-    """The events that close an output whose text was begun and never came."""
-    *before, last = item_ended(Output(source, "", text, ()), index)
-    return [*before, {**last, "item": {**last["item"], "status": "incomplete"}}]
-
-
 def _place(source: str, index: int) -> Json:
-    return {"item_id": _item_head(source)["id"], "output_index": index, "content_index": 0}
+    return {"item_id": item_id_of(source), "output_index": index, "content_index": 0}
 
 
 def closing(response: Json) -> Json:
@@ -439,9 +400,8 @@ def closing(response: Json) -> Json:
     ``response.failed`` is the one of them that no client takes for an answer. The response in it
     is ``cancelled`` and its error says so.
     """
-    names = {"cancelled": "failed"}
-    status = names.get(response["status"], response["status"])
-    return {"type": f"response.{status}", "response": response}
+    status = response["status"]
+    return event("failed" if status == "cancelled" else status, response=response)
 
 
 @dataclass(slots=True)
@@ -507,7 +467,8 @@ class ResponseStream:
         is_ended = fields["status"] in TERMINAL
         if is_ended and self._begun is not None:
             item, self._begun = self._begun, None
-            left = item_left(item.source, self._shown, item.text)
+            output = Output(item.source, "", item.text, ())  # its text was begun and never came
+            left = item_ended(output, self._shown, "incomplete")
             yield from map(_frame, self._number_events(left))
         number = self._number if is_ended else max(self._number - 1, 0)
         yield _frame({**closing(fields), "sequence_number": number})
