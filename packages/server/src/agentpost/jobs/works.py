@@ -85,21 +85,14 @@ def delete(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> None:
 @read_transaction
 def get_file(tx: Tx, ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
     """A file of the account by its public id; raises ``not_found``."""
+    return find_file(tx, account_id, file_id)
+
+
+def find_file(tx: Tx, account_id: str | None, file_id: str) -> FileRecord:
+    """`get_file`; None: a file of any account, for the holder of a signed link."""
     work_id, _, path = file_id.partition("/")
-    work = work_rows.get(tx, work_id, account_id)
-    return require_file(None if work is None else work_rows.file(tx, work_id, path))
-
-
-@read_transaction
-def linked_file(tx: Tx, ctx: AppContext, file_id: str) -> FileRecord:
-    """A file by its public id, for the holder of a signed link; raises ``not_found``."""
-    work_id, _, path = file_id.partition("/")
-    return require_file(work_rows.live_file(tx, work_id, path))
-
-
-def require_file(file: FileRecord | None) -> FileRecord:
-    """The file; raises ``not_found`` when there is none."""
-    if file is None:
+    file = work_rows.file(tx, work_id, path)
+    if file is None or account_id not in (None, file.account_id):
         raise not_found("file")
     return file
 
