@@ -25,12 +25,7 @@ from agentpost.following.followers import Moment
 from agentpost.following.shapes import EntryShape
 from agentpost.http.request_state import RequestState
 from agentpost.jobs import recovery as recover, works
-from agentpost.jobs.work_shapes import (
-    RecoveredWorkShape,
-    RecoveryShape,
-    WorkItemShape,
-    WorkListShape,
-)
+from agentpost.jobs.work_shapes import RecoveredWorkShape, RecoveryShape
 from agentpost.messages import idempotency_rules, lists
 from agentpost.messages.filter_rules import MessageFilter
 from agentpost.messages.new_messages import from_fields
@@ -109,21 +104,19 @@ class LocalBackend:
     async def works(self, before: str | None, limit: int) -> Json:
         with self._refusals_translated(Scope.READ):
             await list_places.check(self._ctx, self._caller, "before", before or "")
-            lines, more = await works.list_works(self._ctx, self._caller.account_id, limit, before)
-        links = self._ctx.links
-        items = [WorkItemShape.of(line.work, links, running=line.running) for line in lines]
-        return _json(WorkListShape(data=items, has_more=more))
+            page = await works.list_works(self._ctx, self._caller.account_id, limit, before)
+        return _json(page)
 
     async def work(self, work_id: str, from_char: int) -> Json:
         with self._refusals_translated(Scope.READ):
             await admission.work_read(self._ctx, self._caller)
-            view = await works.get(self._ctx, self._caller.account_id, work_id)
-        return _json(view.shape(self._ctx.links, from_char))
+            work = await works.get(self._ctx, self._caller.account_id, work_id, from_char)
+        return _json(work)
 
     async def stop_work(self, work_id: str) -> Json:
         with self._refusals_translated(Scope.SEND):
-            view = await works.stop(self._ctx, self._caller.account_id, work_id)
-        return _json(view.shown_to(self._caller.scopes).shape(self._ctx.links))
+            work = await works.stop(self._ctx, self._caller.account_id, work_id)
+        return _json(work.shown_to(self._caller.scopes))
 
     async def file(self, file_id: str) -> Json:
         with self._refusals_translated(Scope.READ):
