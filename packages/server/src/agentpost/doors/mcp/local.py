@@ -24,8 +24,7 @@ from agentpost.following import followers
 from agentpost.following.followers import Moment
 from agentpost.following.shapes import EntryShape
 from agentpost.http.request_state import RequestState
-from agentpost.jobs import recovery as recover, works
-from agentpost.jobs.work_shapes import RecoveredWorkShape, RecoveryShape
+from agentpost.jobs import recovery, works
 from agentpost.messages import idempotency_rules, lists
 from agentpost.messages.filter_rules import MessageFilter
 from agentpost.messages.new_messages import from_fields
@@ -79,9 +78,8 @@ class LocalBackend:
 
     async def recover(self, message_id: str) -> Json:
         with self._refusals_translated(Scope.SEND):
-            states = await recover.recover(self._ctx, self._caller, message_id)
-        shapes = [RecoveredWorkShape(work_id=w, state=state) for w, state in states.items()]
-        return _json(RecoveryShape(id=message_id, work=shapes))
+            recovery_shape = await recovery.recover(self._ctx, self._caller, message_id)
+        return _json(recovery_shape)
 
     async def messages(self, conversation: str | None, before: str | None, limit: int) -> Json:
         list_filter = MessageFilter(conversation=conversation)
