@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from typing import Any
 from agentpost.domain.times import DAY
 from agentpost.record.transitions import JOBS, TURNS
 from agentpost.uploads.rules import UPLOADS
-from agentpost.webhooks import endpoint_rules
-from agentpost.webhooks.endpoint_rules import DisabledReason, EndpointState
+from agentpost.webhooks.endpoint_rules import DisabledReason
+from agentpost.webhooks.records import EndpointRecord
 
 FOLDER = Path(__file__).parent / "states"
 START, DELETED = "start", "deleted"
@@ -99,37 +100,36 @@ def of_uploads() -> Iterator[Edge]:
 
 
 def of_endpoints() -> Iterator[Edge]:
-    """What `agentpost.webhooks.endpoint_rules` makes of one endpoint in each state."""
+    """What `agentpost.webhooks.records` makes of one endpoint in each state."""
     now, limit = 10 * DAY, 3 * 86_400.0
+    on = EndpointRecord("whe_1", "acc_1", "https://example.com", "[]", created_at=0)
     states = [
-        EndpointState(),
-        EndpointState(failing_since=now - DAY),
-        EndpointState(failing_since=now - 4 * DAY),
-        EndpointState(now, DisabledReason.FAILING, now - 4 * DAY),
-        EndpointState(now, DisabledReason.MANUAL),
+        on,
+        replace(on, failing_since=now - DAY),
+        replace(on, failing_since=now - 4 * DAY),
+        replace(on, disabled_at=now, disabled_reason=DisabledReason.FAILING, failing_since=DAY),
+        replace(on, disabled_at=now, disabled_reason=DisabledReason.MANUAL),
     ]
+    attempt = partial(EndpointRecord.note_attempt, at=now, disable_seconds=limit)
     happenings = {
-        "attempt succeeded": lambda s: endpoint_rules.after_attempt(
-            s, succeeded=True, now=now, disable_seconds=limit
-        ),
-        "attempt failed": lambda s: endpoint_rules.after_attempt(
-            s, succeeded=False, now=now, disable_seconds=limit
-        ),
-        "enabled": endpoint_rules.after_enabling,
-        "disabled": lambda s: endpoint_rules.after_disabling(s, now),
+        "attempt succeeded": partial(attempt, succeeded=True),
+        "attempt failed": partial(attempt, succeeded=False),
+        "enabled": EndpointRecord.turn_on,
+        "disabled": lambda endpoint: endpoint.turn_off(DisabledReason.MANUAL, now),
     }
     found: dict[Edge, None] = {}
     for state, (name, happens) in product(states, happenings.items()):
-        after = happens(state)
+        after = replace(state)
+        happens(after)
         if _named(state) != _named(after):
             found[_named(state), _named(after), name] = None
     return iter(found)
 
 
-def _named(state: EndpointState) -> str:
-    if state.disabled_reason is not None:
-        return f"off: {state.disabled_reason}"
-    return "on" if state.failing_since is None else "failing"
+def _named(endpoint: EndpointRecord) -> str:
+    if endpoint.disabled_reason is not None:
+        return f"off: {endpoint.disabled_reason}"
+    return "on" if endpoint.failing_since is None else "failing"
 
 
 DIAGRAMS = {

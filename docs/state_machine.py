@@ -20,7 +20,7 @@ INTRO = """\
 Made by `docs/state_machine.py` and `docs/diagrams.py` from
 [record/transitions.py](../packages/server/src/agentpost/record/transitions.py),
 [uploads/rules.py](../packages/server/src/agentpost/uploads/rules.py) and
-[webhooks/endpoint_rules.py](../packages/server/src/agentpost/webhooks/endpoint_rules.py);
+[webhooks/records.py](../packages/server/src/agentpost/webhooks/records.py);
 do not edit.
 
 A signal says what happened; the tables say what follows. A pair that is not in a table is an error

@@ -171,10 +171,10 @@ async def test_running_work_is_stopped_first(tmp_path: Path) -> None:
         await ctx.db.write(lambda tx: tx.execute("UPDATE users SET role = 'owner'"))
         sent = AttachmentRecord(running, 0, "sent.txt", blob="files/sent")
         await ctx.db.write(lambda tx: history_rows.ATTACHMENTS.insert(tx, sent))
-        assert (await views.find_linked(ctx, f"{running}/0")).name == "sent.txt"
+        assert (await views.find(ctx, None, f"{running}/0")).name == "sent.txt"
         await deletion.begin(ctx, account_id)
         with pytest.raises(Refusal):  # links end with the first transaction
-            await views.find_linked(ctx, f"{running}/0")
+            await views.find(ctx, None, f"{running}/0")
         while not await deletion.step(ctx, account_id):
             at.clock.advance(1)
         assert owned.job_id in at.placed.aborted

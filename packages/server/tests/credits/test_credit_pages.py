@@ -10,7 +10,8 @@ import pytest
 from agentpost.accounts import actions as accounts, rows as account_rows
 from agentpost.clock import new_id
 from agentpost.credits import usage
-from agentpost.credits.usage import Statement, Used
+from agentpost.credits.rules import UsageLine
+from agentpost.credits.usage import Statement
 from agentpost.domain import ids
 from agentpost.domain.times import DAY, HOUR
 from agentpost.jobs.rules import JobState
@@ -123,7 +124,7 @@ def test_a_day_begins_at_midnight(site: Site) -> None:
     [([0, 0], [0, 0]), ([1, 4], [25, 100]), ([0, 1_000_000, 1], [0, 100, 1.5])],
 )
 def test_the_chart_is_as_tall_as_its_greatest_day(amounts: list[int], heights: list[float]) -> None:
-    made = bars([Used(millionths=each) for each in amounts], lambda used: used.millionths)
+    made = bars([UsageLine(millionths=each) for each in amounts], lambda used: used.millionths)
     assert [bar.height for bar in made] == heights
     assert all(bar.y + bar.height == 100 for bar in made)
 

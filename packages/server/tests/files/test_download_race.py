@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from agentpost.context import AppContext
-from agentpost.jobs import works
+from agentpost.files import views
 from agentpost.record.records import FileRecord
 from tests.web.site import Site
 
@@ -37,14 +37,14 @@ def test_it_went_this_moment(
     path = link_of(site, file)
     assert stranger.get(path).text == "x"
     asyncio.run(site.ctx.storage.delete(file.blob))
-    real = works.linked_file
+    real = views.find
 
-    async def look_and_lose(ctx: AppContext, file_id: str) -> FileRecord:
-        found = await real(ctx, file_id)
+    async def look_and_lose(ctx: AppContext, account_id: str | None, file_id: str) -> FileRecord:
+        found = await real(ctx, account_id, file_id)
         await ctx.db.write(lambda tx: tx.execute(change))
         return found
 
-    monkeypatch.setattr(works, "linked_file", look_and_lose)
+    monkeypatch.setattr(views, "find", look_and_lose)
     answer = stranger.get(path)
     assert (answer.status_code, answer.json()["error"]) == refused
 

@@ -23,7 +23,7 @@ async def expired(at: ManualHarness) -> tuple[str, JobClaim]:
 
 
 async def recover(at: ManualHarness, message_id: str) -> list[R]:
-    return list((await recovery.recover(at.ctx, at.caller, message_id)).values())
+    return [work.state for work in (await recovery.recover(at.ctx, at.caller, message_id)).work]
 
 
 async def entry_types(at: ManualHarness, message_id: str) -> list[object]:
@@ -89,9 +89,9 @@ async def test_each_work_is_reported_once_the_worst_first(at: ManualHarness) -> 
     await at.end(message_id)
     await at.finish(first)
     await at.finish(other)
-    states = await recovery.recover(at.ctx, at.caller, message_id)
-    assert list(states) == [work_id, next(w for w in states if w != work_id)]
-    assert list(states.values()) == [R.WATCHING, R.SETTLED]
+    first_work, other_work = (await recovery.recover(at.ctx, at.caller, message_id)).work
+    assert first_work.work_id == work_id != other_work.work_id
+    assert [first_work.state, other_work.state] == [R.WATCHING, R.SETTLED]
 
 
 async def test_a_joined_message_recovers_the_job_for_all(at: ManualHarness) -> None:

@@ -3,6 +3,8 @@
 spec: Webhook endpoint states, Webhook events 3, 7, 8; design: Webhook events.
 """
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -10,22 +12,35 @@ from agentpost.settings import load_settings
 from agentpost.webhooks.endpoint_rules import (
     DeliveryStatus,
     DisabledReason,
-    EndpointState,
-    after_attempt,
-    after_disabling,
-    after_enabling,
     retry_after,
     wants,
 )
+from agentpost.webhooks.records import EndpointRecord
 
 SHIPPED = load_settings()
 DISABLE_SECONDS = SHIPPED.webhook_disable_seconds
 DAY = 86_400 * 1_000_000
 NOW = 20_000 * DAY
-HEALTHY = EndpointState()
-FAILING = EndpointState(failing_since=NOW - DAY)
-OFF_BY_HAND = EndpointState(NOW - DAY, DisabledReason.MANUAL)
-OFF_FAILING = EndpointState(NOW - DAY, DisabledReason.FAILING, NOW - 4 * DAY)
+
+
+def endpoint(
+    disabled_at: int | None = None,
+    disabled_reason: DisabledReason | None = None,
+    failing_since: int | None = None,
+) -> EndpointRecord:
+    return EndpointRecord(
+        *("whe_1", "acc_1", "https://example.com", "[]"),
+        created_at=0,
+        disabled_at=disabled_at,
+        disabled_reason=disabled_reason,
+        failing_since=failing_since,
+    )
+
+
+HEALTHY = endpoint()
+FAILING = endpoint(failing_since=NOW - DAY)
+OFF_BY_HAND = endpoint(NOW - DAY, DisabledReason.MANUAL)
+OFF_FAILING = endpoint(NOW - DAY, DisabledReason.FAILING, NOW - 4 * DAY)
 
 
 @pytest.mark.rule("Webhook events 7")
@@ -68,22 +83,24 @@ def test_retries_never_outrun_one_another(chances: list[float]) -> None:
 @pytest.mark.parametrize(
     ("state", "after"),
     [
-        (HEALTHY, EndpointState(failing_since=NOW)),
+        (HEALTHY, endpoint(failing_since=NOW)),
         (FAILING, FAILING),
         (
-            EndpointState(failing_since=NOW - 3 * DAY + 1),
-            EndpointState(None, None, NOW - 3 * DAY + 1),
+            endpoint(failing_since=NOW - 3 * DAY + 1),
+            endpoint(None, None, NOW - 3 * DAY + 1),
         ),
         (
-            EndpointState(failing_since=NOW - 3 * DAY),
-            EndpointState(NOW, DisabledReason.FAILING, NOW - 3 * DAY),
+            endpoint(failing_since=NOW - 3 * DAY),
+            endpoint(NOW, DisabledReason.FAILING, NOW - 3 * DAY),
         ),
         (OFF_BY_HAND, OFF_BY_HAND),
         (OFF_FAILING, OFF_FAILING),
     ],
 )
-def test_a_failed_attempt(state: EndpointState, after: EndpointState) -> None:
-    assert after_attempt(state, succeeded=False, now=NOW, disable_seconds=DISABLE_SECONDS) == after
+def test_a_failed_attempt(state: EndpointRecord, after: EndpointRecord) -> None:
+    failed = replace(state)
+    failed.note_attempt(succeeded=False, at=NOW, disable_seconds=DISABLE_SECONDS)
+    assert failed == after
 
 
 @pytest.mark.rule(
@@ -92,23 +109,25 @@ def test_a_failed_attempt(state: EndpointState, after: EndpointState) -> None:
 @pytest.mark.parametrize(
     ("state", "succeeded", "switched_on", "switched_off"),
     [
-        (HEALTHY, HEALTHY, HEALTHY, EndpointState(NOW, DisabledReason.MANUAL)),
-        (FAILING, HEALTHY, FAILING, EndpointState(NOW, DisabledReason.MANUAL, NOW - DAY)),
+        (HEALTHY, HEALTHY, HEALTHY, endpoint(NOW, DisabledReason.MANUAL)),
+        (FAILING, HEALTHY, FAILING, endpoint(NOW, DisabledReason.MANUAL, NOW - DAY)),
         (OFF_BY_HAND, OFF_BY_HAND, HEALTHY, OFF_BY_HAND),
         (OFF_FAILING, OFF_FAILING, HEALTHY, OFF_FAILING),
     ],
 )
 def test_a_success_and_a_switch(
-    state: EndpointState,
-    succeeded: EndpointState,
-    switched_on: EndpointState,
-    switched_off: EndpointState,
+    state: EndpointRecord,
+    succeeded: EndpointRecord,
+    switched_on: EndpointRecord,
+    switched_off: EndpointRecord,
 ) -> None:
     """Failure is continuous: one success forgets it."""
-    done = after_attempt(state, succeeded=True, now=NOW, disable_seconds=DISABLE_SECONDS)
-    assert done == succeeded
-    assert after_enabling(state) == switched_on
-    assert after_disabling(state, NOW) == switched_off
+    done, on, off = replace(state), replace(state), replace(state)
+    done.note_attempt(succeeded=True, at=NOW, disable_seconds=DISABLE_SECONDS)
+    on.turn_on()
+    has_changed = off.turn_off(DisabledReason.MANUAL, NOW)
+    assert (done, on, off) == (succeeded, switched_on, switched_off)
+    assert has_changed == (state != switched_off)
 
 
 @pytest.mark.rule("Webhook events 3")

@@ -10,7 +10,7 @@ from typing import Final
 from agentpost.accounts import rows as account_rows
 from agentpost.context import AppContext
 from agentpost.credits import usage
-from agentpost.credits.usage import Used
+from agentpost.credits.rules import UsageLine
 from agentpost.db.filtered import COUNTED_MAX
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -93,7 +93,7 @@ class Overview:
     refused: list[tuple[str, int]]
     failed: list[tuple[Reason | None, int]]
     failing: list[EndpointHealth]
-    days: list[Used]
+    days: list[UsageLine]
 
 
 @read_transaction
@@ -135,7 +135,7 @@ def overview(tx: Tx, ctx: AppContext, account_id: str) -> Overview:
             key=lambda each: -each[1],
         ),
         failing=[each for each in health.of_account(tx, account_id) if each.is_failing],
-        days=usage.used(tx, account_id, now, DAYS).days,
+        days=usage.days(tx, account_id, now, DAYS),
     )
 
 

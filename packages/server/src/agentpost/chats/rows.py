@@ -6,8 +6,7 @@ from agentpost.db.session import Tx
 from agentpost.db.statements import All, First, Rows, Value
 from agentpost.jobs.work_rows import WORKS
 from agentpost.messages.rows import MESSAGES
-from agentpost.record.history_rows import ATTACHMENTS
-from agentpost.record.records import AttachmentRecord, ConversationRecord, MessageRecord, WorkRecord
+from agentpost.record.records import ConversationRecord, MessageRecord, WorkRecord
 from agentpost.turns.conversation_rows import CONVERSATIONS
 
 # A conversation of the account.
@@ -51,10 +50,4 @@ turn_failure = Value[str, str](
 last_turn = Value[int, str](
     "SELECT MAX(m.turn_no) FROM jobs j JOIN message_jobs l ON l.job_id = j.id"
     " JOIN messages m ON m.id = l.message_id WHERE j.work_id = ?"
-)
-# A file that came with a message of the account.
-attachment = First[AttachmentRecord, str, int, str, int](
-    ATTACHMENTS,
-    "WHERE message_id = ? AND n = ? AND EXISTS (SELECT 1 FROM messages"
-    " WHERE id = message_id AND account_id = ? AND expires_at > ?)",
 )

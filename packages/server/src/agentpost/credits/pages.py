@@ -9,6 +9,7 @@ from starlette.requests import Request
 from agentpost.accounts import authors
 from agentpost.context import AppContext
 from agentpost.credits import usage
+from agentpost.credits.rules import UsageLine
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
 from agentpost.domain.times import iso
@@ -104,10 +105,9 @@ def _ledger_row(line: usage.Line) -> Sequence[object]:
     )
 
 
-def _usage_row(group: str, used: usage.Used) -> Sequence[object]:
-    name = iso(used.at)[:10] if group == "day" else used.conversation or used.name
-    messages = None if group == "conversation" else used.messages
-    return group, name, used.key_id, exact(used.credits).replace(",", ""), used.charges, messages
+def _usage_row(group: str, line: UsageLine) -> Sequence[object]:
+    name, messages = line.name or line.id, None if group == "conversation" else line.messages
+    return group, name, line.key_id, exact(line.credits).replace(",", ""), line.charges, messages
 
 
 PAGES = (

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from agentpost.domain import ids
+from agentpost.domain.credits import to_credits
 from agentpost.jobs.rules import Reason
 
 
@@ -113,3 +114,34 @@ ID_PATTERNS: Final = {
     UsageGroup.CONVERSATION: f"{ids.pattern(ids.CONVERSATION)}|^{APP}$|^{DELETED}$",
 }
 """What the ids of lines look like."""
+
+
+@dataclass(slots=True)
+class UsageLine:
+    """What was used on a day, with a key or in a conversation.
+
+    Attributes:
+        id: a day such as ``2026-01-31``, the id of a key or conversation, `APP` or `DELETED`.
+        jobs: those that the messages started; refused starts are none.
+        millionths: of the credits that were charged in so many ``charges``.
+        name: of the key or conversation; None for a day, and without one.
+        title: the first line of a conversation's first message, while it is kept; else "".
+    """
+
+    id: str = ""
+    messages: int = 0
+    jobs: int = 0
+    millionths: int = 0
+    charges: int = 0
+    name: str | None = None
+    title: str = ""
+
+    @property
+    def credits(self) -> float:
+        """What was charged."""
+        return to_credits(self.millionths)
+
+    @property
+    def key_id(self) -> str | None:
+        """The id, if it is that of a key."""
+        return self.id if self.id.startswith(ids.KEY) else None

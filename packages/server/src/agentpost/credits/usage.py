@@ -1,7 +1,7 @@
 """What an account has used: its ledger for people, and credits and messages by day and key."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Final
 
@@ -9,8 +9,7 @@ from agentpost.accounts import rows as account_rows
 from agentpost.caller import Caller
 from agentpost.context import AppContext
 from agentpost.credits import usage_rows
-from agentpost.credits.rules import APP, DELETED, SIGNS, LedgerKind, UsageGroup, Wallet
-from agentpost.credits.usage_rows import Sums
+from agentpost.credits.rules import APP, DELETED, SIGNS, LedgerKind, UsageGroup, UsageLine, Wallet
 from agentpost.db.session import Tx
 from agentpost.domain import ids
 from agentpost.domain.credits import to_credits
@@ -51,34 +50,19 @@ class Line:
         return to_credits(SIGNS[LedgerKind(self.record.kind)][1] * self.record.amount)
 
 
-@dataclass(slots=True)
-class Used(Sums):
-    """What was used on a day, by a key or in a conversation.
-
-    Attributes:
-        name: the key's, or the conversation's id; "" for a day.
-        title: the first line of a conversation's first message, while it is kept; else "".
-        conversation: the name that the product gave a conversation; "" without one.
-        at: when the day began, in microseconds; 0 for a key.
-        key_id: None for a day, for the chat and for what is gone.
-    """
-
-    name: str = ""
-    title: str = ""
-    conversation: str = ""
-    at: int = 0
-    key_id: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The last days: each day, the oldest first; each key that used something, the one that
     used most first; and the `CONVERSATIONS` conversations that used most."""
 
-    days: list[Used]
-    keys: list[Used]
-    conversations: list[Used]
-    total: Used = field(default_factory=Used)
+    days: list[UsageLine]
+    keys: list[UsageLine]
+    conversations: list[UsageLine]
+
+    @property
+    def total(self) -> UsageLine:
+        """What was used on all of these days."""
+        return _sum(self.days, "total")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,54 +97,54 @@ def statement(
     page_rows = usage_rows.lines(tx, account_id, before=bound, limit=limit + 1, holds=holds)
     page_lines = [Line(*each) for each in page_rows[:limit]]
     more = page_lines[-1].record.id if len(page_rows) > limit else None
-    usage = None if before or not with_sums else used(tx, account_id, ctx.clock.now())
+    usage = None if before or not with_sums else _usage(tx, account_id, ctx.clock.now())
     return Statement(account_rows.get(tx, account_id).wallet, page_lines, more, usage)
 
 
-def used(tx: Tx, account_id: str, now: int, count: int = DAYS) -> Usage:
-    """What was used on the last ``count`` days, and by which keys."""
-    first = now // DAY - count + 1
-    bounds = (first * DAY, (first + count) * DAY)
-    days = {day: Used(at=day * DAY) for day in range(first, first + count)}
-    for day, sums in usage_rows.sums(tx, account_id, UsageGroup.DAY, *bounds).items():
-        if day in days:  # else another node's clock is ahead
-            days[day].add(sums)
-    names = account_rows.key_names(tx, account_id)
-    keys: dict[str | None, Used] = {}
-    for key_id, sums in usage_rows.sums(tx, account_id, UsageGroup.KEY, *bounds).items():
-        known_id = key_id if key_id in names else None
-        is_chat = key_id == account_id
-        name = names.get(key_id, _CHAT if is_chat else _GONE)
-        keys.setdefault(key_id if is_chat else known_id, Used(name=name, key_id=known_id)).add(sums)
-    total = Used()
-    for each in days.values():
-        total.add(each)
-    key_lines = sorted(keys.values(), key=lambda each: (-each.credits, -each.messages, each.name))
-    return Usage(list(days.values()), key_lines, _by_conversation(tx, account_id, *bounds), total)
+def _usage(tx: Tx, account_id: str, now: int) -> Usage:
+    bounds = ((now // DAY - DAYS + 1) * DAY, (now // DAY + 1) * DAY)
+    keys, conversations = _keys(tx, account_id, *bounds), _conversations(tx, account_id, *bounds)
+    return Usage(days(tx, account_id, now, DAYS), keys, conversations)
 
 
-def _by_conversation(tx: Tx, account_id: str, since: int, until: int) -> list[Used]:
-    by_id = usage_rows.sums(tx, account_id, UsageGroup.CONVERSATION, since, until)
-    charges = [(id_, sums) for id_, sums in by_id.items() if id_ and sums.charges]
-    charges = sorted(charges, key=lambda each: (-each[1].millionths, each[0]))[:CONVERSATIONS]
-    names = conversation_rows.names(tx, [conversation_id for conversation_id, _ in charges])
-    lines = []
-    for conversation_id, sums in charges:
-        first = conversation_titles.first(tx, conversation_id)
-        owner, name = names.get(conversation_id, (account_id, ""))
-        line = Used(name=conversation_id, conversation="" if owner == account_id else name)
+def days(tx: Tx, account_id: str, now: int, count: int) -> list[UsageLine]:
+    """What was used on each of the last ``count`` days, the oldest first."""
+    times = [(now // DAY - n) * DAY for n in reversed(range(count))]
+    by_day = usage_rows.usage(tx, account_id, UsageGroup.DAY, times[0], times[-1] + DAY)
+    return [by_day.get(id_, UsageLine(id_)) for id_ in (iso(at)[:10] for at in times)]
+
+
+def _keys(tx: Tx, account_id: str, since: int, until: int) -> list[UsageLine]:
+    """One line for each key, one for the web app, one for keys and messages that are gone."""
+    by_id = usage_rows.usage(tx, account_id, UsageGroup.KEY, since, until)
+    names = {**account_rows.key_names(tx, account_id), APP: _CHAT}
+    lines = [replace(line, name=names[id_]) for id_, line in by_id.items() if id_ in names]
+    if gone := [line for id_, line in by_id.items() if id_ not in names]:
+        lines.append(_sum(gone, DELETED, _GONE))
+    return sorted(lines, key=lambda line: (-line.credits, -line.messages, line.name))
+
+
+def _conversations(tx: Tx, account_id: str, since: int, until: int) -> list[UsageLine]:
+    by_id = usage_rows.usage(tx, account_id, UsageGroup.CONVERSATION, since, until)
+    charged = [line for line in by_id.values() if line.charges and line.id != DELETED]
+    lines = sorted(charged, key=lambda line: (-line.millionths, line.id))[:CONVERSATIONS]
+    names = conversation_rows.names(tx, [line.id for line in lines])
+    for line in lines:
+        first = conversation_titles.first(tx, line.id)
         line.title = conversation_titles.of(first) if first else ""
-        line.millionths, line.charges = sums.millionths, sums.charges
-        lines.append(line)
+        owner, name = names.get(line.id, (account_id, ""))
+        line.name = name if name and owner != account_id else None
     return lines
 
 
-@dataclass(slots=True)
-class UsageLine(Sums):
-    """What was used on a day, with a key or in a conversation."""
-
-    id: str = ""
-    name: str | None = None
+def _sum(lines: Sequence[UsageLine], id_: str, name: str | None = None) -> UsageLine:
+    return UsageLine(
+        id_,
+        messages=sum(line.messages for line in lines),
+        millionths=sum(line.millionths for line in lines),
+        charges=sum(line.charges for line in lines),
+        name=name,
+    )
 
 
 @read_transaction
@@ -180,25 +164,12 @@ def list_page(
     Only ids less than ``before``; the second value says whether there are more. A conversation's
     name is shown to the key that has it, and to one that reads what other keys sent.
     """
-    account_id = caller.account_id
-    lines = []
-    for value, sums in usage_rows.sums(tx, account_id, group, since, until, with_jobs=True).items():
-        line = UsageLine(id=_id(account_id, group, value))
-        line.add(sums)
-        lines.append(line)
-    lines.sort(key=attrgetter("id"), reverse=True)
+    by_id = usage_rows.usage(tx, caller.account_id, group, since, until, with_jobs=True)
+    lines = sorted(by_id.values(), key=attrgetter("id"), reverse=True)
     fitting = [line for line in lines if before is None or line.id < before]
     page = fitting[:limit]
     _name(tx, caller, group, page)
     return page, len(fitting) > limit
-
-
-def _id(account_id: str, group: UsageGroup, value: int | str | None) -> str:
-    if value is None:
-        return DELETED
-    if group is UsageGroup.DAY:
-        return iso(int(value) * DAY)[:10]
-    return APP if value == account_id else str(value)
 
 
 def _name(tx: Tx, caller: Caller, group: UsageGroup, page: Iterable[UsageLine]) -> None:

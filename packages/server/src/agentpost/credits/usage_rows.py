@@ -1,14 +1,12 @@
 """What an account used between two times: messages, jobs and credits, summed in three ways."""
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from agentpost.accounts.rows import LEDGER
-from agentpost.credits.rules import UsageGroup
+from agentpost.credits.rules import APP, DELETED, UsageGroup, UsageLine
 from agentpost.db.session import Tx
 from agentpost.domain import ids
-from agentpost.domain.credits import to_credits
-from agentpost.domain.times import DAY
+from agentpost.domain.times import DAY, iso
 from agentpost.record.records import LedgerRecord
 
 KEY_OF_CHARGE: Final = "COALESCE(g.key_id, m.key_id)"
@@ -49,46 +47,36 @@ CHARGES: Final = {
 }
 
 
-@dataclass(slots=True)
-class Sums:
-    """``jobs``: those that the messages started; refused starts are none. ``millionths``: of the
-    credits that were charged in so many ``charges``."""
-
-    messages: int = 0
-    jobs: int = 0
-    millionths: int = 0
-    charges: int = 0
-
-    @property
-    def credits(self) -> float:
-        """What was charged."""
-        return to_credits(self.millionths)
-
-    def add(self, other: "Sums") -> None:
-        """With another one's."""
-        self.messages += other.messages
-        self.jobs += other.jobs
-        self.millionths += other.millionths
-        self.charges += other.charges
-
-
-def sums(
+def usage(
     tx: Tx, account_id: str, group: UsageGroup, since: int, until: int, *, with_jobs: bool = False
-) -> dict[Any, Sums]:
-    """What was used from ``since`` to before ``until``, by day since 1970, key or conversation;
-    None: the message of these charges is deleted."""
-    result: dict[Any, Sums] = {}
+) -> dict[str, UsageLine]:
+    """What was used from ``since`` to before ``until``, by id; without names and titles."""
+    lines: dict[str, UsageLine] = {}
+
+    def line_of(value: int | str | None) -> UsageLine:
+        id_ = _id(account_id, group, value)
+        return lines.setdefault(id_, UsageLine(id_))
+
     messages = (account_id, ids.at(ids.MESSAGE, since), ids.at(ids.MESSAGE, until))
     charges = (account_id, ids.at(ids.LEDGER, since), ids.at(ids.LEDGER, until))
     for value, count in tx.all(MESSAGES[group], messages):
-        result.setdefault(value, Sums()).messages = int(count)
+        line_of(value).messages = int(count)
     if with_jobs:
         for value, count in tx.all(JOBS[group], messages):
-            result.setdefault(value, Sums()).jobs = int(count)
+            line_of(value).jobs = int(count)
     for value, amount, count in tx.all(CHARGES[group], charges):
-        one = result.setdefault(value, Sums())
-        one.millionths, one.charges = int(amount), int(count)
-    return result
+        line = line_of(value)
+        line.millionths, line.charges = int(amount), int(count)
+    return lines
+
+
+def _id(account_id: str, group: UsageGroup, value: int | str | None) -> str:
+    """``value``: days since 1970, a key or a conversation; None: the message is deleted."""
+    if value is None:
+        return DELETED
+    if group is UsageGroup.DAY:
+        return iso(int(value) * DAY)[:10]
+    return APP if value == account_id else str(value)
 
 
 _LINES = (

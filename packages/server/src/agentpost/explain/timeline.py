@@ -140,14 +140,14 @@ def build(
     lines = implied_lines + _recorded_lines(
         tx, message_id, owners, part_lines or timeline_rows.ALL, full=full
     )
-    webhooks, names, deliveries_sent = _webhooks(tx, message_id)
+    webhooks, attempts, deliveries_sent = _webhooks(tx, message_id)
     total = (
         timeline_rows.count(tx, message_id, owners, output=full)
         + len(implied_lines)
         + len(webhooks)
     )
     jobs = [link.job for link in links]
-    spans = _spans(tx, message, jobs, webhooks, names)
+    spans = [*_spans(tx, message, jobs), *attempts]
     lines = sorted(lines + webhooks, key=lambda line: line.at)
     if part_lines is not None and total:
         lines = lines[-((total - 1) % part_lines + 1) :]
@@ -255,14 +255,12 @@ def _recorded_lines(
 
 def _webhooks(
     tx: Tx, message_id: str
-) -> tuple[list[TimelineEvent], dict[str, str], list[SentDelivery]]:
-    """The message's events, deliveries and attempts; the names of the events by id; and the
-    deliveries."""
+) -> tuple[list[TimelineEvent], list[Span], list[SentDelivery]]:
+    """The message's events, deliveries and attempts; how long each attempt took; the deliveries."""
     lines: list[TimelineEvent] = []
-    names: dict[str, str] = {}
+    spans: list[Span] = []
     deliveries_sent: list[SentDelivery] = []
     for event_id, at, name, job_id in timeline_rows.events(tx, message_id):
-        names[event_id] = name
         lines.append(TimelineEvent(at, "event", job_id or message_id, name, {"id": event_id}))
         for row in timeline_rows.deliveries(tx, event_id):
             sent = SentDelivery(event_id, name, *row)
@@ -274,18 +272,13 @@ def _webhooks(
             facts = {"event": event_id, "n": n, "code": code, "error": error, "ms": ms}
             outcome = "succeeded" if error is None else "failed"
             lines.append(TimelineEvent(attempt_at, "attempt", endpoint_id, outcome, facts))
-    lines.sort(key=lambda line: line.at)
-    return lines, names, deliveries_sent
+            began, attempt = attempt_at - ms * 1_000, (endpoint_id, event_id, n)
+            spans.append(Span("attempt", name, began, attempt_at, error is not None, attempt))
+    return lines, sorted(spans, key=lambda span: span.end or 0), deliveries_sent
 
 
-def _spans(
-    tx: Tx,
-    message: MessageRecord,
-    jobs: Sequence[JobRecord],
-    webhooks: Sequence[TimelineEvent],
-    names: Mapping[str, str],
-) -> list[Span]:
-    """What took time; ``names``: of events, by id."""
+def _spans(tx: Tx, message: MessageRecord, jobs: Sequence[JobRecord]) -> list[Span]:
+    """How long the turn, the jobs and their calls took."""
     spans = []
     if message.turn_began_at is not None:
         end = message.updated_at if message.turn_state not in OPEN_TURNS else None
@@ -295,13 +288,6 @@ def _spans(
         if job.started_at is not None:
             spans.append(Span("job", job.title or job.id, job.started_at, job.settled_at))
             spans += _call_spans(tx, job.id, job.started_at)
-    for line in webhooks:
-        if line.source == "attempt":
-            facts = line.known
-            began, failed = line.at - facts["ms"] * 1_000, facts["error"] is not None
-            attempt = (line.subject, facts["event"], facts["n"])
-            name = names[facts["event"]]
-            spans.append(Span("attempt", name, began, line.at, failed, attempt))
     return spans
 
 

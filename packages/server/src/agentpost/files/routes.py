@@ -83,7 +83,7 @@ async def download(api: Api, signer: LinkSigner, request: Request) -> Response:
 
 async def _file_of_link(api: Api, file_id: str, rev: str) -> FileRecord:
     """The file as the link means it; raises ``not_found`` and ``file_changed``."""
-    file = await views.find_linked(api.ctx, file_id)
+    file = await views.find(api.ctx, None, file_id)
     if compact_revision(file.revision) != rev:
         raise Refusal(
             ErrorCode.FILE_CHANGED, "The file changed since this link was created; get a fresh one."

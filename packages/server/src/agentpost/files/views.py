@@ -7,7 +7,6 @@ from pathlib import PurePosixPath
 from typing import Final, cast
 
 from agentpost.accounts import rows as account_rows
-from agentpost.chats import rows as chat_rows
 from agentpost.context import AppContext
 from agentpost.db.session import Tx
 from agentpost.domain import ids
@@ -16,6 +15,7 @@ from agentpost.domain.file_names import FileKind
 from agentpost.files.previews import Look, look_of
 from agentpost.jobs import work_rows, works
 from agentpost.messages import rows as message_rows
+from agentpost.record import history_rows
 from agentpost.record.records import AttachmentRecord, FileRecord
 from agentpost.transactions import read_transaction
 
@@ -103,36 +103,24 @@ def attachment_as_file(attachment: AttachmentRecord, account_id: str) -> FileRec
     )
 
 
-async def find(ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
-    """A file that was made or sent in the account, by its id; raises ``not_found``."""
-    if file_id.startswith(ids.MESSAGE):
-        return works.require_file(await _find_attachment(ctx, file_id, account_id))
-    return await works.get_file(ctx, account_id, file_id)
-
-
-async def find_linked(ctx: AppContext, file_id: str) -> FileRecord:
-    """A file for the holder of a signed link, who need not be of its account; raises
-    ``not_found``."""
-    if file_id.startswith(ids.MESSAGE):
-        return works.require_file(await _find_attachment(ctx, file_id, None))
-    return await works.linked_file(ctx, file_id)
-
-
 @read_transaction
-def _find_attachment(
-    tx: Tx, ctx: AppContext, file_id: str, account_id: str | None
-) -> FileRecord | None:
-    """``account_id``: whose file it has to be; None where a signed link says so."""
+def find(tx: Tx, ctx: AppContext, account_id: str | None, file_id: str) -> FileRecord:
+    """A file that was made or sent in the account, by its id; None: in any account, for the holder
+    of a signed link. Raises ``not_found``."""
+    if not file_id.startswith(ids.MESSAGE):
+        return works.find_file(tx, account_id, file_id)
     message_id, _, number = file_id.partition("/")
-    if not ids.is_id(ids.MESSAGE, message_id) or not _NUMBER.fullmatch(number):
-        return None
-    if account_id is None:
-        message = message_rows.get(tx, message_id)
-        if message is None or account_rows.get(tx, message.account_id).deleted_at is not None:
-            return None
-        account_id = message.account_id
-    attachment = chat_rows.attachment(tx, message_id, int(number), account_id, ctx.clock.now())
-    return attachment_as_file(attachment, account_id) if attachment is not None else None
+    is_named = ids.is_id(ids.MESSAGE, message_id) and _NUMBER.fullmatch(number)
+    message = message_rows.get(tx, message_id) if is_named else None
+    if message is None or account_id not in (None, message.account_id):
+        raise not_found("file")
+    is_kept = message.expires_at > ctx.clock.now()
+    if is_kept and account_rows.get(tx, message.account_id).deleted_at is None:
+        for attachment in history_rows.attachments(tx, message_id):
+            file = attachment_as_file(attachment, message.account_id)
+            if file is not None and attachment.n == int(number):
+                return file
+    raise not_found("file")
 
 
 # --- all of them at once --------------------------------------------------------------------------

@@ -42,10 +42,7 @@ class OpenStreams:
     def reading(self, account_id: str) -> asyncio.Lock:
         """Held while a stream reads what is new. A commit may wake a thousand streams of one
         account: one after the other, they leave room for others between two of them."""
-        lock = self._reading.get(account_id)
-        if lock is None:
-            lock = self._reading[account_id] = asyncio.Lock()
-        return lock
+        return self._reading.setdefault(account_id, asyncio.Lock())
 
     def total(self) -> int:
         """How many streams are open, of all accounts."""

@@ -15,6 +15,7 @@ from agentpost.db.session import Tx
 from agentpost.jobs import rows as job_rows
 from agentpost.jobs.recovery_rules import RecoveryState, can_recover, state_of, worst
 from agentpost.jobs.rules import JobRole, JobState
+from agentpost.jobs.work_shapes import RecoveredWorkShape, RecoveryShape
 from agentpost.messages import rows as message_rows
 from agentpost.record import signals as s, writer
 from agentpost.record.records import JobRecord, MessageRecord
@@ -24,7 +25,7 @@ from agentpost.transactions import write_transaction
 @write_transaction
 def recover(
     tx: Tx, ctx: AppContext, caller: Caller, message_id: str, max_credits: int | None = None
-) -> dict[str, RecoveryState]:
+) -> RecoveryShape:
     """Each work of the message with its state, in the message's order; raises ``not_found``.
     ``max_credits``: what its work may use from now on, in millionths; work that waits for that
     ceiling continues when there is room. Safe to repeat: what is watched already stays as it is."""
@@ -32,7 +33,9 @@ def recover(
     message = message_rows.of_key(tx, message_id, caller.key_id, now)
     if max_credits is not None:
         _set_ceiling(tx, ctx, message, max_credits, now)
-    return _recover_works(tx, ctx, message, now)
+    states = _recover_works(tx, ctx, message, now)
+    works = [RecoveredWorkShape(work_id=work_id, state=state) for work_id, state in states.items()]
+    return RecoveryShape(id=message_id, work=works)
 
 
 @write_transaction

@@ -11,7 +11,7 @@ from agentpost.caller import Caller
 from agentpost.domain import ids, limits
 from agentpost.domain.limits import INT_PARAM_MAX
 from agentpost.jobs import works
-from agentpost.jobs.work_shapes import WorkDeletedShape, WorkItemShape, WorkListShape, WorkShape
+from agentpost.jobs.work_shapes import WorkDeletedShape, WorkListShape, WorkShape
 
 LIMIT = Query("limit", "How many to list.", 1, limits.WORK_LIST_MAX, limits.WORK_LIST_DEFAULT)
 BEFORE = Text(
@@ -39,10 +39,7 @@ async def list_work(api: Api, request: Request, caller: Caller) -> Response:
     keys of the account see all of them, however they were started. While `has_more`, continue with
     `before`: the last one's `work_id`."""
     limit, before = int_param(request, LIMIT), await place_param(api, request, caller, BEFORE)
-    lines, more = await works.list_works(api.ctx, caller.account_id, limit, before)
-    links = api.ctx.links
-    items = [WorkItemShape.of(line.work, links, running=line.running) for line in lines]
-    return respond(WorkListShape(data=items, has_more=more))
+    return respond(await works.list_works(api.ctx, caller.account_id, limit, before))
 
 
 @Operation(
@@ -59,8 +56,7 @@ async def get(api: Api, request: Request, caller: Caller, work_id: str) -> Respo
     it is null. The links of the files are fresh."""
     from_char = int_param(request, FROM_CHAR)
     await admission.work_read(api.ctx, caller)
-    view = await works.get(api.ctx, caller.account_id, work_id)
-    return respond(view.shape(api.ctx.links, from_char))
+    return respond(await works.get(api.ctx, caller.account_id, work_id, from_char))
 
 
 @Operation(
@@ -74,8 +70,8 @@ async def get(api: Api, request: Request, caller: Caller, work_id: str) -> Respo
 async def stop(api: Api, _: Request, caller: Caller, work_id: str) -> Response:
     """Its jobs end as `cancelled`, with the files they have made so far. A work in which nothing
     runs stays as it is."""
-    view = await works.stop(api.ctx, caller.account_id, work_id)
-    return respond(view.shown_to(caller.scopes).shape(api.ctx.links))
+    work = await works.stop(api.ctx, caller.account_id, work_id)
+    return respond(work.shown_to(caller.scopes))
 
 
 @Operation(

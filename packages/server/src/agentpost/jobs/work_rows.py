@@ -119,11 +119,9 @@ def release_unlisted_files(tx: Tx, due_at: int, message_id: str, work_id: str = 
         account_rows.subtract(tx, [(account_id, size) for _, account_id, size in deleted_files])
 
 
-# One file; the caller knows that the work is there.
-file = First[FileRecord, str, str](FILES, "WHERE work_id = ? AND path = ? AND replaced = 0")
 # One file of a work that was not deleted, whoever owns it: a link is its own permission. None when
 # its account is being deleted.
-live_file = First[FileRecord, str, str](
+file = First[FileRecord, str, str](
     FILES,
     "WHERE work_id = ? AND path = ? AND replaced = 0 AND EXISTS (SELECT 1"
     " FROM works w JOIN accounts a ON a.id = w.account_id"

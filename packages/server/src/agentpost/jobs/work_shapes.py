@@ -1,8 +1,11 @@
 """Works, and the result of recovering a message work by work (spec: Work; Recovery)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Literal, Self
 
+from msgspec import structs
+
+from agentpost.accounts.scope_rules import Scope
 from agentpost.contract.shape import Links, Shape, Time, about
 from agentpost.domain.limits import WORK_PREVIEW_CHARACTERS, WORK_TEXT_PAGE_CHARACTERS
 from agentpost.domain.times import iso
@@ -46,6 +49,12 @@ class WorkShape(Shape):
             link=links.chat(record.id),
             files=[FileShape.from_record(file, links) for file in files],
         )
+
+    def shown_to(self, scopes: Collection[Scope]) -> "WorkShape":
+        """What a key may see that has stopped the work: without ``read``, that it is there."""
+        if Scope.READ in scopes:
+            return self
+        return structs.replace(self, text="", next_from_char=None, files=[])
 
 
 class WorkItemShape(Shape):

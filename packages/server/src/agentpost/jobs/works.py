@@ -1,66 +1,42 @@
 """Reading, stopping and deleting works, and finding files (spec: Work; File)."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-
 from agentpost.accounts import rows as account_rows
-from agentpost.accounts.scope_rules import Scope
 from agentpost.context import AppContext
-from agentpost.contract.shape import Links
 from agentpost.db.session import Tx
 from agentpost.domain.errors import not_found
 from agentpost.domain.limits import WORK_FILES_MAX
 from agentpost.jobs import actions as jobs, rows as job_rows, work_rows
-from agentpost.jobs.work_shapes import WorkShape
+from agentpost.jobs.work_shapes import WorkItemShape, WorkListShape, WorkShape
 from agentpost.record.records import FileRecord, WorkRecord
 from agentpost.transactions import read_transaction, write_transaction
 from agentpost.turns import conversation_rows
 
 
-@dataclass(frozen=True, slots=True)
-class WorkView:
-    """A work as a client sees it; in a list without files."""
-
-    work: WorkRecord
-    running: bool
-    files: Sequence[FileRecord] = ()
-
-    def shown_to(self, scopes: Collection[Scope]) -> "WorkView":
-        """What a key may see that has stopped the work: without ``read``, that it is there."""
-        if Scope.READ in scopes:
-            return self
-        return replace(self, work=replace(self.work, text=""), files=())
-
-    def shape(self, links: Links, from_char: int = 0) -> WorkShape:
-        """With the page of its text that begins there."""
-        work, running, files = self.work, self.running, self.files
-        return WorkShape.of(work, links, running=running, files=files, from_char=from_char)
-
-
 @read_transaction
 def list_works(
     tx: Tx, ctx: AppContext, account_id: str, limit: int, before: str | None = None
-) -> tuple[list[WorkView], bool]:
-    """The account's works older than ``before``, newest first, and whether there are more."""
+) -> WorkListShape:
+    """The account's works older than ``before``, newest first."""
     running = {job.work_id for job in job_rows.executing(tx, account_id)}
     works = work_rows.list_(tx, account_id, limit + 1, before)
-    return [WorkView(work, work.id in running) for work in works[:limit]], len(works) > limit
+    items = [WorkItemShape.of(each, ctx.links, running=each.id in running) for each in works]
+    return WorkListShape(data=items[:limit], has_more=len(works) > limit)
 
 
-async def get(ctx: AppContext, account_id: str, work_id: str) -> WorkView:
-    """A work of the account; raises ``not_found``."""
-    return await ctx.db.read(lambda tx: _view(tx, account_id, work_id))
+async def get(ctx: AppContext, account_id: str, work_id: str, from_char: int = 0) -> WorkShape:
+    """A work of the account, with the page of its text that begins there; raises ``not_found``."""
+    return await ctx.db.read(lambda tx: _shape(tx, ctx, account_id, work_id, from_char))
 
 
 @write_transaction
-def stop(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> WorkView:
+def stop(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> WorkShape:
     """Stop everything that runs or waits in the work; repeating it changes nothing."""
     now = ctx.clock.now()
     account = account_rows.lock(tx, account_id)
-    _view(tx, account_id, work_id)
+    find(tx, account_id, work_id)
     for job in job_rows.open_in_work(tx, work_id):
         jobs.stop_one(tx, ctx, account, job.id, now)
-    return _view(tx, account_id, work_id)
+    return _shape(tx, ctx, account_id, work_id)
 
 
 @write_transaction
@@ -85,21 +61,14 @@ def delete(tx: Tx, ctx: AppContext, account_id: str, work_id: str) -> None:
 @read_transaction
 def get_file(tx: Tx, ctx: AppContext, account_id: str, file_id: str) -> FileRecord:
     """A file of the account by its public id; raises ``not_found``."""
+    return find_file(tx, account_id, file_id)
+
+
+def find_file(tx: Tx, account_id: str | None, file_id: str) -> FileRecord:
+    """`get_file`; None: a file of any account, for the holder of a signed link."""
     work_id, _, path = file_id.partition("/")
-    work = work_rows.get(tx, work_id, account_id)
-    return require_file(None if work is None else work_rows.file(tx, work_id, path))
-
-
-@read_transaction
-def linked_file(tx: Tx, ctx: AppContext, file_id: str) -> FileRecord:
-    """A file by its public id, for the holder of a signed link; raises ``not_found``."""
-    work_id, _, path = file_id.partition("/")
-    return require_file(work_rows.live_file(tx, work_id, path))
-
-
-def require_file(file: FileRecord | None) -> FileRecord:
-    """The file; raises ``not_found`` when there is none."""
-    if file is None:
+    file = work_rows.file(tx, work_id, path)
+    if file is None or account_id not in (None, file.account_id):
         raise not_found("file")
     return file
 
@@ -112,7 +81,8 @@ def find(tx: Tx, account_id: str, work_id: str) -> WorkRecord:
     return work
 
 
-def _view(tx: Tx, account_id: str, work_id: str) -> WorkView:
+def _shape(tx: Tx, ctx: AppContext, account_id: str, work_id: str, from_char: int = 0) -> WorkShape:
     work = find(tx, account_id, work_id)
     files = work_rows.recent_files(tx, work_id, WORK_FILES_MAX)
-    return WorkView(work, work_rows.is_running(tx, work_id), files)
+    is_running = work_rows.is_running(tx, work_id)
+    return WorkShape.of(work, ctx.links, running=is_running, files=files, from_char=from_char)

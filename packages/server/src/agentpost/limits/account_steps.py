@@ -145,9 +145,7 @@ class AccountThreads:
     async def run(self, account_id: str, work: Callable[[], Result]) -> Result:
         """Call ``work`` on a thread, after all else of the account; raises what it raises. The
         place is taken until ``work`` has ended, also when the caller is cancelled meanwhile."""
-        lock = self._locks.get(account_id)
-        if lock is None:
-            lock = self._locks[account_id] = asyncio.Lock()
+        lock = self._locks.setdefault(account_id, asyncio.Lock())
         await lock.acquire()
         running = asyncio.ensure_future(asyncio.to_thread(work))
 

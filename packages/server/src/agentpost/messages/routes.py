@@ -23,7 +23,7 @@ from agentpost.http.bodies import BodySlot
 from agentpost.http.conditions import versions_of
 from agentpost.http.headers import header, headers
 from agentpost.jobs import recovery
-from agentpost.jobs.work_shapes import RecoveredWorkShape, RecoveryShape
+from agentpost.jobs.work_shapes import RecoveryShape
 from agentpost.messages import idempotency_rules, sending, traceparent_rules
 from agentpost.messages.body_shapes import (
     MessageIn,
@@ -174,9 +174,7 @@ async def recover(api: Api, request: Request, caller: Caller, message_id: str) -
     credits continues as far as they reach."""
     body = validate(RecoverIn, await read_optional_json(api, request))
     max_credits = None if body.max_credits is None else to_millionths(body.max_credits)
-    states = await recovery.recover(api.ctx, caller, message_id, max_credits)
-    works = [RecoveredWorkShape(work_id=work_id, state=state) for work_id, state in states.items()]
-    return respond(RecoveryShape(id=message_id, work=works))
+    return respond(await recovery.recover(api.ctx, caller, message_id, max_credits))
 
 
 def message_response(api: Api, snapshot: Snapshot, status: int, more: dict[str, str]) -> Response:

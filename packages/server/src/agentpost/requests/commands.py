@@ -92,7 +92,8 @@ def show(
         return Result(request.raw, partial(_show, request))
     from agentpost.requests.shapes import as_curl
 
-    return Result(request.raw, as_curl(request, server.url))
+    sent = (request.method, request.path, request.request_body, request.request_bytes)
+    return Result(request.raw, as_curl(server.url, *sent))
 
 
 def _line(one: LoggedRequest | LoggedRequestDetails) -> None:

@@ -1,7 +1,7 @@
 """The request log for programs: pages of it, and what comes (design: Reading the request log)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -19,6 +19,11 @@ from agentpost.record.records import RequestRecord
 from agentpost.requests import actions as requests, rows as request_rows
 from agentpost.requests.actions import FLUSH_SECONDS
 from agentpost.requests.filter_rules import RequestFilter
+from agentpost.requests.shapes import (
+    LoggedRequestDetailsShape,
+    LoggedRequestListShape,
+    LoggedRequestShape,
+)
 
 _SETTLED: Final = SECOND
 """After this time what ended is written, by other nodes too."""
@@ -33,20 +38,9 @@ _LOOKS_MAX: Final = 100
 _CURSOR: Final = "requests:"
 
 
-@dataclass(frozen=True, slots=True)
-class RequestPage:
-    """Requests without their bodies, the names of the keys they came with, and where what ends
-    from now on begins, in microseconds."""
-
-    requests: list[RequestRecord]
-    has_more: bool
-    until: int
-    key_names: Mapping[str, str]
-
-
 async def list_requests(
     ctx: AppContext, caller: Caller, filters: RequestFilter, *, before: str | None, limit: int
-) -> RequestPage:
+) -> LoggedRequestListShape:
     """The requests that fit and are older than the id ``before``, newest first. Raises
     ``forbidden``, see `_visible`."""
     filters = _visible(caller, filters)
@@ -59,7 +53,7 @@ async def list_requests(
             ctx.db, caller.account_id, filters, before=place, limit=left
         )
         records += more
-    return RequestPage(records, place is not None, until, await _key_names(ctx, caller))
+    return await _page(ctx, caller, records, place is not None, until)
 
 
 async def list_ended(
@@ -71,7 +65,7 @@ async def list_ended(
     limit: int,
     wait_seconds: int,
     hung_up: HungUp,
-) -> RequestPage:
+) -> LoggedRequestListShape:
     """The requests that fit and ended after that moment, in this order; an empty page comes after
     ``wait_seconds``, and a second at least.
 
@@ -89,27 +83,21 @@ async def list_ended(
             looks += 1
             left = (over_at - ctx.clock.passed()) / SECOND
             if records or wait.over or (not has_more and left <= 0) or looks == _LOOKS_MAX:
-                names = await _key_names(ctx, caller)  # now: a key may have come meanwhile
-                return RequestPage(records, has_more, after, names)
+                return await _page(ctx, caller, records, has_more, after)
             if not has_more:
                 looks = 0
                 await wait.wait(min(left, FLUSH_SECONDS))
 
 
-async def get(ctx: AppContext, caller: Caller, request_id: str) -> tuple[RequestRecord, str | None]:
-    """A request with its bodies, and the name of its key; raises ``not_found``."""
+async def get(ctx: AppContext, caller: Caller, request_id: str) -> LoggedRequestDetailsShape:
+    """A request with its bodies; raises ``not_found``."""
     record = None
     if ids.is_id(ids.REQUEST, request_id):
         record = await requests.get(ctx.db, caller.account_id, request_id)
     if record is None or (record.key_id != caller.key_id and not caller.reads_all):
         raise not_found("request")
     names = await _key_names(ctx, caller)
-    return record, names.get(record.key_id or "")
-
-
-def cursor_at(ctx: AppContext, caller: Caller, at: int) -> str:
-    """The cursor of a moment; any key of the account may continue from it."""
-    return ctx.cursors.make(caller.account_id, f"{_CURSOR}{at}", 0, ctx.clock.now() // SECOND)
+    return LoggedRequestDetailsShape.of(record, names.get(record.key_id or ""))
 
 
 def read_cursor(ctx: AppContext, caller: Caller, cursor: str) -> int:
@@ -151,6 +139,18 @@ def _look(
         following = request_rows.first_after(tx, account_id, until - _LONGEST)
         until = max(until, min(frontier, following - 1 if following is not None else frontier))
     return records, until < frontier, until
+
+
+async def _page(
+    ctx: AppContext, caller: Caller, records: Sequence[RequestRecord], has_more: bool, until: int
+) -> LoggedRequestListShape:
+    """``until``: where what ends from now on begins, in microseconds; any key of the account may
+    continue from it."""
+    names = await _key_names(ctx, caller)  # now: a key may have come while the call was held
+    data = [LoggedRequestShape.of(each, names.get(each.key_id or "")) for each in records]
+    place, now = f"{_CURSOR}{until}", ctx.clock.now() // SECOND
+    cursor = ctx.cursors.make(caller.account_id, place, 0, now)
+    return LoggedRequestListShape(data=data, has_more=has_more, cursor=cursor)
 
 
 async def _key_names(ctx: AppContext, caller: Caller) -> dict[str, str]:

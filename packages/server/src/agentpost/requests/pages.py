@@ -81,6 +81,7 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer, request_id
     if line is None:
         raise not_found("request")
     keys = {key.id: key.name for key in await accounts.keys_of(ctx, viewer.account_id)}
+    sent = (line.method, line.path, line.request_body, line.request_bytes)
     model = {
         "one": line,
         "key": keys.get(line.key_id or "", ""),
@@ -88,7 +89,7 @@ async def show_one(ctx: AppContext, request: Request, viewer: Viewer, request_id
         "answered": pretty(line.response_body or ""),
         "sent_is_cut": is_cut(line.request_body),
         "answered_is_cut": is_cut(line.response_body),
-        "curl": as_curl(line, ctx.settings.public_url),
+        "curl": as_curl(ctx.settings.public_url, *sent),
         "advice": advice_for(line.error),
         "messages": _message_of(line),
     }

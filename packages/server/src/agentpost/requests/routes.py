@@ -24,11 +24,7 @@ from agentpost.domain.errors import ErrorCode, InvalidRequest, Problem
 from agentpost.messages.routes import WAIT
 from agentpost.requests import lists
 from agentpost.requests.filter_rules import METHODS, STATUS_PATTERN, RequestFilter, status_range
-from agentpost.requests.shapes import (
-    LoggedRequestDetailsShape,
-    LoggedRequestListShape,
-    LoggedRequestShape,
-)
+from agentpost.requests.shapes import LoggedRequestDetailsShape, LoggedRequestListShape
 
 LIMIT = Query(
     "limit", "How many to list.", 1, limits.REQUESTS_PAGE_MAX, limits.REQUESTS_PAGE_DEFAULT
@@ -95,10 +91,7 @@ async def list_requests(api: Api, request: Request, caller: Caller) -> Response:
             wait_seconds=wait,
             hung_up=partial(watch_hang_up, request),
         )
-    names = page.key_names
-    data = [LoggedRequestShape.of(each, names.get(each.key_id or "")) for each in page.requests]
-    place = lists.cursor_at(api.ctx, caller, page.until)
-    return respond(LoggedRequestListShape(data=data, has_more=page.has_more, cursor=place))
+    return respond(page)
 
 
 @Operation(
@@ -111,8 +104,7 @@ async def list_requests(api: Api, request: Request, caller: Caller) -> Response:
 async def get(api: Api, _: Request, caller: Caller, request_id: str) -> Response:
     """Bodies are kept without secrets, long ones in part. `request_id` is what the answer had as
     `Request-Id`; a request is there about a second after it ended."""
-    logged, key_name = await lists.get(api.ctx, caller, request_id)
-    return respond(LoggedRequestDetailsShape.of(logged, key_name))
+    return respond(await lists.get(api.ctx, caller, request_id))
 
 
 def _filter(request: Request) -> RequestFilter:

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from typing import Annotated, Final, Literal, Protocol, Self
+from typing import Annotated, Final, Literal, Self
 
 from agentpost.contract.shape import Shape, Time, about
 from agentpost.domain.limits import (
@@ -62,46 +62,25 @@ class LoggedRequestListShape(Shape):
     cursor: Annotated[str, about("Give it to wait for the requests that end from now on.")]
 
 
-class SentRequest(Protocol):
-    """A request as it is kept."""
-
-    @property
-    def method(self) -> str:
-        """Such as POST."""
-
-    @property
-    def path(self) -> str:
-        """With its query."""
-
-    @property
-    def request_bytes(self) -> int:
-        """The length of its body."""
-
-    @property
-    def request_body(self) -> str | None:
-        """As far as it is kept."""
-
-
-def as_curl(one: SentRequest, api: str) -> str:
+def as_curl(api: str, method: str, path: str, body: str | None, size: int) -> str:
     """The request again as a command; the key comes from the reader's environment.
 
-    A body that was not kept as it was sent is read from a file, which the reader has to make.
+    A body of ``size`` bytes that was not kept as it was sent is read from a file, which the reader
+    has to make.
     """
-    parts = [
-        "curl -s",
-        "" if one.method == "GET" else f"-X {one.method}",
-        shlex.quote(api + one.path),
+    option = "" if method == "GET" else f" -X {method}"
+    lines = [
+        f"curl -s{option} {shlex.quote(api + path)}",
+        '-H "Authorization: Bearer $AGENTPOST_KEY"',
     ]
-    lines = [" ".join(part for part in parts if part)]
-    lines.append('-H "Authorization: Bearer $AGENTPOST_KEY"')
-    missing = _missing_of_body(one)
-    if one.request_bytes:
+    missing = _missing_of_body(body, size) if size else ""
+    if size:
         lines.append('-H "Content-Type: application/json"')
         # White space of JSON or not: no terminal takes a carriage return for that.
-        body = displayable_json((one.request_body or "").replace("\r", ""))
-        lines.append(f"-d {'@body.json' if missing or not body else shlex.quote(body)}")
+        text = displayable_json((body or "").replace("\r", ""))
+        lines.append(f"-d {'@body.json' if missing or not text else shlex.quote(text)}")
     notes = [missing] if missing else []
-    if LEFT_OUT in one.path or len(one.path) >= REQUEST_PATH_KEPT_CHARACTERS_MAX:
+    if LEFT_OUT in path or len(path) >= REQUEST_PATH_KEPT_CHARACTERS_MAX:
         notes.append("# The address is not complete: put back what was left out of it.")
     return "\n".join([*notes, " \\\n  ".join(lines)])
 
@@ -119,16 +98,14 @@ def is_cut(body: str | None) -> bool:
     return len(body or "") >= REQUEST_BODY_KEPT_CHARACTERS_MAX
 
 
-def _missing_of_body(one: SentRequest) -> str:
+def _missing_of_body(body: str | None, size: int) -> str:
     """What the reader has to do before the command has the body that was sent; "" for nothing."""
-    if not one.request_bytes:
-        return ""
-    size = f"{one.request_bytes:,} bytes"
-    if not one.request_body:
-        return f"# The body ({size}) was not kept: write it to body.json first."
-    if is_cut(one.request_body):
-        return f"# Only the beginning of the body ({size}) was kept: write all to body.json first."
-    if LEFT_OUT in one.request_body:
+    if not body:
+        return f"# The body ({size:,} bytes) was not kept: write it to body.json first."
+    if is_cut(body):
+        what = f"Only the beginning of the body ({size:,} bytes)"
+        return f"# {what} was kept: write all to body.json first."
+    if LEFT_OUT in body:
         return (
             "# Save the body above as body.json, and put back what was left out of it:"
             f" it shows as {LEFT_OUT}."

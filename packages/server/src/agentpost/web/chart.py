@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
-from agentpost.credits.usage import Used
-from agentpost.domain.times import SECOND
+from agentpost.credits.rules import UsageLine
 
 _HEIGHT: Final = 100
 """Of the tallest bar, in units of the drawing; a day takes ten units across."""
@@ -23,16 +21,15 @@ class Bar:
     height: float
     day: str
     value: float
-    used: Used
+    used: UsageLine
 
 
-def bars(days: Sequence[Used], value: Callable[[Used], float]) -> list[Bar]:
+def bars(days: Sequence[UsageLine], value: Callable[[UsageLine], float]) -> list[Bar]:
     """The chart of a value of each day, as tall as its greatest one."""
     most = max(map(value, days), default=0)
     drawing = []
     for n, used in enumerate(days):
         this = value(used)
         height = max(round(this / most * _HEIGHT, 2), _HEIGHT_MIN) if this else 0.0
-        day = datetime.fromtimestamp(used.at // SECOND, UTC).strftime("%Y-%m-%d")
-        drawing.append(Bar(n * 10 + 1, _HEIGHT - height, height, day, this, used))
+        drawing.append(Bar(n * 10 + 1, _HEIGHT - height, height, used.id, this, used))
     return drawing

@@ -130,17 +130,14 @@ def _record(
     endpoint = endpoint_rows.lock(tx, endpoint_id)
     if endpoint is None:
         return []  # removed meanwhile: its deliveries are cancelled
-    before, recorded_attempts = endpoint.state, []
+    before, recorded_attempts = replace(endpoint), []
+    disable_seconds = ctx.settings.webhook_disable_seconds
     for attempt in attempts:
-        endpoint.state = endpoint_rules.after_attempt(
-            endpoint.state,
-            succeeded=attempt.error is None,
-            now=attempt.at,
-            disable_seconds=ctx.settings.webhook_disable_seconds,
-        )
+        succeeded = attempt.error is None
+        endpoint.note_attempt(succeeded=succeeded, at=attempt.at, disable_seconds=disable_seconds)
         if _record_one(tx, ctx, attempt, endpoint.account_id):
             recorded_attempts.append(attempt)
-    if endpoint.state != before:
+    if endpoint != before:
         _save_state(tx, endpoint, now)
     return recorded_attempts
 
@@ -201,10 +198,9 @@ def _turn_off(tx: Tx, ctx: AppContext, endpoint_id: str) -> None:
     endpoint = endpoint_rows.lock(tx, endpoint_id)
     if endpoint is None:
         return
-    state = endpoint_rules.gave_up(endpoint.state, now, ctx.settings.webhook_disable_seconds)
     waiting, due = delivery_rows.retries(tx, endpoint_id, now)
-    if state != endpoint.state and waiting and not due:
-        endpoint.state = state
+    disable_seconds = ctx.settings.webhook_disable_seconds
+    if waiting and not due and endpoint.turn_off_failing(now, disable_seconds):
         _save_state(tx, endpoint, now)
 
 

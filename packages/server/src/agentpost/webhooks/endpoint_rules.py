@@ -1,15 +1,12 @@
-"""Webhook endpoint states, the retry schedule and the rule that turns a dead endpoint off.
-
-spec: Webhook endpoint states, Webhook events 7, 8. Times are in microseconds.
-"""
+"""Words for webhook endpoints and deliveries, the retry schedule, and who gets an event (spec:
+Webhook events 3, 7). Times are in microseconds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from agentpost.domain import backoff
 from agentpost.domain.limits import WEBHOOK_RETRY_SPREAD
-from agentpost.domain.times import seconds
 
 
 class DisabledReason(StrEnum):
@@ -27,15 +24,6 @@ class DeliveryStatus(StrEnum):
     FAILED = "failed"
     DROPPED = "dropped"
     CANCELLED = "cancelled"
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointState:
-    """The facts about an endpoint that the rules need."""
-
-    disabled_at: int | None = None
-    disabled_reason: DisabledReason | None = None
-    failing_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,39 +77,6 @@ def retry_after(attempts: int, schedule: Sequence[float], chance: float) -> floa
     """
     pause = schedule[min(attempts, len(schedule)) - 1]
     return backoff.spread(pause, WEBHOOK_RETRY_SPREAD, chance)
-
-
-def after_attempt(
-    state: EndpointState, *, succeeded: bool, now: int, disable_seconds: float
-) -> EndpointState:
-    """One attempt ended. Only an unbroken row of failures counts; one success forgets them all."""
-    if state.disabled_at is not None:
-        return state
-    if succeeded:
-        return replace(state, failing_since=None)
-    since = state.failing_since if state.failing_since is not None else now
-    return gave_up(replace(state, failing_since=since), now, disable_seconds)
-
-
-def gave_up(state: EndpointState, now: int, disable_seconds: float) -> EndpointState:
-    """Off when it has failed without a break for so long, else as it was."""
-    if state.disabled_at is not None or state.failing_since is None:
-        return state
-    if now - state.failing_since < seconds(disable_seconds):
-        return state
-    return EndpointState(now, DisabledReason.FAILING, state.failing_since)
-
-
-def after_enabling(state: EndpointState) -> EndpointState:
-    """Switched on: the past is forgotten. Repeating it changes nothing."""
-    return EndpointState() if state.disabled_at is not None else state
-
-
-def after_disabling(state: EndpointState, now: int) -> EndpointState:
-    """Switched off by hand. Repeating it changes nothing."""
-    if state.disabled_at is not None:
-        return state
-    return EndpointState(now, DisabledReason.MANUAL, state.failing_since)
 
 
 def wants(events: Sequence[str], name: str, *, chosen: bool) -> bool:

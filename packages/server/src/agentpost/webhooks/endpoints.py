@@ -21,8 +21,8 @@ from agentpost.egress.urls import BadUrl
 from agentpost.record import lifecycle
 from agentpost.record.events import ALL_EVENTS, EventName
 from agentpost.transactions import read_transaction, write_transaction
-from agentpost.webhooks import delivery_rows, endpoint_rows, endpoint_rules
-from agentpost.webhooks.endpoint_rules import DeliveryStatus
+from agentpost.webhooks import delivery_rows, endpoint_rows
+from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason
 from agentpost.webhooks.records import DeliveryRecord, EndpointRecord
 from agentpost.webhooks.signing import new_secret
 
@@ -121,12 +121,9 @@ def change(
         endpoint.events_json = _events_json(changes.events)
     if changes.description is not None:
         endpoint.description = changes.description
-    was_on = endpoint.disabled_at is None
     if changes.enabled:
-        endpoint.state = endpoint_rules.after_enabling(endpoint.state)
-    elif changes.enabled is not None:
-        endpoint.state = endpoint_rules.after_disabling(endpoint.state, ctx.clock.now())
-    if was_on and endpoint.disabled_at is not None:
+        endpoint.turn_on()
+    elif changes.enabled is False and endpoint.turn_off(DisabledReason.MANUAL, ctx.clock.now()):
         turned_off(tx, endpoint)
     return _save(tx, ctx, endpoint)
 

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from agentpost.domain.times import seconds
 from agentpost.record.records import Time
-from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason, EndpointState
+from agentpost.webhooks.endpoint_rules import DeliveryStatus, DisabledReason
 
 
 @dataclass(slots=True)
 class EndpointRecord:
-    """A webhook endpoint; the secrets, encrypted as they are stored, never show in a log."""
+    """A webhook endpoint, and the rule that turns a dead one off (spec: Webhook endpoint states,
+    Webhook events 8); the secrets, encrypted as they are stored, never show in a log."""
 
     id: str
     account_id: str
@@ -31,15 +33,34 @@ class EndpointRecord:
         """The events that it receives; ``*`` stands for all of them."""
         return list(json.loads(self.events_json))
 
-    @property
-    def state(self) -> EndpointState:
-        """The part that the rules of `webhooks.endpoint_rules` are about."""
-        return EndpointState(self.disabled_at, self.disabled_reason, self.failing_since)
+    def turn_on(self) -> None:
+        """The past is forgotten. Repeating it changes nothing."""
+        if self.disabled_at is not None:
+            self.disabled_at = self.disabled_reason = self.failing_since = None
 
-    @state.setter
-    def state(self, state: EndpointState) -> None:
-        self.disabled_at, self.disabled_reason = state.disabled_at, state.disabled_reason
-        self.failing_since = state.failing_since
+    def turn_off(self, reason: DisabledReason, now: int) -> bool:
+        """Whether it was on. Repeating it changes nothing."""
+        if self.disabled_at is not None:
+            return False
+        self.disabled_at, self.disabled_reason = now, reason
+        return True
+
+    def turn_off_failing(self, now: int, disable_seconds: float) -> bool:
+        """Off when it has failed without a break for so long; whether it was turned off."""
+        since = self.failing_since
+        is_over = since is not None and now - since >= seconds(disable_seconds)
+        return is_over and self.turn_off(DisabledReason.FAILING, now)
+
+    def note_attempt(self, *, succeeded: bool, at: int, disable_seconds: float) -> None:
+        """One attempt ended. Only an unbroken row of failures counts; one success forgets them all.
+        It changes nothing of an endpoint that is off."""
+        if self.disabled_at is not None:
+            return
+        if succeeded:
+            self.failing_since = None
+        elif self.failing_since is None:
+            self.failing_since = at
+        self.turn_off_failing(at, disable_seconds)
 
     def secrets(self, now: int) -> tuple[str, ...]:
         """What deliveries are signed with now: after a rotation with a grace time, both."""
