@@ -50,18 +50,6 @@ async def test_all_that_a_table_tells_is_narrowed(
     assert not query.measures
 
 
-@pytest.mark.parametrize(
-    ("message", "has_conditions"), [("a report on our orders", False),
-                                    ("a report on the orders without shop", True)]
-)  # fmt: skip
-async def test_a_report_on_the_rows_is_of_all_that_they_tell(
-    tmp_path: Path, message: str, has_conditions: bool
-) -> None:
-    result = await changed(csv_file(tmp_path, ORDERS, "orders.csv"), message)
-    assert not any(one.measures for one in result.queries)
-    assert any(one.filters for one in result.queries) is has_conditions
-
-
 async def test_a_report_on_one_group_is_not_one_bar(tmp_path: Path) -> None:
     source = csv_file(tmp_path, ORDERS)
     result = await changed(source, "a report on the total by channel", "only the shop")
@@ -69,26 +57,22 @@ async def test_a_report_on_one_group_is_not_one_bar(tmp_path: Path) -> None:
     assert result.queries[0].filters == (Filter("channel", Op.IS, ("Shop",)),)
 
 
-@pytest.mark.parametrize("message", ["do it as pdf", "could you also do it as pdf"])
-async def test_the_same_report_is_written_in_another_format(tmp_path: Path, message: str) -> None:
+async def test_the_same_report_is_written_in_another_format(tmp_path: Path) -> None:
     source = csv_file(tmp_path, ORDERS)
-    result = await changed(source, "a report on the total by channel", message)
+    result = await changed(source, "a report on the total by channel", "do it as pdf")
     assert result.queries[0].groups == ("channel",)
     assert "pdf" in result.formats
 
 
-@pytest.mark.parametrize("pages", ["shorter, 2 slides", "a bit shorter, 2 slides. and call it Us"])
-async def test_how_many_slides_says_how_short(tmp_path: Path, pages: str) -> None:
+async def test_how_many_slides_says_how_short(tmp_path: Path) -> None:
     source = csv_file(tmp_path, ORDERS)
-    result = await changed(source, "a deck of the total by channel, 4 slides", pages)
+    result = await changed(
+        source,
+        "a deck of the total by channel, 4 slides",
+        "a bit shorter, 2 slides. and call it Us",
+    )
     assert (result.style.pages, result.style.length) == (2, None)
     assert result.queries[0].groups == ("channel",)
-
-
-async def test_a_difference_of_slides_is_asked_about(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("a deck of the total by channel, 4 slides", csv_file(tmp_path, ORDERS))
-    assert (await talk.say("2 slides shorter")).questions
 
 
 async def test_going_back_to_bars_undoes_nothing_else(tmp_path: Path) -> None:
@@ -111,47 +95,16 @@ async def test_rows_are_counted_instead_of_a_figure(tmp_path: Path) -> None:
     assert result.queries[0].groups == ("channel",)
 
 
-async def test_the_rows_of_a_pivot_are_named_first(tmp_path: Path) -> None:
-    source = csv_file(tmp_path, ORDERS)
-    result = await changed(source, "a pivot customer by channel of the total")
-    assert result.queries[0].groups == ("customer", "channel")
-
-
-@pytest.mark.parametrize(
-    ("message", "pace"),
-    [("bit slower please", 1.6), ("its too fast", 1.6), ("a bit faster", 0.6),
-     ("más lento, por favor", 1.6)],
-)  # fmt: skip
-async def test_a_film_is_slower(tmp_path: Path, message: str, pace: float) -> None:
+async def test_a_film_is_slower(tmp_path: Path) -> None:
     source = csv_file(tmp_path, TURBINES)
-    result = await changed(source, "bar race of the output by turbine", message)
-    assert result.style.options["pace"] == pytest.approx(pace)
+    result = await changed(source, "bar race of the output by turbine", "más lento, por favor")
+    assert result.style.options["pace"] == pytest.approx(1.6)
 
 
-async def test_a_film_is_slower_than_it_is(tmp_path: Path) -> None:
+async def test_values_are_numbered_between_two(tmp_path: Path) -> None:
     source = csv_file(tmp_path, TURBINES)
-    film = "bar race of the output by turbine"
-    result = await changed(source, film, "slower", "not so fast")
-    assert result.style.options["pace"] == pytest.approx(1.6 * 1.6)
-
-
-@pytest.mark.parametrize(
-    ("message", "values"),
-    [("only WT02 to WT04", ("WT02", "WT03", "WT04")), ("just WT01-WT02", ("WT01", "WT02"))],
-)
-async def test_values_are_numbered_between_two(
-    tmp_path: Path, message: str, values: tuple[str, ...]
-) -> None:
-    source = csv_file(tmp_path, TURBINES)
-    result = await changed(source, "one page dashboard for the monthly meeting", message)
-    assert result.queries[0].filters == (Filter("turbine", Op.IS, values),)
-
-
-async def test_columns_stand_and_bars_may_lie(tmp_path: Path) -> None:
-    source = csv_file(tmp_path, ORDERS)
-    standing = await changed(source, "total by channel as column chart, biggest first")
-    lying = await changed(source, "total by channel as bar chart, biggest first")
-    assert (standing.style.chart, lying.style.chart) == ("column", "bar")
+    result = await changed(source, "one page dashboard for the monthly meeting", "just WT01-WT02")
+    assert result.queries[0].filters == (Filter("turbine", Op.IS, ("WT01", "WT02")),)
 
 
 async def test_from_a_year_is_since_where_rows_are_years(tmp_path: Path) -> None:
@@ -179,7 +132,6 @@ def photos(tmp_path: Path) -> list[File]:
     [
         ("text at the bottom and in white", {"top": False}, "#ffffff"),
         ("make the text red", {"top": True}, "#c0392b"),
-        ("the text bigger please", {"top": True, "lettering": "larger"}, None),
         ("red and bigger", {"top": True, "lettering": "larger"}, "#c0392b"),
         ("a bit bigger the text, and in red", {"top": True, "lettering": "larger"}, "#c0392b"),
         ("the text smaller", {"top": True, "lettering": "smaller"}, None),

@@ -20,8 +20,6 @@ LEAVE = """Beginn,Filiale,Grund,Tage,Kosten
 @pytest.mark.parametrize(
     ("table", "message", "choice"),
     [
-        (GAMES, "average crowd in march", "average Spectators, March 2026"),
-        (GAMES, "average crowd at each ground", "crowd = Spectators"),
         (LEAVE, "wieviele krankheitstage hatten wir im januar", "Tage gesamt, Januar 2026"),
         (LEAVE, "wie hoch waren die heizkosten", "Kosten gesamt"),
         (LEAVE, "total tagge by branch", "Tage by Filiale"),
@@ -44,11 +42,6 @@ async def test_what_is_chosen_is_done_and_remembered(tmp_path: Path) -> None:
     assert "- City: 300\n- Rovers: 150" in turn.text
     turn = await talk.say("total crowd by ground")
     assert "- City: 300\n- Rovers: 300" in turn.text, (turn.text, turn.choices)
-
-
-async def test_a_word_with_a_meaning_is_no_column(tmp_path: Path) -> None:
-    turn = await Conversation().say("goals by home not the usual way", csv_file(tmp_path, GAMES))
-    assert not any(one.startswith("not =") for one in turn.choices)
 
 
 async def test_an_explained_word_is_another_one_where_its_column_is_missing(tmp_path: Path) -> None:
