@@ -8,7 +8,7 @@ from PIL import Image
 from agentpost.agents import File
 from agentpost_offline.frame import ROW_COUNT, Filter, Frame, Op, Thing
 from tests.agents.fakes import file
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 ORDERS = """order,day,channel,customer,total
 O-1,2026-01-02,Market,Ann,10
@@ -24,10 +24,7 @@ TURBINES = "month,turbine,output_mwh\n" + "\n".join(
 
 async def changed(source: File, *messages: str) -> Frame:
     """The frame of the last of some messages."""
-    talk, files = Conversation(), [source]
-    for message in messages:
-        turn = await talk.say(message, *files)
-        files = []
+    turn = await said(source, *messages)
     assert turn.started, (turn.questions, turn.text)
     return frame(turn.started[-1])
 
@@ -146,9 +143,12 @@ async def test_the_text_on_a_picture_changes(
 
 
 async def test_bigger_alone_may_be_the_picture(photos: list[File]) -> None:
-    talk = Conversation()
-    await talk.say('put "Open studio" at the top of this photo', photos[0])
-    assert "How large should the picture be?" in (await talk.say("bigger")).questions[0]
+    assert (
+        "How large should the picture be?"
+        in (
+            await said(photos[0], 'put "Open studio" at the top of this photo', "bigger")
+        ).questions[0]
+    )
 
 
 async def test_two_pictures_with_a_demand_each_are_asked_about(photos: list[File]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentpost_offline.frame import Thing
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 GIGS = """date,town,fee €,merch €
 2023-02-01,Bremen,100,40
@@ -103,18 +103,19 @@ RIDES = """day,late min,fee €
 
 
 async def test_months_after_the_best_group_come_in_their_order(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("which section has the highest fee?",
-                   csv_file(tmp_path, MEMBERS, "members.csv"))  # fmt: skip
-    turn = await talk.say("no, by month joined as a line chart")
+    turn = await said(
+        csv_file(tmp_path, MEMBERS, "members.csv"),
+        "which section has the highest fee?",
+        "no, by month joined as a line chart",
+    )
     (query,) = frame(turn.started[0]).queries
     assert (query.groups, query.order) == ((), None)
 
 
 async def test_months_are_no_parts_of_a_pie(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("donut of the fee by section", csv_file(tmp_path, MEMBERS, "members.csv"))
-    turn = await talk.say("by month joined")
+    turn = await said(
+        csv_file(tmp_path, MEMBERS, "members.csv"), "donut of the fee by section", "by month joined"
+    )
     assert frame(turn.started[0]).style.chart is None
 
 
@@ -157,11 +158,7 @@ B1,South,Olwen,50,no
 async def test_a_request_is_suggested_whole(
     tmp_path: Path, table: str, messages: list[str], suggestion: str
 ) -> None:
-    talk = Conversation()
-    files = [csv_file(tmp_path, table)]
-    for message in messages:
-        turn = await talk.say(message, *files)
-        files = []
+    turn = await said(csv_file(tmp_path, table), *messages)
     assert suggestion in turn.choices, (turn.choices, turn.text)
 
 

@@ -10,7 +10,7 @@ import pytest
 from agentpost.agents import File
 from agentpost_offline.frame import Aggregate, Derivation, Frame, Measure, Thing
 from tests.agents.fakes import file
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 REVENUE = Measure("revenue", Aggregate.SUM)
 ORDERS = Measure("orders", Aggregate.SUM)
@@ -30,9 +30,7 @@ PRICE = Measure("unit_price", Aggregate.MEAN)
 async def test_a_follow_up_keeps_the_rest(
     csv: File, first: str, then: str, measure: Measure, groups: tuple[str, ...]
 ) -> None:
-    talk = Conversation()
-    await talk.say(first, csv)
-    turn = await talk.say(then)
+    turn = await said(csv, first, then)
     (job,) = turn.started
     (query,) = frame(job).queries
     assert (query.measures, query.groups) == ((measure,), groups)
@@ -50,9 +48,7 @@ async def test_a_follow_up_keeps_the_rest(
 async def test_a_change_is_made_of_what_was_shown(
     csv: File, first: str, then: str, changes: Callable[[Frame], object]
 ) -> None:
-    talk = Conversation()
-    await talk.say(first, csv)
-    (job,) = (await talk.say(then)).started
+    (job,) = (await said(csv, first, then)).started
     assert changes(frame(job))
 
 
@@ -139,17 +135,15 @@ async def test_both_together_are_one_figure(csv: File) -> None:
 
 
 async def test_a_thing_that_was_just_made_is_not_made_and_charged_once_more(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("chart revenue by region", csv)
-    turn = await talk.say("draw them")
+    turn = await said(csv, "chart revenue by region", "draw them")
     assert not turn.started
     assert turn.questions
 
 
 async def test_a_clause_that_only_hands_over_is_no_second_job(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("total revenue", csv)
-    (job,) = (await talk.say("Clean this table and give it to me as Excel")).started
+    (job,) = (
+        await said(csv, "total revenue", "Clean this table and give it to me as Excel")
+    ).started
     assert (frame(job).thing, frame(job).formats) == (Thing.TABLE, ())
     assert frame(job).style.options == {"clean": True}
 
@@ -162,9 +156,7 @@ async def test_a_clause_that_only_hands_over_is_no_second_job(csv: File) -> None
     ],
 )
 async def test_what_was_listed_is_counted(csv: File, listing: str, answer: str) -> None:
-    talk = Conversation()
-    await talk.say(listing, csv)
-    turn = await talk.say("how many is that?")
+    turn = await said(csv, listing, "how many is that?")
     assert turn.text.startswith(answer) if answer else turn.questions
 
 
@@ -195,24 +187,17 @@ async def test_politeness_is_no_part_of_a_title(csv: File) -> None:
 
 
 async def test_a_share_of_that_is_not_of_what_a_filter_left_out(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("revenue by region", csv)
-    await talk.say("only online")
-    turn = await talk.say("how much of that is North's?")
+    turn = await said(csv, "revenue by region", "only online", "how much of that is North's?")
     assert "total Revenue, Channel = Online, Region = North" in turn.text
 
 
 async def test_a_measure_is_not_put_into_rows_that_have_none(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("orders as a table sorted by unit price", csv)
-    turn = await talk.say("unit price 2")
+    turn = await said(csv, "orders as a table sorted by unit price", "unit price 2")
     assert turn.replies or turn.questions
 
 
 async def test_a_part_has_no_colour_of_its_own(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("pie chart of revenue by region", csv)
-    turn = await talk.say("make the North orange")
+    turn = await said(csv, "pie chart of revenue by region", "make the North orange")
     assert turn.questions
     assert not turn.started
 
@@ -226,17 +211,17 @@ async def test_the_words_of_a_question_are_no_data(csv: File) -> None:
 
 
 async def test_a_verb_makes_a_new_request(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("which channel has the highest revenue", csv)
-    turn = await talk.say("ok. now what we earned in each region, biggest on top")
+    turn = await said(
+        csv,
+        "which channel has the highest revenue",
+        "ok. now what we earned in each region, biggest on top",
+    )
     assert "North" in turn.text
     assert "highest" not in turn.text
 
 
 async def test_the_others_are_all_groups_of_what_was_shown(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("revenue in the North", csv)
-    turn = await talk.say("and the others?")
+    turn = await said(csv, "revenue in the North", "and the others?")
     for region in ("North", "South"):
         assert region in turn.text
     asked = await Conversation().say("and the others?", csv)
@@ -254,9 +239,7 @@ async def test_the_others_are_all_groups_of_what_was_shown(csv: File) -> None:
 async def test_that_comes_to_the_sum_of_what_was_shown(
     csv: File, first: str, second: str, answer: str
 ) -> None:
-    talk = Conversation()
-    await talk.say(first, csv)
-    turn = await talk.say(second)
+    turn = await said(csv, first, second)
     assert bool(turn.questions) is not bool(answer), turn.replies
     assert answer in "".join(turn.replies)
 
@@ -272,9 +255,7 @@ async def test_no_edit_adds_up_the_readings_of_a_meter(tmp_path: Path) -> None:
 
 
 async def test_a_format_after_an_answer_is_of_the_answer_or_of_the_file(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("revenue by region", csv)
-    turn = await talk.say("as pdf")
+    turn = await said(csv, "revenue by region", "as pdf")
     assert turn.questions
     assert not turn.started
 
@@ -325,18 +306,14 @@ async def test_a_change_that_would_drop_a_word_is_asked_about(
 async def test_values_join_what_is_shown_and_are_taken_from_it(
     csv: File, first: str, then: str, filters: list[str]
 ) -> None:
-    talk = Conversation()
-    await talk.say(first, csv)
-    (job,) = (await talk.say(then)).started
+    (job,) = (await said(csv, first, then)).started
     (query,) = frame(job).queries
     assert [" ".join(map(str, one.values)) for one in query.filters] == filters
     assert bool(query.measures) == bool(query.groups)
 
 
 async def test_another_length_of_periods_keeps_the_lines(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("line chart of revenue by month and region", csv)
-    (job,) = (await talk.say("by quarter")).started
+    (job,) = (await said(csv, "line chart of revenue by month and region", "by quarter")).started
     (query,) = frame(job).queries
     assert (query.groups, query.grain) == (("region",), "quarter")
 
@@ -395,33 +372,39 @@ async def test_them_are_those_that_were_listed(tmp_path: Path) -> None:
 
 
 async def test_a_form_alone_is_of_the_question_before(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("fees not paid, for the orchard", csv_file(tmp_path, TILLS))
-    turn = await talk.say("as an Excel file")
+    turn = await said(
+        csv_file(tmp_path, TILLS), "fees not paid, for the orchard", "as an Excel file"
+    )
     assert not turn.started  # the whole table was not asked for
     assert any("Paid = no" in one for one in (turn.questions[0], *turn.choices))
 
 
 async def test_the_month_of_march_is_a_month(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("fee by branch", csv_file(tmp_path, TILLS))
-    text = (await talk.say("and in the month of March?")).text
+    text = (
+        await said(csv_file(tmp_path, TILLS), "fee by branch", "and in the month of March?")
+    ).text
     assert "South: €7" in text
     assert "North: €9" in text
 
 
 async def test_rows_that_were_listed_come_whole_as_a_table(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("list the pupils with more than 10 days absent", csv_file(tmp_path, PUPILS))
-    (query,) = frame((await talk.say("as Excel")).started[0]).queries
+    (query,) = frame(
+        (
+            await said(
+                csv_file(tmp_path, PUPILS),
+                "list the pupils with more than 10 days absent",
+                "as Excel",
+            )
+        ).started[0]
+    ).queries
     assert (query.measures, query.groups) == ((), ())
     assert query.filters
 
 
 async def test_the_most_of_one_group_is_asked_about(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("chart of fee by branch", csv_file(tmp_path, TILLS))
-    turn = await talk.say("and in North what is the most")
+    turn = await said(
+        csv_file(tmp_path, TILLS), "chart of fee by branch", "and in North what is the most"
+    )
     assert turn.questions
     assert not turn.started
 

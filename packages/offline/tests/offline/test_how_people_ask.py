@@ -11,7 +11,7 @@ from agentpost.agents import File
 from agentpost_offline.frame import Thing
 from tests.agents.fakes import file
 from tests.libraries import openpyxl
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 STAYS = """res no,guest,channel,nights,total,breakfast,status,arrival
 101,Ann,Direct,2,200,yes,confirmed,2024-01-01
@@ -272,9 +272,11 @@ async def test_that_behind_an_open_question_is_not_known(
 
 
 async def test_what_a_figure_is_narrowed_to_is_not_lost_in_a_workbook(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("total fee by team, not paid by card", csv_file(tmp_path, SUBS))
-    turn = await talk.say("only those over 100 pounds, as excel please")
+    turn = await said(
+        csv_file(tmp_path, SUBS),
+        "total fee by team, not paid by card",
+        "only those over 100 pounds, as excel please",
+    )
     assert turn.questions
     assert not turn.started
 
@@ -304,9 +306,11 @@ async def test_a_sheet_is_named_by_its_place_or_its_name(tmp_path: Path) -> None
 
 
 async def test_those_listed_last_are_listed_under_one_more_condition(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("list the guests with more than 1 nights", csv_file(tmp_path, STAYS))
-    turn = await talk.say("which of those have breakfast")
+    turn = await said(
+        csv_file(tmp_path, STAYS),
+        "list the guests with more than 1 nights",
+        "which of those have breakfast",
+    )
     assert "Breakfast = yes" in turn.text
     assert "In all: 4" in turn.text
 
@@ -429,9 +433,13 @@ async def test_where_an_answer_goes_needs_no_model(
 
 
 async def test_a_kind_of_chart_is_that_of_the_chart_beside_a_workbook(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("combien on a encaissé par vendeur", csv_file(tmp_path, VENTES))
-    jobs = (await talk.say("en camembert stp, et l excel avec")).started
+    jobs = (
+        await said(
+            csv_file(tmp_path, VENTES),
+            "combien on a encaissé par vendeur",
+            "en camembert stp, et l excel avec",
+        )
+    ).started
     charts = {frame(job).thing: frame(job).style.chart for job in jobs}
     assert charts == {Thing.CHART: "donut", Thing.TABLE: None}
 
@@ -506,9 +514,11 @@ async def test_the_other_sheet_is_looked_at_and_none_is_made(tmp_path: Path) -> 
     for row in (("pitch", "electric"), ("P1", "yes"), ("P2", "no"), ("P3", "yes")):
         second.append(row)
     book.save(tmp_path / "camp.xlsx")
-    talk = Conversation()
-    await talk.say("total nights", file(tmp_path / "camp.xlsx"))
-    turn = await talk.say("how many pitches have electric btw, its on the other sheet")
+    turn = await said(
+        file(tmp_path / "camp.xlsx"),
+        "total nights",
+        "how many pitches have electric btw, its on the other sheet",
+    )
     assert "Number of rows: 2." in turn.text, (turn.questions, turn.choices)
     turn = await Conversation().say("pitches sheet in excel", file(tmp_path / "camp.xlsx"))
     assert turn.questions

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 SUBS = """player,team,fee,paid,how,gift aid
 Jo,U9,90,90,cash,yes
@@ -113,11 +113,11 @@ async def test_what_may_be_otherwise_is_asked_about(tmp_path: Path, message: str
 
 
 async def test_a_condition_alone_is_of_both_answers_of_a_message(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say(
-        "passengers by route, and which vessel had the most?", csv_file(tmp_path, SAILINGS)
+    turn = await said(
+        csv_file(tmp_path, SAILINGS),
+        "passengers by route, and which vessel had the most?",
+        "and just the south ones",
     )
-    turn = await talk.say("and just the south ones")
     assert turn.text.startswith("South: 92.")
     assert "Annag: 92 (highest" in turn.text
 
@@ -131,10 +131,16 @@ async def test_rows_under_a_condition_are_written_largest_first(tmp_path: Path) 
 
 
 async def test_what_was_not_made_is_not_narrowed(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("zorble of the subs", csv_file(tmp_path, SUBS))
-    await talk.say("list who they are pls")
-    assert (await talk.say("just the u9s")).questions
+    assert (
+        await said(
+            csv_file(tmp_path, SUBS), "zorble of the subs", "list who they are pls", "just the u9s"
+        )
+    ).questions
+
+
+async def test_two_groups_against_each_other_stand_side_by_side(tmp_path: Path) -> None:
+    turn = await said(csv_file(tmp_path, MARKS), "avg in each subject", "group a against group b")
+    assert "- B: 60, 80, 70\n" in turn.text
 
 
 async def test_a_blank_divides_two_chinese_demands(tmp_path: Path) -> None:

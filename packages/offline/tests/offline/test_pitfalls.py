@@ -7,7 +7,7 @@ import pytest
 from agentpost_offline.frame import Thing
 from tests.agents.fakes import file
 from tests.libraries import openpyxl
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 JOBS = "job,worker,hours,invoiced\nJ1,Jo,5,yes\nJ2,Sam,3,no\nJ3,Jo,2,no\n"
 ORDERS = "order,amount,paid,shop\n1,10,yes,North\n2,20,no,South\n3,40,no,North\n"
@@ -202,10 +202,7 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
 )
 async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: str) -> None:
     name = "expenses.csv" if table is EXPENSES else "table.csv"
-    talk, files = Conversation(), [csv_file(tmp_path, table, name)]
-    for message in messages.split(" // "):
-        turn = await talk.say(message, *files)
-        files = []
+    turn = await said(csv_file(tmp_path, table, name), *messages.split(" // "))
     assert answer in turn.text, (turn.text, turn.questions)
 
 
@@ -254,10 +251,7 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
     ],
 )
 async def test_it_is_asked_about(tmp_path: Path, table: str, messages: str) -> None:
-    talk, files = Conversation(), [csv_file(tmp_path, table)]
-    for message in messages.split(" // "):
-        turn = await talk.say(message, *files)
-        files = []
+    turn = await said(csv_file(tmp_path, table), *messages.split(" // "))
     assert turn.questions, turn.text
     assert not turn.started
 
@@ -272,17 +266,20 @@ async def test_a_figure_of_another_table_is_asked_about(tmp_path: Path) -> None:
 
 
 async def test_a_workbook_alone_is_of_the_chart_before(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("chart parcels by driver", csv_file(tmp_path, PARCELS))
-    (job,) = (await talk.say("excel pls")).started
+    (job,) = (
+        await said(csv_file(tmp_path, PARCELS), "chart parcels by driver", "excel pls")
+    ).started
     assert frame(job).thing is Thing.TABLE
     assert frame(job).queries[0].groups == ("driver",)
 
 
 async def test_two_forms_are_both_of_what_was_answered(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("wasted by dish", csv_file(tmp_path, WASTE))
-    first, second = (frame(job) for job in (await talk.say("in excel and as a chart")).started)
+    first, second = (
+        frame(job)
+        for job in (
+            await said(csv_file(tmp_path, WASTE), "wasted by dish", "in excel and as a chart")
+        ).started
+    )
     assert {first.thing, second.thing} == {Thing.CHART, Thing.TABLE}
     assert first.queries == second.queries
     assert first.queries[0].groups == ("dish",)
@@ -335,12 +332,11 @@ async def test_a_document_is_a_page_and_a_pdf_and_gets_its_title(tmp_path: Path)
 async def test_two_things_are_both_made_though_a_word_of_one_is_not_understood(
     tmp_path: Path,
 ) -> None:
-    talk = Conversation()
-    await talk.say(
-        "one page dashboard for my blurb. and an excel pivot analyte by matrix with average result",
+    turn = await said(
         csv_file(tmp_path, WATER),
+        "one page dashboard for my blurb. and an excel pivot analyte by matrix with average result",
+        "do this",
     )
-    turn = await talk.say("do this")
     assert [frame(one).thing for one in turn.started] == [Thing.SITE, Thing.TABLE]
 
 

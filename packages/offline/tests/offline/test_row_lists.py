@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentpost_offline.frame import Thing
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 VISITS = """visit,day,animal,reason,fee,nights,paid
 V1,2024-01-04,Dog,Dental,171,0,no
@@ -64,9 +64,11 @@ async def test_listed_rows_are_narrowed_counted_and_made_a_workbook(tmp_path: Pa
 
 
 async def test_a_list_is_narrowed_to_the_ones_who(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("list the dental visits over 150", csv_file(tmp_path, VISITS, "visits.csv"))
-    turn = await talk.say("only the ones who havent paid")
+    turn = await said(
+        csv_file(tmp_path, VISITS, "visits.csv"),
+        "list the dental visits over 150",
+        "only the ones who havent paid",
+    )
     assert "- V1: Fee 171" in turn.text
     assert "In all: 1\n" in turn.text
 
@@ -145,17 +147,17 @@ async def test_two_quarters_are_compared_by_queue_and_drawn_side_by_side(tmp_pat
 
 
 async def test_one_month_by_month_is_asked_about(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("total fee in march", csv_file(tmp_path, CALLS))
-    turn = await talk.say("as a bar chart per month")
+    turn = await said(csv_file(tmp_path, CALLS), "total fee in march", "as a bar chart per month")
     assert not turn.started
     assert "a chart: total Fee by month, 2024" in turn.choices
 
 
 async def test_how_many_that_is_by_a_group_is_of_the_rows_listed(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("which calls are not settled", csv_file(tmp_path, CALLS, "calls.csv"))
-    turn = await talk.say("per queue how many is that")
+    turn = await said(
+        csv_file(tmp_path, CALLS, "calls.csv"),
+        "which calls are not settled",
+        "per queue how many is that",
+    )
     assert "- billing: 2\n- repairs: 1\n" in turn.text
 
 

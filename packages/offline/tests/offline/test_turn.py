@@ -16,7 +16,7 @@ from agentpost_offline.frame import Order, Style, Thing, to_json
 from agentpost_offline.making import catalogue, run
 from agentpost_offline.making.maker import Maker
 from tests.agents.fakes import file, running
-from tests.offline.conversations import Conversation, frame
+from tests.offline.conversations import Conversation, frame, said
 
 
 @pytest.fixture(autouse=True)
@@ -365,10 +365,11 @@ async def test_an_undo_is_free_and_needs_something_to_undo(csv: File) -> None:
 
 
 async def test_a_new_request_remembers_nothing(csv: File) -> None:
-    talk = Conversation()
-    await talk.say("chart revenue in May 2025 by region", csv)
-    await talk.say("only North")
-    [job] = (await talk.say("chart orders by region")).started
+    [job] = (
+        await said(
+            csv, "chart revenue in May 2025 by region", "only North", "chart orders by region"
+        )
+    ).started
     assert frame(job).queries[0].filters == ()
     assert job.work is None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.offline.conversations import Conversation, csv_file
+from tests.offline.conversations import Conversation, csv_file, said
 
 SHOWS = """date,venue,takings €,costs €,visitors,km
 2024-01-05,Barn,500,200,50,10
@@ -91,9 +91,7 @@ async def test_them_are_those_of_the_answer_in_spanish_too(tmp_path: Path) -> No
 
 
 async def test_one_figure_is_no_line(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("total takings", csv_file(tmp_path, SHOWS))
-    turn = await talk.say("as a line chart")
+    turn = await said(csv_file(tmp_path, SHOWS), "total takings", "as a line chart")
     assert turn.questions
     assert not turn.started
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentpost_offline.frame import Aggregate, Thing
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 LOST = """ref,found on,shelf,item,days kept,collected
 1,2025-02-03,A,Keys,3,yes
@@ -54,7 +54,5 @@ async def test_parts_of_a_whole_are_not_the_rows_unasked(tmp_path: Path) -> None
 
 
 async def test_a_table_of_rows_is_drawn_as_nothing(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("an excel file please", csv_file(tmp_path, LOST))
-    turn = await talk.say("bars for that, in orange")
+    turn = await said(csv_file(tmp_path, LOST), "an excel file please", "bars for that, in orange")
     assert (turn.started, bool(turn.questions)) == ([], True)
