@@ -170,6 +170,7 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         (RENTS, "which building is the worst for unpaid rent", "Mill: 1,100 (highest"),
         # Several demands in one.
         (MEALS, "total meals and the top site", "Total Meals: 80."),
+        (MEALS, "meals total and average", "Average Meals: 26.67."),
         (MEALS, "total meals in May and which site had the most overall", "A: 50 (highest"),
         (CASH, "wie viel haben wir 2025 eingenommen und wie viel ausgegeben?", "gesamt: 80."),
         # What goes on with a list or a figure.
