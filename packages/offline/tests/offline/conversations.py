@@ -1,15 +1,12 @@
 """Conversations with the built-in agent over in-memory turns: each message sees those before it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from agentpost.agents import File, Running, Started, WorkRef
 from agentpost.agents.base import Json, Said
 from agentpost_offline.frame import Frame, from_json
-from agentpost_offline.steps import survey
 from agentpost_offline.turn import agent
 from tests.agents.fakes import FakeTurn, StartedJob, file, utterance
 
@@ -72,12 +69,10 @@ def frame(job: StartedJob) -> Frame:
     return from_json(job.args["frame"])
 
 
-_SURVEYS: dict[str, dict[str, Any]] = {}
-
-
-def surveyed(files: Sequence[File], pasted: str = "") -> dict[str, Any]:
-    """Stands for the step that looks at files: the same file is read once in all tests."""
-    key = repr(([(file.name, file.local.read_bytes()) for file in files], pasted))
-    if key not in _SURVEYS:
-        _SURVEYS[key] = survey(files, pasted)
-    return _SURVEYS[key]
+async def said(attached: File, *messages: str) -> FakeTurn:
+    """The turn of the last of some messages; the file is attached to the first."""
+    talk = Conversation()
+    turn = await talk.say(messages[0], attached)
+    for message in messages[1:]:
+        turn = await talk.say(message)
+    return turn

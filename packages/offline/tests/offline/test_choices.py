@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentpost_offline.frame import Thing
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 GIGS = """date,town,fee €,merch €
 2023-02-01,Bremen,100,40
@@ -34,11 +34,6 @@ Dot,F,10,0:47:05
 """
 
 
-async def test_a_choice_names_what_is_made(tmp_path: Path) -> None:
-    turn = await Conversation().say("chart by town", csv_file(tmp_path, GIGS))
-    assert turn.choices[0] == "a chart: total Fee by Town"
-
-
 async def test_a_race_is_of_the_figure_that_is_named(tmp_path: Path) -> None:
     talk = Conversation()
     turn = await talk.say("a film of the towns by merch money over the two years",
@@ -63,32 +58,13 @@ async def test_what_was_not_understood_is_said_once(tmp_path: Path) -> None:
     assert "February 2024: 7\xa0kg" in turn.text
 
 
-@pytest.mark.parametrize(
-    ("message", "figure"),
-    [
-        ("fastest F with distance over 9", "47.08\xa0min"),
-        ("slowest F with distance over 9", "50.17\xa0min"),
-    ],
-)
-async def test_a_condition_may_stand_beside_what_is_ranked(
-    tmp_path: Path, message: str, figure: str
-) -> None:
-    assert figure in (await Conversation().say(message, csv_file(tmp_path, RUNS))).text
-
-
-async def test_a_condition_that_was_not_understood_is_offered_by_yes_and_no(tmp_path: Path) -> None:
-    talk = Conversation()
-    turn = await talk.say("how many drills that nobody brought home", csv_file(tmp_path, LOANS))
-    condition = next(one for one in turn.choices if "no" in one.split())
-    assert condition == "number of rows, Item = drill, Returned = no"
-    assert "Number of rows: 2" in (await talk.say(condition)).text
-
-
-async def test_a_condition_is_offered_by_whether_a_day_is_missing(tmp_path: Path) -> None:
-    talk = Conversation()
-    turn = await talk.say("total weight of the UPS ones still lying", csv_file(tmp_path, PARCELS))
-    assert "total Weight, Carrier = UPS, Collected missing" in turn.choices
-    assert len(turn.choices) <= 7
+async def test_a_condition_may_stand_beside_what_is_ranked(tmp_path: Path) -> None:
+    assert (
+        "47.08\xa0min"
+        in (
+            await Conversation().say("fastest F with distance over 9", csv_file(tmp_path, RUNS))
+        ).text
+    )
 
 
 async def test_a_word_that_stops_work_is_no_part_of_a_question(tmp_path: Path) -> None:
@@ -96,22 +72,9 @@ async def test_a_word_that_stops_work_is_no_part_of_a_question(tmp_path: Path) -
     assert "“cancelled”" in turn.questions[0]
 
 
-async def test_what_is_suggested_has_the_named_columns(tmp_path: Path) -> None:
-    turn = await Conversation().say("merch per town for my aunt", csv_file(tmp_path, GIGS))
-    assert turn.choices[:2] == ["Do this", "total Merch"]
-    assert not any("fee" in one.casefold() for one in turn.choices)
-
-
 async def test_rows_that_are_listed_by_their_codes_say_what_they_are(tmp_path: Path) -> None:
     turn = await Conversation().say("list the codes on shelf B", csv_file(tmp_path, LOANS))
     assert "- L-02: ladder, yes\n- L-03: drill, no" in turn.text
-
-
-async def test_a_column_of_one_table_is_no_word_of_the_files_names(tmp_path: Path) -> None:
-    games = csv_file(tmp_path, "room,fee €\nCave,10\nAttic,20\nCave,5\n", "room games.csv")
-    gifts = csv_file(tmp_path, "buyer,fee €\nAnn,50\nBo,30\n", "room gifts.csv")
-    turn = await Conversation().say("fee by room", games, gifts)
-    assert "Cave: €15" in turn.text
 
 
 MEMBERS = """name,section,joined,fee paid?,fee €
@@ -120,55 +83,6 @@ Bo,Judo,2024-02-01,Yes,60
 Cy,Tennis,2024-03-01,no,60
 Di,Judo,2022-04-01,no,90
 """
-
-
-@pytest.mark.parametrize(
-    ("message", "answer"),
-    [
-        ("which section has the most members?", "Judo: 3 (highest: number of rows)"),
-        ("how many members havent paid", "Number of rows: 2."),
-        (
-            "who joined since 1 january 2024?",
-            "- Bo: Joined February 2024, Fee €60\n- Cy: Joined March 2024, Fee €60\nIn all: 2",
-        ),
-    ],
-)
-async def test_the_rows_of_a_list_of_people_are_the_people(
-    tmp_path: Path, message: str, answer: str
-) -> None:
-    file = csv_file(tmp_path, MEMBERS, "members.csv")
-    assert answer in (await Conversation().say(message, file)).text
-
-
-async def test_a_no_before_a_comma_takes_back_what_was_shown(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("fee by section", csv_file(tmp_path, MEMBERS, "members.csv"))
-    turn = await talk.say("no, by month joined")
-    assert "total Fee by month" in turn.text
-
-
-async def test_what_is_counted_by_a_name_of_its_own_is_a_new_request(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("chart of the fee by section", csv_file(tmp_path, MEMBERS, "members.csv"))
-    turn = await talk.say("members per section")
-    assert "Computed: number of rows by Section" in turn.text
-
-
-async def test_a_column_may_be_called_as_a_verb_is(tmp_path: Path) -> None:
-    jobs = csv_file(tmp_path, "Building,Cost €\nA,3\nB,4\nA,5\n", "jobs.csv")
-    assert "A: €8" in (await Conversation().say("cost by building", jobs)).text
-
-
-async def test_a_column_called_by_a_word_alone_comes_before_one_with_more_words(
-    tmp_path: Path,
-) -> None:
-    file = csv_file(tmp_path, MEMBERS, "members.csv")
-    assert "Judo: €240" in (await Conversation().say("fee by section", file)).text
-
-
-async def test_how_many_of_an_unknown_word_may_be_rows(tmp_path: Path) -> None:
-    turn = await Conversation().say("how many things are still out?", csv_file(tmp_path, PARCELS))
-    assert "number of rows, Collected missing" in turn.choices
 
 
 async def test_a_greeting_takes_no_demand_away(tmp_path: Path) -> None:
@@ -188,29 +102,20 @@ RIDES = """day,late min,fee €
 """
 
 
-async def test_a_list_of_rows_without_names_is_the_rows(tmp_path: Path) -> None:
-    turn = await Conversation().say(
-        "rides more than 15 min late, complete list please", csv_file(tmp_path, RIDES, "rides.csv")
+async def test_months_after_the_best_group_come_in_their_order(tmp_path: Path) -> None:
+    turn = await said(
+        csv_file(tmp_path, MEMBERS, "members.csv"),
+        "which section has the highest fee?",
+        "no, by month joined as a line chart",
     )
-    assert not turn.choices
-    assert "- 6 February 2024, 31, €7" in turn.text
-    assert "In all: 3 rows, Fee €23" in turn.text
-
-
-@pytest.mark.parametrize("edit", ["by month joined", "no, by month joined"])
-async def test_months_after_the_best_group_come_in_their_order(tmp_path: Path, edit: str) -> None:
-    talk = Conversation()
-    await talk.say("which section has the highest fee?",
-                   csv_file(tmp_path, MEMBERS, "members.csv"))  # fmt: skip
-    turn = await talk.say(f"{edit} as a line chart")
     (query,) = frame(turn.started[0]).queries
     assert (query.groups, query.order) == ((), None)
 
 
 async def test_months_are_no_parts_of_a_pie(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("donut of the fee by section", csv_file(tmp_path, MEMBERS, "members.csv"))
-    turn = await talk.say("by month joined")
+    turn = await said(
+        csv_file(tmp_path, MEMBERS, "members.csv"), "donut of the fee by section", "by month joined"
+    )
     assert frame(turn.started[0]).style.chart is None
 
 
@@ -240,10 +145,8 @@ B1,South,Olwen,50,no
     [
         (VISITS, ["who still owes us and what does each of them owe"],
          "total Fee by Owner, Paid = no"),
-        (VISITS, ["fee by vet, paid ones dont coount"], "total Fee by Vet, Paid = no"),
         (VISITS, ["fee in May 2024", "the year by month in excel for our bookkeeper"],
          "a spreadsheet: total Fee by month, 2024"),
-        (VISITS, ["which species do we see most, roughly"], "top 1: number of rows by Species"),
         (VISITS, ["compare the fees of march to april 2024 with may 2024"],
          "total Fee, March 2024 to April 2024 + total Fee, May 2024"),
         (VISITS, ["which species brings in the best fees and which the worst, roughly"],
@@ -255,20 +158,8 @@ B1,South,Olwen,50,no
 async def test_a_request_is_suggested_whole(
     tmp_path: Path, table: str, messages: list[str], suggestion: str
 ) -> None:
-    talk = Conversation()
-    files = [csv_file(tmp_path, table)]
-    for message in messages:
-        turn = await talk.say(message, *files)
-        files = []
+    turn = await said(csv_file(tmp_path, table), *messages)
     assert suggestion in turn.choices, (turn.choices, turn.text)
-
-
-async def test_a_suggestion_does_what_it_says(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("which plots are free at the mo", csv_file(tmp_path, PLOTS))
-    turn = await talk.say("a list: table.csv, Holder missing")
-    assert "A2" in turn.text
-    assert "B1" not in turn.text
 
 
 async def test_what_is_suggested_is_never_asked_about_again(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from agentpost.agents import File
 from agentpost_offline.frame import Thing
 from tests.agents.fakes import file
 from tests.libraries import openpyxl
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 STAYS = """res no,guest,channel,nights,total,breakfast,status,arrival
 101,Ann,Direct,2,200,yes,confirmed,2024-01-01
@@ -65,12 +65,6 @@ January,2024-01-10,parents,200,120
 Party special,2024-02-08,board,20,15
 Spring,2024-04-12,parents,210,100
 """
-KASSE = """Beleg Nr;Datum;Kunde;Verkäufer;Artikel;Menge;Betrag €;Bezahlt;Storniert
-1;03.01.2025;Huber;Eva;Lampe;2;40,00;ja;nein
-2;15.01.2025;Maier;Jan;Tafel;1;25,50;nein;nein
-3;02.02.2025;Huber;Eva;Fenster;1;300,00;ja;ja
-4;20.02.2025;Koch;Udo;Lampe;3;60,00;ja;nein
-"""
 VENTES = """N° vente;Date;Client;Vendeur;Article;Montant;Payé
 1;03/01/2025;Dupont;Luc;lampe;40,00;oui
 2;15/01/2025;Martin;Zoé;tableau;25,50;non
@@ -88,12 +82,6 @@ Ann,Harriers,10,48
 Bo,Harriers,10,55
 Di,Striders,21,120
 Ed,,21,105
-"""
-CLASSES = """Class,Teacher,Pupil,Trip €,Consent
-3A,Ms Day,Ann,12.50,yes
-3A,Ms Day,Bo,12.50,no
-3B,Mr May,Cy,10.00,yes
-3B,Mr May,Di,10.00,no
 """
 PLAYERS = """Name,Team,Kit
 Ann,Reds,yes
@@ -137,11 +125,6 @@ Ann,no
 Bert,yes
 Tom,yes
 """
-SPENDINGS = """التاريخ,القسم,المبلغ
-2024-01-02,النقل,40
-2024-01-03,الضيافة,10
-2024-01-04,النقل,30
-"""
 FAMILIES = """Nachname,Vorname,Beitrag,Bezahlt
 Busch,Ann,20,nein
 Busch,Bo,30,ja
@@ -158,22 +141,12 @@ Van 3,EF3,yes,2026-03-08
     ("table", "message", "answer"),
     [
         # For whom it is, and what else somebody does, changes nothing about an answer.
-        (STAYS, "total nights by channel for the area manager", "- Phone: 7\n"),
-        (STAYS, "morning, total nights by channel for the partners meeting thursday", "Phone: 7"),
         (STAYS, "total nights by channel, need it for the notice board", "- Agency: 8\n"),
-        (STAYS, "total nights, the housekeeper has to make the beds",
-         "“the housekeeper has to make the beds” changes nothing about it.\nTotal Nights: 20."),
-        (STAYS, "total nights. i need to ring them", "Total Nights: 20."),
         (STAYS, "total nights für den Vorstand nach channel", "- Agency: 8\n"),
-        # What does not count stands behind its name as well.
-        (STAYS, "total nights by channel, cancelled ones dont count", "- Phone: 6\n"),
-        (STAYS, "total nights by channel, cancelled ones dont count", "Status ≠ cancelled"),
         # A second demand is about the rows of the first.
-        (STAYS, "how many no shows did we have and how much money is that", "\nTotal: 330."),
         (STAYS, "which channel has the most nights and which the fewest",
          "Direct: 5 (lowest: total Nights)"),
         (STAYS, "best and worst month by nights", "(lowest: total Nights)"),
-        (FUEL, "total and average litres by driver", "- Kev: 90, 45\n"),
         (STAYS, "average number of nights by channel", "- Agency: 4\n"),
         (STAYS, "average nights by channel and how many of each we had", "- Agency: 2, 4\n"),
         (STAYS, "bookings and revenue by channel", "- Agency: 2, 830\n"),
@@ -182,13 +155,8 @@ Van 3,EF3,yes,2026-03-08
         # Spans of as many months are compared, in several figures.
         (STAYS, "compare march to may with sept to nov, total nights",
          "(March 2024 to May 2024) and 7 (September 2024 to November 2024)"),
-        (STAYS, "nights and total, january vs march", "Total grew"),
         # The rows have other names, their numbers are no figures, and money is what it cost.
-        (STAYS, "how many bookings by channel", "- Direct: 3\n"),
-        (FUEL, "fuel cost by driver", "- Kev: 128\n"),
-        (FUEL, "which station is cheapest?", "BP: 1.39 (lowest: average Price per litre)"),
         (STAYS, "everything over 300 pounds", "- Cy: Total 400, Nights 4"),
-        (STAYS, "total nights by channel, leave the phone ones out", "Channel ≠ Phone"),
         (STAYS, "what was the busiest month of the whole year by nights",
          "March 2024 and November 2024, both 5"),
         (FAMILIES, "wer hat noch nicht bezahlt?", "- Ann, Busch"),
@@ -198,37 +166,21 @@ Van 3,EF3,yes,2026-03-08
         (TILLS, "how many items unsold", "Number of rows: 2."),
         (TILLS, "what percent was sold and how much money is that", "Total Amount: £60."),
         (RIDES, "which driver is slowest", "Kev: 25 (highest: average Mins)"),
-        (DUES, "每个组收了多少会费", "- 八岁组：300\n"),
         (DUES, "哪些人没缴", "- 王：会费 200"),
         (SHELVES, "whats all our stock worth, at cost and at selling price?",
          "Total Stock × Cost: £17. Total Stock × Price: £35."),
-        (SHELVES, "stock worth at cost by kind", "- jam: £15\n"),
-        (KEYS, "which of them are keyholders?", "- Bert\n- Tom\n"),
-        (SPENDINGS, "كم المصروفات حسب القسم", "- النقل: 70"),
         # What a number of the rows is called is no figure; what was not paid is said by "Paid".
-        (SHOP, "how much did we take on lamps", "Total: 80."),
         (SHOP, "how many sales by how", "- Card: 3\n"),
         (SHOP, "total by item, unpaid ones dont count", "Paid ≠ no"),
         (SHOP, "which sales are not collected", "- S3: 22 January 2025, Cy, Kev, window\n"),
         (SHOP, "which sales are done", "board, Collected 9 January 2025\n"),
-        (SHOP, "which are paid", "- S4: 2 February 2025, Ann, Mo, party box"),
         (PLAYERS, "which kids are with kit", "In all: 2"),
-        (RUNS, "fastest runner over 10 km", "Ed: 105 (lowest: lowest Mins)"),
         (KIDS, "total subs by team for parents evening on thursday", "- Reds: 100\n"),
-        (CLASSES, "consent by class", "- 3A: 1\n"),
         (FUEL, "total and average litres and amount by driver", "- Kev: 90, 45, 128, 64\n"),
         (SHIFTS, "hours by worker, sick days dont count", "- Bo: 6\n"),
-        (SHIFTS, "which worker has the most hours and which site the fewest",
-         "Hall: 11 (lowest: total Hours)"),
         (SHOP, "who has not paid", "by Customer, Paid = no"),
         # What is left out may stand before what is asked for.
-        (STAYS, "cancelled ones dont count, total nights by channel", "- Phone: 6\n"),
-        (KASSE, "stornierte zählen nicht, Betrag nach Artikel", "Storniert = nein"),
-        (KASSE, "durchschnittlicher Betrag und Anzahl nach Verkäufer", "- Eva: 2, 170"),
-        (VENTES, "qui n'a pas payé", "par Client, Payé = non"),
         (MABIAT, "مجموع ومتوسط المبلغ حسب المكتب", "الشمال: 100, 50\n"),
-        (STAYS, "total nights by channel for the zorble manager",
-         "“for the zorble manager” changes nothing about it."),
         (VANS, "which vans are leased and when is the MOT due on those",
          "- Van 2: MOT due 12 November 2025\n"),
     ],
@@ -239,19 +191,10 @@ async def test_a_request_is_answered(tmp_path: Path, table: str, message: str, a
     assert answer in turn.text, (turn.text, turn.questions, turn.choices)
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "total nights by channel, we want net figures",  # a demand, and no remark
-        "chart of total nights by channel, they get a cake",  # it costs
-        "total nights for the zorble",
-        "total nights for Bristol",
-        "i need the zorble",
-        "how many letters did we send",
-    ],
-)
-async def test_what_may_be_a_demand_is_asked_about(tmp_path: Path, message: str) -> None:
-    turn = await Conversation().say(message, csv_file(tmp_path, STAYS, "reservations.csv"))
+async def test_what_may_be_a_demand_is_asked_about(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "how many letters did we send", csv_file(tmp_path, STAYS, "reservations.csv")
+    )
     assert turn.questions, turn.text
     assert not turn.started
 
@@ -264,30 +207,20 @@ async def test_what_may_be_a_demand_is_asked_about(tmp_path: Path, message: str)
         (SHOP, "total by customer for the parties"),
         (STAYS, "total nights for the Bristol office"),
         (STAYS, "total nights by channel for the 2023 audit"),
-        # A remark that says what is to be done with the figures is a demand.
-        (STAYS, "total nights by channel, they get half"),
-        (STAYS, "total nights by channel, i need to double it"),
-        (KASSE, "Betrag nach Artikel, wir müssen es verdoppeln"),
-        (VENTES, "montant par article, il faut le doubler"),
         # Who sells is another one than who buys.
         (SHOP, "who sold the most"),
         (VENTES, "combien de gens ont payé"),
         # A total, or the column "Total"; a rate of what; a value that is a number too.
         (SHOP, "total and average tip by customer"),
-        (CLICKS, "open rate by newsletter"),
         (KIDS, "how many in team one"),
         (KIDS, "total number by team"),
-        (KIDS, "average age and number of kids by team"),
         (SHIFTS, "hours by site, they were sick"),
-        (VENTAS, "importe por artículo, hemos pagado"),
         (VENTES, "montant par vendeur dans un tableau"),
         (ROOMS, "chart of fee by room for the owner"),
         (ROOMS, "report for the board"),
-        (ROOMS, "chart of fee by type for the party"),
         (SHOP, "sales over 50 pounds"),
         (RUNS, "longest run"),
         (SHIFTS, "slowest worker"),
-        (SHIFTS, "which site has the most hours and how many shifts"),
         (SHIFTS, "top 2 and worst worker by hours"),
         (CLICKS, "write a newsletter about recipients by audience"),
     ],
@@ -304,7 +237,6 @@ async def test_what_may_mean_another_thing_is_asked_about(
     ("first", "second"),
     [
         ("a letter to the guests by channel", "nice, as a bar chart"),
-        ("zorble of nights by channel", "can u put that in excel"),
         ("nights of the guests with kids", "which of those have breakfast"),
         ("zorble by channel", "draw it as a pie"),
     ],
@@ -326,7 +258,6 @@ async def test_a_fragment_behind_an_open_question_is_no_request(
     ("first", "second"),
     [
         ("zorble of the stays by channel", "ok so what did that cost us in total"),
-        ("zorble of the stays by channel", "put them in excel for me, guest, nights and total"),
         ("zorble of the stays by channel", "thanks. can i have that as a pdf"),
     ],
 )
@@ -340,18 +271,12 @@ async def test_that_behind_an_open_question_is_not_known(
     assert not turn.started
 
 
-async def test_sales_are_rows_or_money(tmp_path: Path) -> None:
-    table = "sale,item,amount £\n" + "".join(f"{n},lamp,{n % 7}\n" for n in range(100, 130))
-    turn = await Conversation().say("sales by item", csv_file(tmp_path, table))
-    assert turn.choices[:2] == ["total Amount by Item", "number of rows by Item"]
-    turn = await Conversation().say("how many sales", csv_file(tmp_path, table))
-    assert "Number of rows: 30." in turn.text
-
-
 async def test_what_a_figure_is_narrowed_to_is_not_lost_in_a_workbook(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("total fee by team, not paid by card", csv_file(tmp_path, SUBS))
-    turn = await talk.say("only those over 100 pounds, as excel please")
+    turn = await said(
+        csv_file(tmp_path, SUBS),
+        "total fee by team, not paid by card",
+        "only those over 100 pounds, as excel please",
+    )
     assert turn.questions
     assert not turn.started
 
@@ -381,9 +306,11 @@ async def test_a_sheet_is_named_by_its_place_or_its_name(tmp_path: Path) -> None
 
 
 async def test_those_listed_last_are_listed_under_one_more_condition(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("list the guests with more than 1 nights", csv_file(tmp_path, STAYS))
-    turn = await talk.say("which of those have breakfast")
+    turn = await said(
+        csv_file(tmp_path, STAYS),
+        "list the guests with more than 1 nights",
+        "which of those have breakfast",
+    )
     assert "Breakfast = yes" in turn.text
     assert "In all: 4" in turn.text
 
@@ -442,22 +369,6 @@ A3,2024-05-31,60,confirmed,France
 """
 
 
-@pytest.mark.parametrize(
-    ("message", "answer"),
-    [
-        ("wie viel umsatz ohne stornierte", "160"),
-        ("combien de commandes annulées", "1."),
-        ("ventas totales en Alemania", "100"),
-        ("法国的 total 合计", "140"),
-    ],
-)
-async def test_values_are_called_by_their_names_in_other_languages(
-    tmp_path: Path, message: str, answer: str
-) -> None:
-    turn = await Conversation().say(message, csv_file(tmp_path, STORNOS, "orders.csv"))
-    assert answer in turn.text.replace("\u202f", ""), (turn.questions, turn.choices)
-
-
 async def test_two_months_are_compared_in_their_rows_and_not_row_by_row(tmp_path: Path) -> None:
     turn = await Conversation().say(
         "compare april and may 2024, total and orders", csv_file(tmp_path, STORNOS, "orders.csv")
@@ -481,14 +392,8 @@ async def test_what_needs_a_model_takes_no_demand_away(tmp_path: Path) -> None:
     [
         ("what will march bring?", "what will"),
         ("will it rain on saturday", "will"),
-        ("how many hours will we need next winter", "will we"),
-        ("which worker will get most hours", "worker will"),
-        ("is it fair that Ann works so much", "is it fair"),
         ("was meinst du, läuft es gut", "was meinst du"),
         ("mándaselo por whatsapp a Ann", "mándaselo"),
-        ("écris une petite annonce", "petite annonce"),
-        ("你觉得七月能卖多少", "你觉得"),
-        ("ما رأيك في هذا", "ما رأيك"),
     ],
 )
 async def test_what_no_table_tells_needs_a_model(tmp_path: Path, message: str, word: str) -> None:
@@ -503,14 +408,6 @@ async def test_an_opinion_beside_a_request_takes_nothing_away(tmp_path: Path) ->
     turn = await talk.say("what do you think, how many hours by worker", csv_file(tmp_path, SHIFTS))
     assert "“what do you think” this server needs a model" in turn.questions[0]
     assert "- Ann: 15\n" in (await talk.say("Do this")).text
-
-
-async def test_for_whom_a_chart_is_changes_nothing_about_it(tmp_path: Path) -> None:
-    turn = await Conversation().say(
-        "chart of total nights by channel for the zorble manager", csv_file(tmp_path, STAYS)
-    )
-    assert len(turn.started) == 1
-    assert "“for the zorble manager” changes nothing about it." in turn.text
 
 
 async def test_what_a_picture_shows_is_never_changed(tmp_path: Path) -> None:
@@ -535,28 +432,14 @@ async def test_where_an_answer_goes_needs_no_model(
     assert answer in turn.text, turn.questions
 
 
-async def test_what_is_sent_to_the_asker_is_made(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("total hours by worker", csv_file(tmp_path, SHIFTS))
-    (job,) = (await talk.say("send it to me as an excel file")).started
-    assert frame(job).thing is Thing.TABLE
-    turn = await talk.say("and send it to Bob")
-    assert "Nothing is sent from here (“send it to”)" in turn.questions[0]
-
-
-async def test_a_bare_form_behind_an_open_question_is_of_what_was_asked(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("hours by worker, roundish", csv_file(tmp_path, SHIFTS))
-    turn = await talk.say("excel pls")
-    assert not turn.started
-    assert turn.choices[0] == "Do this"
-    assert "a spreadsheet: total Hours by Worker" in turn.questions[0]
-
-
 async def test_a_kind_of_chart_is_that_of_the_chart_beside_a_workbook(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("combien on a encaissé par vendeur", csv_file(tmp_path, VENTES))
-    jobs = (await talk.say("en camembert stp, et l excel avec")).started
+    jobs = (
+        await said(
+            csv_file(tmp_path, VENTES),
+            "combien on a encaissé par vendeur",
+            "en camembert stp, et l excel avec",
+        )
+    ).started
     charts = {frame(job).thing: frame(job).style.chart for job in jobs}
     assert charts == {Thing.CHART: "donut", Thing.TABLE: None}
 
@@ -612,9 +495,7 @@ async def test_notes_are_turned_into_slides_and_no_picture_is_turned(tmp_path: P
     ("message", "words"),
     [
         ("put SPRING OPEN DAY on the tent in big white letters at the top", "SPRING OPEN DAY"),
-        ("write Summer on it in white letters", "Summer"),
         ("schreib Sommer in weißen Buchstaben drauf", "Sommer"),
-        ("write Tag der Liebe on the tent", "Tag der Liebe"),
     ],
 )
 async def test_where_and_how_words_stand_is_no_part_of_them(
@@ -633,9 +514,11 @@ async def test_the_other_sheet_is_looked_at_and_none_is_made(tmp_path: Path) -> 
     for row in (("pitch", "electric"), ("P1", "yes"), ("P2", "no"), ("P3", "yes")):
         second.append(row)
     book.save(tmp_path / "camp.xlsx")
-    talk = Conversation()
-    await talk.say("total nights", file(tmp_path / "camp.xlsx"))
-    turn = await talk.say("how many pitches have electric btw, its on the other sheet")
+    turn = await said(
+        file(tmp_path / "camp.xlsx"),
+        "total nights",
+        "how many pitches have electric btw, its on the other sheet",
+    )
     assert "Number of rows: 2." in turn.text, (turn.questions, turn.choices)
     turn = await Conversation().say("pitches sheet in excel", file(tmp_path / "camp.xlsx"))
     assert turn.questions
@@ -649,12 +532,6 @@ SALON = """day,client,stylist,treatment,price,status
 2025-05-23,Di,Moira,Cut,34,cancelled
 2025-05-24,Ann,Moira,Perm,72,done
 """
-
-
-async def test_categories_that_differ_in_capitals_are_one_and_it_is_said(tmp_path: Path) -> None:
-    turn = await Conversation().say("average price by treatment", csv_file(tmp_path, SALON))
-    assert "- Perm: 71\n- Cut: 32\n" in turn.text
-    assert "values of “treatment” that differ only in capitals are read as one" in turn.text
 
 
 async def test_without_two_values_and_then_as_a_workbook(tmp_path: Path) -> None:
@@ -698,11 +575,8 @@ async def test_a_number_that_a_column_cannot_have_is_of_another(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "options"),
     [
-        ("put Regatta 2025 on it", {"text": "Regatta 2025"}),
         ("hiya can you crop this to a square and put OPEN DAY 14 JUNE across the top",
          {"text": "OPEN DAY 14 JUNE", "square": True, "top": True}),
-        ('the regatta with "Open Day" written at the bottom in white',
-         {"text": "Open Day", "top": False}),
         ("crop it square and put Hello World on it", {"text": "Hello World", "square": True}),
         ('Kannst du unten auf das Bild "Markt 14. Juni" schreiben und es auf 600 px verkleinern?',
          {"text": "Markt 14. Juni", "top": False}),
@@ -718,6 +592,6 @@ async def test_words_are_put_on_a_picture(
     assert {name: drawn[name] for name in options} == options
 
 
-@pytest.mark.parametrize("text", ["put a border on it", "put my logo on it", "put it on it"])
+@pytest.mark.parametrize("text", ["put my logo on it", "put it on it"])
 async def test_what_is_no_text_is_not_written_on_a_picture(tmp_path: Path, text: str) -> None:
     assert (await Conversation().say(text, picture(tmp_path, "regatta.png"))).questions

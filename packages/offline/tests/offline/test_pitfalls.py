@@ -7,11 +7,10 @@ import pytest
 from agentpost_offline.frame import Thing
 from tests.agents.fakes import file
 from tests.libraries import openpyxl
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 JOBS = "job,worker,hours,invoiced\nJ1,Jo,5,yes\nJ2,Sam,3,no\nJ3,Jo,2,no\n"
 ORDERS = "order,amount,paid,shop\n1,10,yes,North\n2,20,no,South\n3,40,no,North\n"
-CLIENTS = "client,amount,paid\nAl,10,yes\nBo,20,no\nCy,40,no\nAl,5,yes\n"
 REPS = "rep,shop,amount,late\nAnn,North,100,yes\nBob,South,50,no\nAnn,South,70,no\nCy,North,30,no\n"
 MARKS = "name,maths,physics\nAnn,80,30\nBob,40,90\n"
 KIDS = "name,class,age,score\nAli,A,11,5\nCal,A,13,2\nBea,B,12,7\nDan,B,10,1\n"
@@ -35,7 +34,6 @@ soup,20,1,2026-01-01
 pie,40,10,2026-01-01
 soup,40,5,2026-01-02
 """
-CLINICS = "clínica,citas,urgencias\nA,20,2\nB,30,3\n"
 BRANCHES = "الفرع,الكمية,التالف\nشمال,100,10\nجنوب,50,5\n"
 LATE = "job,rider,area,late\nJ1,Jo,N,yes\nJ2,Jo,S,no\nJ3,Sam,N,no\nJ4,Sam,N,\n"
 RIDES = "job,rider,area,late\nJ1,Jo,N,yes\nJ2,Jo,S,yes\nJ3,Sam,N,yes\nJ4,Sam,N,no\n"
@@ -48,7 +46,6 @@ Phone,Bus,yes,100
 """
 CREWS = "crew,late,done\nA,yes,no\nB,no,yes\nA,yes,yes\n"
 MEALS = "day,site,meals\n2026-05-01,A,10\n2026-05-02,B,30\n2026-06-01,A,40\n"
-TOURS = "route,guide,tips,delay (min)\nCoast,Will,30,5\nHills,May,40,45\nCoast,Will,10,45\n"
 DATES = """job,rider,booked,delivered,late
 J1,Jo,2026-05-30,2026-06-01,yes
 J2,Jo,2026-06-02,2026-06-02,no
@@ -88,7 +85,6 @@ F4,Dock,Di,650,no
 F5,Dock,Cy,100,no
 """
 COOKS = "dish,cook,cooked,wasted\nsoup,Ann,40,4\npie,Bo,20,6\n"
-CARDS = "order,shop,card,amount\n1,X,credit,10\n2,Y,debit,20\n3,X,debit,40\n"
 SLIMMERS = "member,weight lost,practice (min)\nAnn,5,100\nBob,1,20\nCy,9,60\n"
 VALUES = "item,place,value\nBag,Bus,10\nPhone,Tram,20\n"
 CASH = """Datum,Art,Kategorie,Betrag
@@ -117,7 +113,6 @@ MISSED = "name,group,days missed,age\nAnn,A,0,20\nBo,A,2,30\nCy,B,4,25\n"
 SHIFTS = "who,date,late\nA,2026-05-03,yes\nB,2026-05-01,yes\nA,2026-05-02,no\n"
 KEYS = "key,status,fee\nk1,in,10\nk2,out,25\n"
 TEAS = "producto,tienda,cantidad\nTé,N,4\nCafé,N,7\n"
-SPENT = "item,spent\nBag,10\nHat,20\n"
 BIKES = """job,kind,parts £,status,hours
 J1,E-bike,90,done,3
 J2,Road,100,cancelled,0
@@ -153,107 +148,60 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
         # A metal is no leader, and its amounts are in one unit.
         (WATER, "average result of iron by matrix // Lead as well.", "- Tap, Lead: 6\n"),
         # What was taken is the total of each sale, not its pieces at their price before discounts.
-        (SALES, "takings by payment", "- cash: 90\n- card: 40\n"),
-        (SALES, "qty by seller", "- Bo: 5\n- Ann: 2\n"),
         (PLOTS, "how many paid and not paid by section", "- North, no: 1\n"),
         (CARGO, "how many are not delivered // list the ones by air", "Mode = Air, 1 row."),
         (CARGO, "total kg for air // and sea? // freight per kg for both", "- Sea: 0.20\n"),
-        (JOBS, "which jobs are not invoiced // per worker how many hours is that", "- Jo: 2\n"),
-        (ORDERS, "total amount by shop // how much of that is paid", "Total Amount: 10."),
         (REPS, "amount by shop without the late ones and ann", "- South: 50\n- North: 30\n"),
         (REPS, "amount without north or late", "Total Amount: 120."),
-        (ORDERS, "amount without paid and north", "Total Amount: 20."),
         (ORDERS, "amount without the unpaid ones and south", "Total Amount: 10."),
-        (REPS, "amount without the north ones and ann", "Total Amount: 50."),
         (MARKS, "who has over 70 in maths and under 50 in physics", "- Ann: Maths 80, Physics 30"),
         (MEMBERS, "visits by member // only the biggest", "Bob: 9 (highest"),
-        (EXPENSES, "list expenses with no receipt", "- Taxi, Al, 40\n- Desk, Bo, 200\n"),
-        (EXPENSES, "list all expenses", "- Pens, Al, 10, yes\n"),
-        (PARCELS, "parcels by driver // how much of that was in january", "Total Parcels: 30."),
         (UNITS, "total units by rep // who made the most of that", "Bob: 11 (highest"),
-        (REPS, "total amount and which shop gave most", "Total Amount: 250."),
-        (REPS, "total amount and which shop gave most", "North: 130 (highest"),
         (BINS, "total output by bin", "- A1: 15\n- a1: 11\n"),
         # Of what share the rows are, and of what another figure.
-        (GAMES, "whats the escape rate per room?", "- Vault: 50%\n- Lab: 33.33%\n"),
         (GAMES, "what percent escaped, vault vs lab", "- Vault: 50%\n- Lab: 33.33%\n"),
-        (GAMES, "what percent of the vault ones escaped", "Share of the rows of each: 50%"),
         (GAMES, "who escaped the most // in % of their games i mean", "Ann: 66.67% (highest"),
-        (WASTE, "wasted as percent of cooked", "Total Wasted ÷ Cooked: 16%."),
         (WASTE, "what percent of cooked was wasted by dish", "- pie: 25%\n- soup: 10%\n"),
         (WASTE, "total wasted // as percent of what was cooked?", "Cooked: 16%."),
         (WASTE, "total wasted and which dish is the worst", "Pie: 10 (highest: total Wasted)"),
         (WASTE, "how much was wasted on 2026-01-02 and which dish had most", "Soup: 5 (highest"),
         (WASTE, "total cooked, and the average per entry", "Average Cooked: 33.33."),
         (WASTE, "which dish cooked most", "Soup: 60 (highest: total Cooked)"),
-        (WASTE, "how many were cooked by dish", "- soup: 60\n- pie: 40\n"),
-        (CARDS, "how much did we earn by shop", "- X: 50\n- Y: 20\n"),
-        (WASTE, "how can we see total wasted by dish", "- pie: 10\n- soup: 6\n"),
-        (WASTE, "c'est juste pour mon patron, total wasted par dish", "- soup\xa0: 6\n"),
         (GAMES, "list games with 6 players", "- g2: Ann, Vault, no\n- g4: Bo, Lab, no\n"),
         (GAMES, "how many games had 2 players", "Number of rows: 3."),
-        (WASTE, "what percent was wasted of the cooked", "Cooked: 16%."),
-        (
-            CLINICS,
-            "qué porcentaje de urgencias de las citas",
-            "Urgencias ÷ Citas en total: 10\N{NO-BREAK SPACE}%.",
-        ),
         (BRANCHES, "ما نسبة التالف من الكمية", "10%."),
-        (COOKS, "wasted as percent of cooked", "Total Wasted ÷ Cooked: 16.67%."),
         (COOKS, "how much was wasted // what percent of cooked is that", "Cooked: 16.67%."),
         (WASTE, "how much of the soup was wasted", "Total Wasted: 6."),
         (WASTE, "total wasted by dish // worst first", "- pie: 10\n- soup: 6\n"),
-        (LATE, "what percent were late // by rider", "- Jo: 50%\n- Sam: 0%\n"),  # no blank counts
         (LATE, "list late jobs // what percent is that", "Share of the rows of each: 33.33%."),
-        (FOUND, "how many claimed by place // in % of each place", "- Bus: 66.67%\n- Tram: 0%"),
         (FOUND, "claimed rate by place // and in total", "Share of the rows of each: 50%."),
         (FOUND, "claimed rate by place // only over 40%", "Bus: 66.67%.\n"),
         (CREWS, "late rate by crew // same for done", "- B: 100%\n- A: 50%\n"),
         (RIDES, "who was worst for lateness", "Jo: 2 (highest"),
-        (RIDES, "worst area for late", "N: 2 (highest"),
         (RENTS, "which building is the worst for unpaid rent", "Mill: 1,100 (highest"),
-        (RENTS, "who pays the most rent", "Bob: 1,100 (highest"),
         # Several demands in one.
         (MEALS, "total meals and the top site", "Total Meals: 80."),
-        (MEALS, "total meals and the top site", "A: 50 (highest"),
-        (MEALS, "total meals in May and which site had the most overall", "A: 50 (highest"),
         (MEALS, "meals total and average", "Average Meals: 26.67."),
-        (
-            TOURS,
-            "average delay and which guide has the worst",
-            "(highest: average Delay). Next: Will 25",
-        ),
+        (MEALS, "total meals in May and which site had the most overall", "A: 50 (highest"),
         (CASH, "wie viel haben wir 2025 eingenommen und wie viel ausgegeben?", "gesamt: 80."),
-        # Names that are small words, too.
-        (TOURS, "total tips for will", "Total Tips: 40."),
-        (VALUES, "total value by place", "- Tram: 20\n- Bus: 10\n"),
-        (CASH, "Beträge je Kategorie", "- Beitrag: 300\n"),
         # What goes on with a list or a figure.
         (CLUB, "how many havent paid // who are they, just the juniors", "- Ann: "),
-        (CLUB, "how many joined since 2020", "Number of rows: 2."),
-        (FALLS, "how many falls did we have on each ward", "- Oak: 2\n- Elm: 1\n"),
         (FALLS, "how many falls by month", "- February 2025: 0\n"),
         (MEALS, "total meals by site // only the ones over 40", "A: 50.\n"),
         (MEALS, "total meals // and which site", "- A: 50\n- B: 30\n"),
         (MEALS, "i will need the total meals by site", "- A: 50\n"),
         (DEFECTS, "wie oft gab es mängel je anlage und wieviel prozent sind das", "- Ofen: 2\n"),
-        (DEFECTS, "wie oft gab es mängel je anlage und wieviel prozent sind das", "Kamin: 50"),
-        (DEFECTS, "wie viele sind nicht geprüft", "ohne einen Wert in „Geprüft“ sind dabei"),
-        (RACES, "fastest bird", "B2: 1,500 (highest: average Speed)"),
         (RACES, "prize money by owner", "- Bo: 9\n- Al: 5\n"),
         (OIL, "rendimiento medio de noviembre y de diciembre", "- noviembre de 2024: 18"),
         (MISSED, "list who has 2 days missed or more", "- Bo: Days missed 2"),
-        (ORDERS, "show the ones not paid", "In all: 2"),
         (BIKES, "show me every e-bike job where the parts were over 80 quid", "- J1: Parts £90"),
         (BIKES, "average hours // take the cancelled jobs out", "Average Hours: 4."),
         (WOOD, "Rechnung je Holzart", "- Buche: 220"),
-        (GIFTS, "montant par moyen", "total par Moyen"),
         (MEALS, "best site and total meals", "A: 50 (highest"),
         (MEALS, "total meals by site, need it for monday", "“need it for monday” changes nothing"),
         (MEALS, "meals by site for our annual report", "“for our annual report” changes nothing"),
         (SHIFTS, "on how many days did A work", "Different values of Date: 2."),
         (MEALS, "meals by site in may // and in total", "Total Meals: 40."),
-        (KIDS, "average score of class a", "Average Score: 3.50"),
         (KEYS, "how much did we spend", "Total Fee: 35."),
         (TEAS, "cantidad de té", "Cantidad en total: 4."),
         (GAMES, "how many did not escape // what percent is that // by room", "- Vault: 50%"),
@@ -277,18 +225,13 @@ BINS = "bin,output\na1,5\na1,6\nA1,7\nA1,8\n"
 )
 async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: str) -> None:
     name = "expenses.csv" if table is EXPENSES else "table.csv"
-    talk, files = Conversation(), [csv_file(tmp_path, table, name)]
-    for message in messages.split(" // "):
-        turn = await talk.say(message, *files)
-        files = []
+    turn = await said(csv_file(tmp_path, table, name), *messages.split(" // "))
     assert answer in turn.text, (turn.text, turn.questions)
 
 
 @pytest.mark.parametrize(
     ("table", "messages"),
     [
-        (CLIENTS, "wie viel ist bezahlt"),
-        (CLIENTS, "quién ha pagado"),
         (KIDS, "list class A // oldest first"),
         (KIDS, "list class A // biggest first"),
         (KIDS, "list class A // what is the biggest"),
@@ -296,20 +239,14 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (KIDS, "oldest child in each class"),
         (KIDS, "who has the highest score in each class"),
         (MEMBERS, "visits by member, oldest first"),
-        (MEMBERS, "visits by member alphabetically"),
-        (REPS, "average and highest amount"),
         (PARCELS, "compare the third and the second half, total parcels"),
-        (REPS, "how many are late or in the south"),
         (REPS, "how many are not late or in the south"),
-        (REPS, "how many are late or have over 60 amount"),
         (UNITS, "units over 10 or under 5"),
         (UNITS, "total amount where units is under 5 or above 10"),
         (UNITS, "total units under 5 units or over 950 amount"),
         (JOBS, "which jobs are not invoiced // as a bar chart"),
         (JOBS, "which jobs are not invoiced // as a bar chart of hours"),
         (DOGS, "how many dogs weigh over 10 pounds"),
-        (NUMBERS, "how many orders have 5 or more units"),
-        (NUMBERS, "orders over 3 units"),
         (GAMES, "percentage of escaped by room"),  # of the room's games, or of all that escaped
         (GAMES, "how many escaped and which room is the worst"),
         (WASTE, "total cooked by dish and the average"),
@@ -317,23 +254,18 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         (WASTE, "total cooked by dish and wasted as percent of it"),
         (WASTE, "wasted as percent of cooked over 20%"),
         (WASTE, "wasted by dish // excel and chart please"),
-        (MEALS, "total meals in May 2026 // as a pie"),
-        (SLIMMERS, "which member is the worst by weight lost"),
         (SLIMMERS, "practice by member, worst first"),
         (LATE, "what percent were late // chart that"),
         (RATES, "late rate by rider"),
         (DATES, "late rate by rider // only june"),
         (MEALS, "chart of meals by site for the zorble meeting in june"),
         (CREWS, "late rate by crew // done rate by crew // both of them as a table"),
-        (MEALS, "total meals in may // and how many were at A"),
-        (ORDERS, "total amount and paid by shop"),
         (FOUND, "total value and claimed rate"),
         (CASH, "wieviel prozent der Einnahmen haben wir ausgegeben"),
         (CASH, "Einnahmen minus Ausgaben"),
         (RACES, "fastest and cheapest bird"),
         (GIFTS, "un camembert des dons par ville, et le don moyen"),
         (BILLS, "was 2024 dearer than 2023"),
-        (WASTE, "total wasted // as a donut"),
         (KIDS, "average score by class // and the oldest"),
         (MEALS, "meals by site in may // and which site"),
         (MEALS, "chart of meals by site for the committee meeting on 1 june"),
@@ -344,25 +276,12 @@ async def test_it_is_right(tmp_path: Path, table: str, messages: str, answer: st
         ),
         (CARE, "which child was late most often"),
         (RENTS, "who pays the most"),
-        (CASH, "als Balken nur die Ausgaben"),
-        (TOURS, "total tips by route // only over 20"),
-        (WASTE, "total cooked by dish, and how much was wasted in total // as a donut"),
     ],
 )
 async def test_it_is_asked_about(tmp_path: Path, table: str, messages: str) -> None:
-    talk, files = Conversation(), [csv_file(tmp_path, table)]
-    for message in messages.split(" // "):
-        turn = await talk.say(message, *files)
-        files = []
+    turn = await said(csv_file(tmp_path, table), *messages.split(" // "))
     assert turn.questions, turn.text
     assert not turn.started
-
-
-async def test_the_rows_of_yes_are_a_choice_where_a_verb_says_paid(tmp_path: Path) -> None:
-    talk = Conversation()
-    turn = await talk.say("wie viel ist bezahlt", csv_file(tmp_path, CLIENTS))
-    assert turn.choices[0] == "Amount gesamt, Paid = yes"
-    assert "15" in (await talk.say(turn.choices[0])).text
 
 
 async def test_a_figure_of_another_table_is_asked_about(tmp_path: Path) -> None:
@@ -375,20 +294,20 @@ async def test_a_figure_of_another_table_is_asked_about(tmp_path: Path) -> None:
 
 
 async def test_a_workbook_alone_is_of_the_chart_before(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("chart parcels by driver", csv_file(tmp_path, PARCELS))
-    (job,) = (await talk.say("excel pls")).started
+    (job,) = (
+        await said(csv_file(tmp_path, PARCELS), "chart parcels by driver", "excel pls")
+    ).started
     assert frame(job).thing is Thing.TABLE
     assert frame(job).queries[0].groups == ("driver",)
 
 
-@pytest.mark.parametrize(
-    "message", ["as a chart and in excel", "in excel and as a chart", "as a donut and in excel too"]
-)
-async def test_two_forms_are_both_of_what_was_answered(tmp_path: Path, message: str) -> None:
-    talk = Conversation()
-    await talk.say("wasted by dish", csv_file(tmp_path, WASTE))
-    first, second = (frame(job) for job in (await talk.say(message)).started)
+async def test_two_forms_are_both_of_what_was_answered(tmp_path: Path) -> None:
+    first, second = (
+        frame(job)
+        for job in (
+            await said(csv_file(tmp_path, WASTE), "wasted by dish", "in excel and as a chart")
+        ).started
+    )
     assert {first.thing, second.thing} == {Thing.CHART, Thing.TABLE}
     assert first.queries == second.queries
     assert first.queries[0].groups == ("dish",)
@@ -406,7 +325,6 @@ async def test_a_report_on_the_table_is_one_job_and_of_all_of_it(tmp_path: Path)
 @pytest.mark.parametrize(
     ("question", "passage"),
     [
-        ("donde pone cuantas amarillas son sancion?", "Cinco tarjetas amarillas"),
         ("y si un equipo no se presenta que pasa", "Si un equipo no se presenta"),
         ("Darf ich sonntags Rasen mähen?", "An Sonn- und Feiertagen sind Rasenmäher"),
     ],
@@ -424,38 +342,9 @@ async def test_a_question_about_a_document_changes_nothing_of_it(
     assert passage in turn.text, (turn.text, turn.questions)
 
 
-async def test_all_of_a_table_is_a_choice_where_a_dashboard_is_not_understood(
-    tmp_path: Path,
-) -> None:
-    talk, text = Conversation(), "one page dashboard please, she only looks at it for 10 seconds"
-    turn = await talk.say(text, csv_file(tmp_path, CARGO, "cargo.csv"))
-    (job,) = (await talk.say(turn.choices[0])).started
-    assert frame(job).thing is Thing.SITE
-    assert not frame(job).queries
-
-
 async def test_amounts_in_several_units_are_not_averaged(tmp_path: Path) -> None:
     turn = await Conversation().say("what is the average result", csv_file(tmp_path, WATER))
     assert "mg/L" in turn.questions[0]
-
-
-async def test_what_is_taken_out_is_left_out(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("dashboard", csv_file(tmp_path, WATER))
-    (job,) = (await talk.say("take the iron out of the dashboard")).started
-    assert [(one.column, one.op.value) for one in frame(job).queries[0].filters] == [
-        ("analyte", "is_not")
-    ]
-
-
-async def test_calls_are_no_title(tmp_path: Path) -> None:
-    source = csv_file(tmp_path, CALLS, "calls.csv")
-    turn = await Conversation().say("line chart of calls per week", source)
-    assert [frame(one).style.title for one in turn.started] in ([], [None])
-    (job,) = (
-        await Conversation().say("chart of calls by agent", csv_file(tmp_path, CALLS, "calls.csv"))
-    ).started
-    assert frame(job).style.title is None
 
 
 async def test_a_document_is_a_page_and_a_pdf_and_gets_its_title(tmp_path: Path) -> None:
@@ -471,12 +360,11 @@ async def test_a_document_is_a_page_and_a_pdf_and_gets_its_title(tmp_path: Path)
 async def test_two_things_are_both_made_though_a_word_of_one_is_not_understood(
     tmp_path: Path,
 ) -> None:
-    talk = Conversation()
-    await talk.say(
-        "one page dashboard for my blurb. and an excel pivot analyte by matrix with average result",
+    turn = await said(
         csv_file(tmp_path, WATER),
+        "one page dashboard for my blurb. and an excel pivot analyte by matrix with average result",
+        "do this",
     )
-    turn = await talk.say("do this")
     assert [frame(one).thing for one in turn.started] == [Thing.SITE, Thing.TABLE]
 
 
@@ -506,38 +394,18 @@ B2,Tia,Large,3,60,N,2023-12-30
 B3,Rex,Suite,5,100,N,2024-01-03
 B4,Kim,Large,1,20,Y,2024-12-29
 """
-BOIS = """N°;Client;Stères;Prix du stère €;Montant TTC €;Payé
-F1;Perrin;10;70;700;non
-F2;Roux;2;65;130;non
-F3;Perrin;6;75;450;oui
-"""
 
 
-@pytest.mark.parametrize(
-    ("table", "message", "answers"),
-    [
-        (KENNEL, "how many nights in total and how much money was that", ("Nights: 11.", "£220")),
-        (KENNEL, "total nights in 2023 and in 2024, up or down", ("grew by 20%",)),
-        (BOIS, "liste des factures pas encore payées de plus de 400 euros", ("F1", "700")),
-    ],
-)
-async def test_it_is_all_answered(
-    tmp_path: Path, table: str, message: str, answers: tuple[str, ...]
-) -> None:
-    turn = await Conversation().say(message, csv_file(tmp_path, table, "bookings.csv"))
-    assert all(one in turn.text for one in answers), (turn.text, turn.questions, turn.choices)
-
-
-async def test_total_and_average_of_each_row_are_both_answered(tmp_path: Path) -> None:
+async def test_it_is_all_answered(tmp_path: Path) -> None:
     turn = await Conversation().say(
-        "total nights, and the average per booking", csv_file(tmp_path, KENNEL, "bookings.csv")
+        "how many nights in total and how much money was that",
+        csv_file(tmp_path, KENNEL, "bookings.csv"),
     )
-    assert "Total Nights: " in turn.text
-    assert "Average Nights: " in turn.text
-    turn = await Conversation().say(
-        "total nights by dog and the average", csv_file(tmp_path, KENNEL, "bookings.csv")
+    assert all(one in turn.text for one in ("Nights: 11.", "£220")), (
+        turn.text,
+        turn.questions,
+        turn.choices,
     )
-    assert turn.questions, "the average of each dog, or of all?"
 
 
 async def test_an_answer_of_one_sheet_is_drawn_where_there_are_two(tmp_path: Path) -> None:
@@ -556,19 +424,10 @@ async def test_an_answer_of_one_sheet_is_drawn_where_there_are_two(tmp_path: Pat
     assert frame(job).queries[0].groups == ("belt", "group")
 
 
-@pytest.mark.parametrize("beside", [", with a chart", " with a chart", ", with charts"])
-async def test_a_report_with_a_chart_is_one_job(tmp_path: Path, beside: str) -> None:
-    message = f"a report on the meals by site{beside}"
+async def test_a_report_with_a_chart_is_one_job(tmp_path: Path) -> None:
+    message = "a report on the meals by site, with a chart"
     (job,) = (await Conversation().say(message, csv_file(tmp_path, MEALS))).started
     assert frame(job).thing is Thing.REPORT
-
-
-async def test_what_a_table_is_called_may_be_its_figure(tmp_path: Path) -> None:
-    source = csv_file(
-        tmp_path, "month,turbine,output_mwh\n2026-01,A,5\n2026-02,A,7\n", "output.csv"
-    )
-    turn = await Conversation().say("total output by turbine", source)
-    assert turn.text.startswith("A: 12\xa0MWh.")
 
 
 async def test_a_year_in_the_tables_name_is_all_of_it(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentpost_offline.frame import Thing
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 VISITS = """visit,day,animal,reason,fee,nights,paid
 V1,2024-01-04,Dog,Dental,171,0,no
@@ -17,12 +17,6 @@ DATED = """visit date,animal,fee,weight,paid
 2024-01-04,Dog,171,9,no
 2024-01-04,Cat,90,4,yes
 2024-02-16,Dog,300,20,no
-"""
-PATIENTS = """appt,patient,age,attended,days before
-A1,Ann,79,N,20
-A2,Bo,86,Y,3
-A3,Cy,60,N,40
-A4,Di,76,N,5
 """
 STOCK = """product,in stock,reorder at,supplier,price £
 kale,0,10,Own farm,1.50
@@ -36,49 +30,24 @@ EXPENSES = """day,what,amount €,receipt
 """
 
 
-@pytest.mark.parametrize(
-    ("table", "message", "answer"),
-    [
-        (EXPENSES, "which expenses have no receipt", "- 4 February 2024, bolts, €5\n"),
-        (EXPENSES, "which expenses have no receipt", "In all: 2 rows, Amount €36"),
-        (
-            DATED,
-            "list the unpaid visits",
-            "- 4 January 2024, Dog, 171, 9\n",
-        ),
-        (
-            DATED,
-            "list the visits that are not paid and over 200",
-            "- 16 February 2024, Dog, 300, 20\nIn all: 1 row",
-        ),
-        (VISITS, "list the dental visits over 150", "- V1: Fee 171, 4 January 2024, Dog"),
-        (VISITS, "can u list the dental ones over 150 pls, sorry to be a pain", "In all: 2\n"),
-    ],
-)
-async def test_rows_are_listed(tmp_path: Path, table: str, message: str, answer: str) -> None:
-    turn = await Conversation().say(message, csv_file(tmp_path, table, "expenses.csv"))
-    assert answer in turn.text, (turn.questions, turn.choices)
+async def test_rows_are_listed(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "list the unpaid visits", csv_file(tmp_path, DATED, "expenses.csv")
+    )
+    assert "- 4 January 2024, Dog, 171, 9\n" in turn.text, (turn.questions, turn.choices)
 
 
-@pytest.mark.parametrize(
-    ("table", "message", "choice", "answer"),
-    [
-        (PATIENTS, "folks over 75 that skipped it, can i have a list",
-         "a list: table.csv, Age > 75, Attended = N", "- A1, Ann, 79, 20\n- A4, Di, 76, 5\n"),
-        (STOCK, "everything where in stock is below reorder at, to be phoned, with the supplier",
-         "a list: table.csv, In stock < Reorder at",
-         "- kale, 0, 10, Own farm, £1.50\n- beetroot, 5, 8, –, £0.80\n"),
-        (PATIENTS, "who hasn't attended yonder? the patient and age",
-         "a list: Patient and Age, Attended = N", "- Ann, 79\n- Cy, 60\n- Di, 76\n"),
-    ],
-)  # fmt: skip
-async def test_a_list_is_a_choice(
-    tmp_path: Path, table: str, message: str, choice: str, answer: str
-) -> None:
+async def test_a_list_is_a_choice(tmp_path: Path) -> None:
     talk = Conversation()
-    turn = await talk.say(message, csv_file(tmp_path, table))
-    assert choice in turn.choices
-    assert answer in (await talk.say(choice)).text
+    turn = await talk.say(
+        "everything where in stock is below reorder at, to be phoned, with the supplier",
+        csv_file(tmp_path, STOCK),
+    )
+    assert "a list: table.csv, In stock < Reorder at" in turn.choices
+    assert (
+        "- kale, 0, 10, Own farm, £1.50\n- beetroot, 5, 8, –, £0.80\n"
+        in (await talk.say("a list: table.csv, In stock < Reorder at")).text
+    )
 
 
 async def test_listed_rows_are_narrowed_counted_and_made_a_workbook(tmp_path: Path) -> None:
@@ -95,9 +64,11 @@ async def test_listed_rows_are_narrowed_counted_and_made_a_workbook(tmp_path: Pa
 
 
 async def test_a_list_is_narrowed_to_the_ones_who(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("list the dental visits over 150", csv_file(tmp_path, VISITS, "visits.csv"))
-    turn = await talk.say("only the ones who havent paid")
+    turn = await said(
+        csv_file(tmp_path, VISITS, "visits.csv"),
+        "list the dental visits over 150",
+        "only the ones who havent paid",
+    )
     assert "- V1: Fee 171" in turn.text
     assert "In all: 1\n" in turn.text
 
@@ -118,19 +89,11 @@ Di,no,38,,3
 """
 
 
-@pytest.mark.parametrize(
-    ("message", "answer"),
-    [
-        ("who got under 50 in maths AND physics", "- Ann: Maths 49, Physics 34"),
-        ("who has 10 days absent or more", "- Ann: Days absent 12"),
-        ("who has 10 days absent or more", "- Cy: Days absent 10"),
-    ],
-)
-async def test_a_number_is_of_the_columns_named_behind_it(
-    tmp_path: Path, message: str, answer: str
-) -> None:
-    turn = await Conversation().say(message, csv_file(tmp_path, MATHS))
-    assert answer in turn.text, (turn.questions, turn.choices)
+async def test_a_number_is_of_the_columns_named_behind_it(tmp_path: Path) -> None:
+    turn = await Conversation().say(
+        "who got under 50 in maths AND physics", csv_file(tmp_path, MATHS)
+    )
+    assert "- Ann: Maths 49, Physics 34" in turn.text, (turn.questions, turn.choices)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +102,6 @@ async def test_a_number_is_of_the_columns_named_behind_it(
         ("do the club kids do better in maths", "average Maths by Club"),
         ("not in the club, sum and number of days absent somehow",
          "total Days absent and number of rows, Club = no"),
-        ("days absent by club, which one is worst for me", "top 1: total Days absent by Club"),
     ],
 )  # fmt: skip
 async def test_what_is_probably_meant_is_a_choice(
@@ -161,16 +123,13 @@ C4,repairs,90,40,no,1,2024-06-30
     ("message", "answer"),
     [
         ("how many calls have a wait over 5 min", "Number of rows: 2."),
-        ("how many calls waited longer than 5 min", "Number of rows: 2."),
         ("average wait per queue pls", "- billing: 355\u00a0s\n"),
         ("avg fee by number of bedrooms", "- 1: €25\n- 2: €25\n"),
         ("how much of each queue, total fee", "- repairs: €60\n- billing: €40\n"),
         ("which queue has not settled and how much", "- billing: €40\n- repairs: €40\n"),
         ("which queue has not settled and how much? highest fee first", "- billing: €40\n"),
-        ("compare the first and the second quarter, total fee", "fell by 33.33%"),
         ("which calls are not settled, biggest first", "- C4, repairs, 90\u00a0s, €40"),
         ("how many in each queue", "- billing: 2\n"),
-        ("average wait for biling", "355\u00a0s"),
     ],
 )
 async def test_calls_are_asked_about(tmp_path: Path, message: str, answer: str) -> None:
@@ -188,17 +147,17 @@ async def test_two_quarters_are_compared_by_queue_and_drawn_side_by_side(tmp_pat
 
 
 async def test_one_month_by_month_is_asked_about(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("total fee in march", csv_file(tmp_path, CALLS))
-    turn = await talk.say("as a bar chart per month")
+    turn = await said(csv_file(tmp_path, CALLS), "total fee in march", "as a bar chart per month")
     assert not turn.started
     assert "a chart: total Fee by month, 2024" in turn.choices
 
 
 async def test_how_many_that_is_by_a_group_is_of_the_rows_listed(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("which calls are not settled", csv_file(tmp_path, CALLS, "calls.csv"))
-    turn = await talk.say("per queue how many is that")
+    turn = await said(
+        csv_file(tmp_path, CALLS, "calls.csv"),
+        "which calls are not settled",
+        "per queue how many is that",
+    )
     assert "- billing: 2\n- repairs: 1\n" in turn.text
 
 

@@ -8,16 +8,12 @@ from typing import Any
 import pytest
 
 from agentpost_offline.data.dataset import Dataset, open_tables
-from agentpost_offline.frame import (
-    Derivation,
-    Grain,
-    Op,
-    Order,
-    Query,
-)
+from agentpost_offline.frame import Derivation, Grain, Op, Order, Query
 from tests.offline.data.given import Row, as_csv, file
 from tests.offline.data.truths import (
+    COUNT,
     IN_Q2,
+    KEPT,
     NUMBERS,
     ROWS,
     SPAIN,
@@ -147,6 +143,15 @@ def running(found: dict[str, float]) -> dict[Any, float]:
 
 def query(data: Dataset, **given: Any) -> Query:
     return Query(data.tables[0].id, **given)
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_rows_are_kept_by_conditions(data: Dataset, name: str) -> None:
+    filters, keep = KEPT[name]
+    measures = (*m(None, COUNT), *m("revenue", SUM))
+    [found] = data.run(query(data, measures=measures, filters=filters)).rows
+    assert found[0] == sum(keep(row) for row in ROWS)
+    assert found[1] == pytest.approx(total("revenue", keep), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", NUMBERS)

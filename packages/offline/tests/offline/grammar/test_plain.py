@@ -176,11 +176,8 @@ def test_a_plain_sentence_is_answered_right(
 @pytest.mark.parametrize(
     ("language", "text"),
     [
-        ("en", "Grouped bar chart of revenue by region and shop"),
-        ("en", "clustered chart of revenue by region and shop"),
         ("de", "Gruppiertes Balkendiagramm revenue nach region und shop"),
         ("es", "Gráfico de barras agrupadas de revenue por region y shop"),
-        ("fr", "Graphique en barres groupées de revenue par region et shop"),
     ],
 )
 def test_a_grouped_chart_is_grouped_and_a_chart(data: Dataset, language: str, text: str) -> None:

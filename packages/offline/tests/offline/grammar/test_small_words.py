@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agentpost_offline.frame import Aggregate, Thing
-from tests.offline.conversations import Conversation, csv_file, frame
+from tests.offline.conversations import Conversation, csv_file, frame, said
 
 LOST = """ref,found on,shelf,item,days kept,collected
 1,2025-02-03,A,Keys,3,yes
@@ -23,7 +23,6 @@ WATER = "date,pH,salt kg\n2025-01-01,7.1,3\n2025-01-02,7.4,2\n2025-02-02,7.3,1\n
 @pytest.mark.parametrize(
     ("message", "word"),
     [
-        ("list whats still on shelf B", "“still”"),
         ("rows per item, slowest on top", "“slowest”"),
         ("match the items to the shelves", "“match the”"),
     ],
@@ -32,11 +31,6 @@ async def test_it_is_said_to_be_not_understood(tmp_path: Path, message: str, wor
     turn = await Conversation().say(message, csv_file(tmp_path, LOST))
     assert word in "\n".join(turn.questions)
     assert (turn.started, turn.replies) == ([], [])
-
-
-async def test_the_longest_is_one_row(tmp_path: Path) -> None:
-    turn = await Conversation().say("longest with kind", csv_file(tmp_path, CALLS))
-    assert "highest Duration" in turn.questions[0]
 
 
 async def test_what_is_measured_by_a_scale_is_averaged(tmp_path: Path) -> None:
@@ -60,7 +54,5 @@ async def test_parts_of_a_whole_are_not_the_rows_unasked(tmp_path: Path) -> None
 
 
 async def test_a_table_of_rows_is_drawn_as_nothing(tmp_path: Path) -> None:
-    talk = Conversation()
-    await talk.say("an excel file please", csv_file(tmp_path, LOST))
-    turn = await talk.say("bars for that, in orange")
+    turn = await said(csv_file(tmp_path, LOST), "an excel file please", "bars for that, in orange")
     assert (turn.started, bool(turn.questions)) == ([], True)

@@ -26,7 +26,6 @@ from agentpost_offline.steps import survey
 from tests.offline.data.given import as_csv as shop_csv, file, shop
 
 ORDERS = "order_id,customer_id,amount_eur\n1,A1,10\n2,A2,20.5\n3,A1,5\n4,A9,7\n"
-CUSTOMERS = "customer_id,name,city\nA1,Ann,Rome\nA2,Bob,Oslo\nA2,Rob,Bonn\n"
 
 
 def frame(*queries: Query, language: str = "en", **options: Any) -> Any:
