@@ -10,7 +10,7 @@ of its own because credits and slots lock the account's row.
 from collections.abc import Iterable
 from typing import Final
 
-from agentpost.db.session import Tx, scalar
+from agentpost.db.session import Tx
 
 NO_LIMIT: Final = 2**62
 
@@ -22,23 +22,43 @@ _ADD = (
 _SUBTRACT = "UPDATE account_storage SET bytes = bytes - ? WHERE account_id = ?"
 _USED = "SELECT bytes FROM account_storage WHERE account_id = ?"
 
-_KEPT = (
-    "(SELECT COALESCE(SUM(size), 0) FROM uploads WHERE account_id = ? AND status = 'ready')"
-    " + (SELECT COALESCE(SUM(size), 0) FROM files"
-    " WHERE work_id IN (SELECT id FROM works WHERE account_id = ?))"
-    " + (SELECT COALESCE(SUM(size), 0) FROM attachments WHERE blob IS NOT NULL"
-    " AND message_id IN (SELECT id FROM messages WHERE account_id = ?))"
-)
-_COMPARE = f"SELECT COALESCE(({_USED}), 0), {_KEPT}"
-_HAS_MORE = "SELECT " + " OR ".join(
-    f"EXISTS (SELECT 1 FROM {table} WHERE account_id = ? LIMIT 1 OFFSET ?)"
-    for table in ("uploads", "works", "messages")
+_DIFFERENT = (
+    "SELECT x.account_id, SUM(x.counted), SUM(x.kept) FROM ("
+    "SELECT account_id, 0 AS counted, size AS kept FROM files"
+    " UNION ALL SELECT account_id, 0, size FROM uploads WHERE status = 'ready'"
+    " UNION ALL SELECT m.account_id, 0, a.size FROM attachments a"
+    " JOIN messages m ON m.id = a.message_id WHERE a.blob IS NOT NULL"
+    " UNION ALL SELECT account_id, bytes, 0 FROM account_storage"
+    ") x GROUP BY x.account_id HAVING SUM(x.counted) <> SUM(x.kept)"
 )
 _LOCK = (
     "INSERT INTO account_storage (account_id, bytes) VALUES (?, 0) ON CONFLICT (account_id)"
     " DO UPDATE SET bytes = account_storage.bytes"
 )
-_RECOUNT = f"UPDATE account_storage SET bytes = {_KEPT} WHERE account_id = ?"
+_RECOUNT = (
+    "UPDATE account_storage SET bytes ="
+    " (SELECT COALESCE(SUM(size), 0) FROM uploads WHERE account_id = ? AND status = 'ready')"
+    " + (SELECT COALESCE(SUM(size), 0) FROM files"
+    " WHERE work_id IN (SELECT id FROM works WHERE account_id = ?))"
+    " + (SELECT COALESCE(SUM(size), 0) FROM attachments WHERE blob IS NOT NULL"
+    " AND message_id IN (SELECT id FROM messages WHERE account_id = ?))"
+    " WHERE account_id = ?"
+)
+_OF_ACCOUNT = (
+    (
+        "SELECT CASE WHEN status = 'ready' THEN size ELSE 0 END FROM uploads"
+        " WHERE account_id = ? LIMIT ?"
+    ),
+    (
+        "SELECT (SELECT COALESCE(SUM(size), 0) FROM files WHERE work_id = works.id)"
+        " FROM works WHERE account_id = ? ORDER BY id LIMIT ?"
+    ),
+    (
+        "SELECT (SELECT COALESCE(SUM(size), 0) FROM attachments"
+        " WHERE message_id = messages.id AND blob IS NOT NULL)"
+        " FROM messages WHERE account_id = ? ORDER BY id LIMIT ?"
+    ),
+)
 
 
 def add(tx: Tx, account_id: str, size: int, most: int) -> bool:
@@ -75,16 +95,18 @@ def recount(tx: Tx, account_id: str) -> None:
     tx.execute(_RECOUNT, (account_id,) * 4)
 
 
-def different(
-    tx: Tx, account_ids: Iterable[str], rows_max: int | None = None
-) -> list[tuple[str, int, int]]:
-    """(account, bytes counted, bytes of its rows) where these differ. An account with more than
-    ``rows_max`` uploads, works or messages is left out, and its rows are not read."""
-    miscounts = []
-    for account_id in account_ids:
-        if rows_max is not None and scalar(tx, _HAS_MORE, (account_id, rows_max) * 3):
-            continue
-        [(counted, kept)] = tx.all(_COMPARE, (account_id,) * 4)
-        if counted != kept:
-            miscounts.append((account_id, int(counted), int(kept)))
-    return miscounts
+def different(tx: Tx) -> list[tuple[str, int, int]]:
+    """(account, bytes counted, bytes of its rows) where these differ. Reads all rows."""
+    return [(row[0], int(row[1]), int(row[2])) for row in tx.all(_DIFFERENT)]
+
+
+def sum_rows(tx: Tx, account_id: str, most: int) -> int | None:
+    """The bytes of an account's rows; None when it has more than ``most`` uploads, works or
+    messages: they are not read then."""
+    total = 0
+    for sql in _OF_ACCOUNT:
+        sizes = tx.all(sql, (account_id, most + 1))
+        if len(sizes) > most:
+            return None
+        total += sum(int(size) for (size,) in sizes)
+    return total
