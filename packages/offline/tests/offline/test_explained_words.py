@@ -24,6 +24,7 @@ LEAVE = """Beginn,Filiale,Grund,Tage,Kosten
         (GAMES, "average crowd at each ground", "crowd = Spectators"),
         (LEAVE, "wieviele krankheitstage hatten wir im januar", "Tage gesamt, Januar 2026"),
         (LEAVE, "wie hoch waren die heizkosten", "Kosten gesamt"),
+        (GAMES, "每个主队的平均观众", "观众 = Spectators"),
         (LEAVE, "total tagge by branch", "Tage by Filiale"),
     ],
 )

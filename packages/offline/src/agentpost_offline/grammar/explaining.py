@@ -12,7 +12,7 @@ from agentpost_offline.grammar import requests
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.reading import MOST_CHOICES, Choice, Reading
 from agentpost_offline.grammar.requests import Surrounding
-from agentpost_offline.grammar.text import common_start, fold, name_tokens
+from agentpost_offline.grammar.text import HAN, common_start, fold, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _MOST_WORDS = 3
@@ -112,8 +112,10 @@ def _choice(
 
 
 def _substitute(text: str, word: str, name: str) -> str:
-    """A message with a name for a word, except between quotation marks."""
-    pattern = rf"({_QUOTED})|(?<!\w){re.escape(word)}(?!\w)"
+    """A message with a name for a word, except between quotation marks. Chinese is written without
+    blanks, so a word of it has no edges."""
+    edges = ("", "") if re.search(f"[{HAN}]", word) else (r"(?<!\w)", r"(?!\w)")
+    pattern = rf"({_QUOTED})|{edges[0]}{re.escape(word)}{edges[1]}"
     return re.sub(pattern, lambda match: match[1] or name, text, flags=re.IGNORECASE)
 
 
