@@ -68,6 +68,14 @@ class FairQueue(Generic[W]):
         # In round-robin order: an account moves to the end when it gets a place or gives one back.
         self._waiting: dict[str, deque[W]] = {}
 
+    def take(self, account: str) -> bool:
+        """Give the account a place at once; False when it has to wait, as when anybody waits."""
+        if self._waiting or not self._may_take(account):
+            return False
+        self._free -= 1
+        self._held[account] = self._held.get(account, 0) + 1
+        return True
+
     def add(self, account: str, waiter: W) -> None:
         """Queue a waiter; `grant_next` says when it has a place."""
         self._waiting.setdefault(account, deque()).append(waiter)

@@ -76,8 +76,11 @@ class Intake:
         self._total += 1
         self._of_account[account_id] = self._of_account.get(account_id, 0) + 1
         try:
-            async with self._storing.slot(account_id):
+            await self._storing.acquire(account_id)
+            try:
                 return await write()
+            finally:
+                self._storing.release(account_id)
         finally:
             self._total -= 1
             self._of_account[account_id] -= 1

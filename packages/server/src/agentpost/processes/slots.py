@@ -20,17 +20,33 @@ class FairSemaphore:
     @asynccontextmanager
     async def slot(self, account: str) -> AsyncIterator[None]:
         """Wait for a place and hold it inside. A waiter that is cancelled leaves the queue."""
+        await self.acquire(account)
+        try:
+            yield
+        finally:
+            self.release(account)
+
+    async def acquire(self, account: str) -> None:
+        """Wait for a place, which `release` gives back. A waiter that is cancelled leaves the
+        queue."""
+        if self._queue.take(account):
+            return
         waiter = asyncio.get_running_loop().create_future()
         self._queue.add(account, waiter)
         self._admit()
         try:
             await waiter
-            yield
-        finally:  # of who was cancelled, too: perhaps with the place in hand
+        except BaseException:
             if waiter.cancelled():
                 self._queue.remove(account, waiter)
-            elif self._queue.give_back(account):
-                self._admit()
+            else:  # it was given the place and cancelled before it could use it
+                self.release(account)
+            raise
+
+    def release(self, account: str) -> None:
+        """The account gives a place back."""
+        if self._queue.give_back(account):
+            self._admit()
 
     def _admit(self) -> None:
         while (grant := self._queue.grant_next()) is not None:
