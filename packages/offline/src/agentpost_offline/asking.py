@@ -115,7 +115,7 @@ def unclear(here: Surroundings, reading: Reading) -> None:
     is_told = question.key == "ambiguous" and bool(draft.unknown)
     choices = [each for one in choices for each in _settled(here, one, is_told=is_told)]
     choices += explanations(reading, draft.text, here.around)
-    most = max(MOST_CHOICES, len(choices) + _FEW if len(choices) > _FEW else 0)
+    most = max(MOST_CHOICES, len(choices) + _FEW)
     choices = _with_suggestions(here, choices, reading)[:most]
     if draft.model:
         words = quote_words(language, [word for _, word in draft.model], "and")

@@ -195,13 +195,17 @@ def _periods(layout: Layout, body: Sequence[Sequence[str]], table_name: str) -> 
     months = [words.months().get(period.lower().rstrip("."), 0) for period in periods]
     are_months = all(months) and sorted(months) in (months, months[::-1])  # "Oct … Feb" are of two
     title_year = _YEAR.search(layout.title)
-    name_years = {*_YEAR.findall(table_name)} if are_months and not title_year else set()
-    year_of_name = (
-        name_years.pop() if len(name_years) == 1 and not _SEASON.search(table_name) else ""
-    )
-    suffix = f" {title_year[1]}" if title_year and are_months else f" {year_of_name}".rstrip()
+    year_of_name = _only_year(table_name) if are_months and not title_year else ""
+    year = title_year[1] if title_year else year_of_name
+    suffix = f" {year}" if are_months and year else ""
     columns = tuple((index, period + suffix, rests.index(rest)) for index, period, rest in results)
     return Periods(columns, _time_name(periods[0]), values, tuple(totals), year_of_name)
+
+
+def _only_year(name: str) -> str:
+    """The year that a name has; empty for one with several, as "2024-25"."""
+    years = {*_YEAR.findall(name)}
+    return years.pop() if len(years) == 1 and not _SEASON.search(name) else ""
 
 
 def _value_name(layout: Layout) -> str:

@@ -11,9 +11,8 @@ from agentpost_offline.grammar.tagging import END, Term
 from agentpost_offline.grammar.text import fold
 from agentpost_offline.grammar.vocabulary import lexicon
 
-QUOTED: Final = re.compile(
-    r"\s*[:：]?\s*(?:[\"“„«「『]([^\"”“»」』]{1,160})[\"”“»」』]|'([^'\n]{1,160})'(?!\w))"
-)
+QUOTATION: Final = '["“„«「『]([^"”“»」』]{1,160})["”“»」』]'
+QUOTED: Final = re.compile(rf"\s*[:：]?\s*(?:{QUOTATION}|'([^'\n]{{1,160}})'(?!\w))")
 """A text between quotation marks, and what may stand before it."""
 _BARE: Final = re.compile(r"\s*(?:[:：]|to\b|as\b|auf\b|a\b|en\b|为|成)?\s*([^\"\n]{1,120})")
 
@@ -168,10 +167,9 @@ def take_place(clause: Clause, at: int) -> int:
     if term.has("place.top", "place.bottom"):
         draft.options["top"] = term.has("place.top")
         draft.look_words["top"] = term.text
-    for size in ("larger", "smaller"):
-        if term.has(f"lettering.{size}"):
-            draft.options["lettering"] = size
-            draft.look_words["lettering"] = term.text
+    if (size := term.key("lettering")) in ("larger", "smaller"):
+        draft.options["lettering"] = size
+        draft.look_words["lettering"] = term.text
     return 1
 
 

@@ -11,7 +11,7 @@ from agentpost_offline.grammar.draft import Draft
 from agentpost_offline.grammar.material import no_value, yes_value
 from agentpost_offline.grammar.rows import PRONOUNS, is_own
 from agentpost_offline.grammar.tagging import END
-from agentpost_offline.grammar.text import name_tokens
+from agentpost_offline.grammar.text import COMMAS, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon
 
 _LEFT_OUT_MAX: Final = 6
@@ -209,7 +209,7 @@ def _continues(clause: Clause, at: int) -> bool:
         return True
     if one.text in PRONOUNS:
         return after.text not in PRONOUNS and _continues(clause, at + 1)
-    joins = before.has("small.and") or before.text in ",،，、"
+    joins = before.has("small.and") or before.text in COMMAS
     return one.is_glue and joins and bool(after.values)
 
 
@@ -279,7 +279,7 @@ def _joins(clause: Clause, at: int) -> bool:
     """Whether an "and" or a comma stands before one more value, period or column of yes and no."""
     term = clause.term(at)
     after = clause.term(clause.skip(at + 1))
-    joins = term.has("small.and", "small.or") or term.text in ",、，،"
+    joins = term.has("small.and", "small.or") or term.text in COMMAS
     return joins and (bool(after.values) or after.has("month", "weekday") or clause.is_flag(after))
 
 

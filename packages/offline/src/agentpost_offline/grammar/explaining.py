@@ -1,7 +1,7 @@
 """What a word may be that was not understood: the message with a column's name in its place."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from msgspec.structs import replace
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from agentpost_offline.data.model import Kind, Table
 from agentpost_offline.frame import Thing
 from agentpost_offline.grammar import requests
+from agentpost_offline.grammar.captions import QUOTATION
 from agentpost_offline.grammar.describing import frame_text
 from agentpost_offline.grammar.reading import MOST_CHOICES, Choice, Reading
 from agentpost_offline.grammar.requests import Surrounding
@@ -26,7 +27,6 @@ _OF_FIGURES = frozenset((
 """The questions of a request that lacks a figure."""
 _LIKE = 4
 """Letters that a word shares with a name that it may be another word for."""
-_QUOTED = '["“„«「『][^"”“»」』]{1,160}["”“»」』]'
 
 
 def explanations(reading: Reading, text: str, around: Surrounding) -> list[Choice]:
@@ -42,20 +42,22 @@ def explanations(reading: Reading, text: str, around: Surrounding) -> list[Choic
     words = [word for word in dict.fromkeys(draft.unknown) if word in text]
     if table is None or not 0 < len(words) <= _MOST_WORDS or draft.model:
         return []
+    names_by_word = {word: _names(word, table) for word in words}
     words.sort(key=lambda word: (
-        not any(_names(word, table).values()), word not in draft.lacking, -len(word)
+        not any(names_by_word[word].values()), word not in draft.lacking, -len(word)
     ))  # fmt: skip
     for word in filter(str.isalpha, words):
         is_short = len(word) < _LIKE and word.isascii()
         if is_short or lexicon(around.language).meanings_of(word):
             continue  # "go" and "not" are no names
-        names = _names(word, table)
+        names = names_by_word[word]
         if not (word in draft.lacking or _lacks_figure(reading)):
             names = {name: likeness for name, likeness in names.items() if likeness}
         ranked = sorted(names, key=lambda one: -names[one])[:_MOST_READ]
+        of_figure = word not in draft.lacking
         readable = (
-            one for name in ranked
-            for one in _choice(word, name, text, words, around, of_figure=word not in draft.lacking)
+            choice for name in ranked
+            if (choice := _choice(word, name, text, words, around, of_figure=of_figure))
         )  # fmt: skip
         if choices := list(islice(readable, MOST_CHOICES)):  # each is read: no more than are shown
             return choices
@@ -76,6 +78,8 @@ def substitute_names(
 ) -> str:
     """A message with the names that its user chose for words that it was not understood for, where
     a table has the name; a word of its title is understood."""
+    if not meanings:
+        return text
     names = {name for table in tables for column in table.columns
              for name in (column.label, *column.values)}  # fmt: skip
     unknown = {word.casefold() for one in readings for phrase in (*one.draft.unknown,
@@ -88,34 +92,33 @@ def substitute_names(
 
 def _choice(
     word: str, name: str, text: str, words: Sequence[str], around: Surrounding, *, of_figure: bool
-) -> Iterator[Choice]:
-    """The choice that a word is a name, where the message can be read so; ``of_figure``: and has
-    then a figure or a condition of it."""
+) -> Choice | None:
+    """The choice that a word is a name; None where the message cannot be read so, or with
+    ``of_figure`` has no figure and no condition then."""
     message = _substitute(text, word, name)
     readings = requests.read(message, around)
     unknown = {each for one in readings for each in one.draft.unknown}
     if not unknown < {*words}:
-        return
+        return None
     if len(readings) == 1 and readings[0].question is not None and not unknown:
         # What else is open is chosen at the same time: of each game, or of the totals.
-        likely = [one for one in readings[0].question.choices if one.frames][:1]
-        yield from (replace(one, meaning=(word, name)) for one in likely)
-        return
+        likely = next((one for one in readings[0].question.choices if one.frames), None)
+        return replace(likely, meaning=(word, name)) if likely is not None else None
     if any(one.frame is None or one.question for one in readings):
-        return
+        return None
     if of_figure and not any(one.draft.measures or one.draft.values for one in readings):
-        return
+        return None
     label = f"{word} = {name}"
     if not unknown:
         label = " + ".join(frame_text(one.frame, one.table) for one in readings if one.frame)
-    yield Choice(label, text=message, meaning=(word, name))
+    return Choice(label, text=message, meaning=(word, name))
 
 
 def _substitute(text: str, word: str, name: str) -> str:
     """A message with a name for a word, except between quotation marks. Chinese is written without
     blanks, so a word of it has no edges."""
     edges = ("", "") if re.search(f"[{HAN}]", word) else (r"(?<!\w)", r"(?!\w)")
-    pattern = rf"({_QUOTED})|{edges[0]}{re.escape(word)}{edges[1]}"
+    pattern = rf"({QUOTATION})|{edges[0]}{re.escape(word)}{edges[1]}"
     return re.sub(pattern, lambda match: match[1] or name, text, flags=re.IGNORECASE)
 
 

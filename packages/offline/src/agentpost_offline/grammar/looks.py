@@ -201,9 +201,8 @@ def take_look(clause: Clause, at: int) -> int:
     elif (key := term.key("option")) is not None and key != "caption":
         clause.draft.options.setdefault(key, True)
         clause.draft.look_words.setdefault(key, term.text)
-        if key == "resize":
-            sizes = (one for one in ("larger", "smaller") if term.has(f"lettering.{one}"))
-            clause.draft.marks.update(sizes)
+        if key == "resize" and (size := term.key("lettering")) is not None:
+            clause.draft.marks.add(size)
         if key in _PALETTE and term.has("option.convert"):
             clause.draft.marks.add("convert")
     elif (key := term.key("pace")) is not None:

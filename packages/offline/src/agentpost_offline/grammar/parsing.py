@@ -39,7 +39,7 @@ from agentpost_offline.grammar.rows import (
     stands_beside_figure,
 )
 from agentpost_offline.grammar.tagging import END, Term
-from agentpost_offline.grammar.text import fold, name_tokens
+from agentpost_offline.grammar.text import COMMAS, fold, name_tokens
 from agentpost_offline.grammar.vocabulary import concept_of, lexicon, things_called
 
 _CURRENCIES: Final = {"eur": "€", "dol": "$", "usd": "$", "dól": "$", "pou": "£", "欧元": "€"}
@@ -60,7 +60,6 @@ _QUARTERS: Final = 4
 _ANY_YEAR: Final = Calendar("", dt.date.min, dt.date.max, dt.date.max)
 """Of months that have no year."""
 _NUMBERED: Final = re.compile(r"(.*\D)(\d{1,6})")
-_COMMAS: Final = ",،，、"
 _OPENING: Final = 2
 """So many small words may stand before the first one of a sentence."""
 
@@ -699,7 +698,7 @@ class _Parser(Clause):
         after = self.term(place)
         if after.columns and self._is_stated(place):
             return False
-        joins = term.has("small.and", "by", "small.of") or term.text in ",、，،" or term.is_glue
+        joins = term.has("small.and", "by", "small.of") or term.text in COMMAS or term.is_glue
         return joins and not self._is_left_out(at) and (
             (bool(after.columns) and not self.is_measure(after)) or after.has("grain")
         )  # fmt: skip
@@ -824,7 +823,7 @@ class _Parser(Clause):
             return 0
         before, joint = self.term(at - 2), self.term(at - 1)
         last = self.term_before(at) if joint.is_glue else joint
-        is_listed = joint.text in _COMMAS and before.has("aggregate")  # "mean, median and total"
+        is_listed = joint.text in COMMAS and before.has("aggregate")  # "mean, median and total"
         joins = last.has("small.and") or self._is_joined(term) or is_listed
         if joins and before.has("aggregate") and before.columns:
             self.draft.unknown.append(before.text)  # the total of it, or the column "Total"?
@@ -1000,7 +999,7 @@ class _Parser(Clause):
     def _shared_aggregate(self, at: int) -> Aggregate | None:
         """As of the second column of "average of A and B"; a sum is not shared."""
         if not self.draft.measures or not all(
-            one.is_glue or one.has("small.and") or one.text in ",、，،"
+            one.is_glue or one.has("small.and") or one.text in COMMAS
             for one in self.terms[self.last_measure_at + 1 : at]
         ):  # fmt: skip
             return None

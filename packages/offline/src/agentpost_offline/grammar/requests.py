@@ -28,7 +28,15 @@ from agentpost_offline.grammar.parsing import parse
 from agentpost_offline.grammar.reading import Choice, Question, Reading, Unclear
 from agentpost_offline.grammar.resolving import Resolved
 from agentpost_offline.grammar.tagging import Term, terms
-from agentpost_offline.grammar.text import HAN, WISH_CHARACTERS, fold, name_tokens, normal, tokens
+from agentpost_offline.grammar.text import (
+    COMMAS,
+    HAN,
+    WISH_CHARACTERS,
+    fold,
+    name_tokens,
+    normal,
+    tokens,
+)
 from agentpost_offline.grammar.vocabulary import lexicon, word_list
 from agentpost_offline.style.languages import language
 
@@ -500,7 +508,7 @@ _AHEAD = 12
 
 def _begins(phrases: Sequence[Term], start: int, at: int) -> bool:
     """Whether a new clause begins at an "and" or a comma."""
-    if not (phrases[at].has("small.and", "edit.too", "edit.about") or phrases[at].text in ",，،、"):
+    if not (phrases[at].has("small.and", "edit.too", "edit.about") or phrases[at].text in COMMAS):
         return False
     if not any(one.has("thing", "ask", "kind") or one.columns for one in phrases[start:at]):
         return False

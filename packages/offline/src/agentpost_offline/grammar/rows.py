@@ -9,7 +9,7 @@ from agentpost_offline.frame import Thing
 from agentpost_offline.grammar.clause import Clause
 from agentpost_offline.grammar.material import NO_TABLE
 from agentpost_offline.grammar.tagging import Term
-from agentpost_offline.grammar.text import fold, is_inflection, name_tokens
+from agentpost_offline.grammar.text import COMMAS, fold, is_inflection, name_tokens
 from agentpost_offline.grammar.vocabulary import lexicon, things_called
 
 PRONOUNS: Final = ("one", "ones")
@@ -140,4 +140,4 @@ def counts_beside(clause: Clause, at: int) -> bool:
 
 def joins_words(term: Term) -> bool:
     """Whether a term is an "and" or a comma."""
-    return term.has("small.and") or term.text in ",،，、"
+    return term.has("small.and") or term.text in COMMAS

@@ -25,6 +25,7 @@ _TOKEN: Final = re.compile(
 _INSIDE: Final = re.compile(r"[^\W\d_](?:-(?=[^\W\d_])|'(?=[^\W_]))")
 _ARABIC_MARKS: Final = re.compile("[\u064b-\u0652\u0640\u0670]")
 _ARABIC_FORMS: Final = str.maketrans("أإآٱىةؤئ", "اااايهوي")
+COMMAS: Final = ",،，、"
 _LARGEST: Final = 1e100
 _HEAD_WORDS: Final = 30
 _BODY_WORDS: Final = 25
